@@ -1,0 +1,179 @@
+/** The configuration: read from the environment once, at the start of a process; every mistake is reported together. */
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Thrown by {@link readConfig}: `problems` holds one sentence a mistake. Names only, never a value: a value may be a secret. */
+export class ConfigError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length} mistake(s):\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    );
+    this.name = 'ConfigError';
+  }
+}
+
+/** A value that must never be printed: every way of turning it into text gives `[secret]`. */
+export class Secret<T = string> {
+  readonly #value: T;
+  constructor(value: T) {
+    this.#value = value;
+  }
+  reveal(): T {
+    return this.#value;
+  }
+  toString(): string {
+    return '[secret]';
+  }
+  toJSON(): string {
+    return '[secret]';
+  }
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return '[secret]';
+  }
+}
+
+export type Config = ReturnType<typeof readConfig>;
+
+/**
+ * Reads and checks the whole configuration.
+ * @param env the environment variables; an empty string counts as absent
+ * @throws ConfigError naming every missing or malformed variable at once
+ */
+export function readConfig(env: Environment = process.env) {
+  const problems: string[] = [];
+  const read = readerOf(env, problems);
+
+  const databaseUrl = read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']);
+  const rateLimitUrl = env['RATE_LIMIT_URL']
+    ? read.secretUrl('RATE_LIMIT_URL', ['postgres:', 'postgresql:', 'redis:', 'rediss:'])
+    : databaseUrl;
+
+  const config = {
+    /** Names the service to receivers: `User-Agent: <service name>-webhooks/1`. */
+    serviceName: read.text('SERVICE_NAME', 'club-learning', /^[a-z][a-z0-9-]{0,40}$/),
+    log: { level: read.oneOf('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info') },
+    api: {
+      host: read.text('API_HOST', '127.0.0.1'),
+      port: read.integer('API_PORT', 8080, 0, 65_535),
+      /** Where callers reach the API: the base of the links that it prints. */
+      publicUrl: read.url('PUBLIC_URL', 'http://127.0.0.1:8080', ['http:', 'https:']),
+      /** Origins that browsers may call from; empty allows none. */
+      corsOrigins: read.list('CORS_ORIGINS', isOrigin, 'an origin such as https://dashboard.example.com'),
+      /** Only a request that arrives from one of these networks may say, in X-Forwarded-For, who the client is. */
+      trustedProxies: read.list('TRUSTED_PROXIES', isCidr, 'a network such as 10.0.0.0/8'),
+      /** Largest JSON body, in bytes. */
+      bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 1_048_576, 1_024, 16_777_216),
+    },
+    worker: {
+      host: read.text('WORKER_HOST', '127.0.0.1'),
+      /** Port of the worker's own /healthz, /readyz and /metrics. */
+      port: read.integer('WORKER_PORT', 8081, 0, 65_535),
+      /** Port on 127.0.0.1 where Temporal's SDK serves its own metrics; 0 switches them off. */
+      temporalMetricsPort: read.integer('TEMPORAL_METRICS_PORT', 0, 0, 65_535),
+    },
+    /** The people's side of the product, which is not this service: e-mails link to it. `{slug}` becomes the club's slug. */
+    classroomUrl: read.text('CLASSROOM_URL', 'http://{slug}.classroom.localhost:3000', /^https?:\/\/\S+$/),
+    dashboardUrl: read.text('DASHBOARD_URL', 'http://dashboard.localhost:3000', /^https?:\/\/\S+$/),
+    database: { url: databaseUrl, poolSize: read.integer('DATABASE_POOL_SIZE', 20, 1, 200) },
+    rateLimits: { url: rateLimitUrl },
+    temporal: {
+      address: read.text('TEMPORAL_ADDRESS', '127.0.0.1:7233', /^[^\s:]+:\d+$/),
+      namespace: read.text('TEMPORAL_NAMESPACE', 'club-learning', /^[A-Za-z0-9._-]+$/),
+      uiUrl: read.url('TEMPORAL_UI_URL', 'http://127.0.0.1:8233', ['http:', 'https:']),
+    },
+    mail: {
+      smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
+      from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),
+    },
+    storage: {
+      endpoint: read.url('S3_ENDPOINT', undefined, ['http:', 'https:']),
+      region: read.text('S3_REGION', 'us-east-1'),
+      accessKeyId: read.secret('S3_ACCESS_KEY_ID'),
+      secretAccessKey: read.secret('S3_SECRET_ACCESS_KEY'),
+      privateBucket: read.text('S3_PRIVATE_BUCKET', 'club-private'),
+      publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
+    },
+    /** 32 bytes: encrypts webhook secrets at rest and derives one-time tokens. */
+    masterKey: read.key('MASTER_KEY', 32),
+    egress: {
+      /** Networks that webhooks may reach although they are not public. For receivers on one's own machine; empty in production. */
+      allowedNetworks: read.list('EGRESS_ALLOWED_NETWORKS', isCidr, 'a network such as 127.0.0.0/8'),
+      /** PEM file of a further certificate authority that webhook receivers may be signed by; empty in production. */
+      extraCaFile: env['EGRESS_EXTRA_CA_FILE'] || undefined,
+    },
+  };
+
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+/** One reader a kind of value; a mistake is noted and a stand-in returned, so that reading goes on to the next. */
+function readerOf(env: Environment, problems: string[]) {
+  const valueOf = (name: string) => env[name] || undefined;
+  const missing = (name: string) => problems.push(`${name} is missing`);
+
+  const text = (name: string, fallback?: string, pattern?: RegExp): string => {
+    const value = valueOf(name) ?? fallback;
+    if (value === undefined) missing(name);
+    else if (pattern && !pattern.test(value)) problems.push(`${name} must match ${pattern.source}`);
+    return value ?? '';
+  };
+  const url = (name: string, fallback: string | undefined, protocols: readonly string[]): string => {
+    const value = valueOf(name) ?? fallback;
+    if (value === undefined) missing(name);
+    else if (!protocols.includes(protocolOf(value) ?? '')) {
+      problems.push(
+        `${name} must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+      );
+    }
+    return (value ?? '').replace(/\/$/, '');
+  };
+
+  return {
+    text,
+    url,
+    secret: (name: string) => new Secret(text(name)),
+    secretUrl: (name: string, protocols: readonly string[]) => new Secret(url(name, undefined, protocols)),
+    integer(name: string, fallback: number, least: number, most: number): number {
+      const value = Number(valueOf(name) ?? fallback);
+      if (Number.isInteger(value) && value >= least && value <= most) return value;
+      problems.push(`${name} must be a whole number from ${least} to ${most}`);
+      return fallback;
+    },
+    oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
+      const value = valueOf(name) ?? fallback;
+      const known = values.find((candidate) => candidate === value);
+      if (known === undefined) problems.push(`${name} must be one of ${values.join(', ')}`);
+      return known ?? fallback;
+    },
+    list(name: string, accepts: (item: string) => boolean, meaning: string): readonly string[] {
+      const items = (valueOf(name) ?? '')
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '');
+      if (!items.every(accepts)) problems.push(`${name} must be a list, separated by commas, each item ${meaning}`);
+      return items;
+    },
+    key(name: string, bytes: number): Secret<Buffer> {
+      const value = valueOf(name);
+      const key = Buffer.from(value ?? '', 'base64');
+      if (value === undefined) missing(name);
+      else if (key.length !== bytes) problems.push(`${name} must be ${bytes} bytes in base64`);
+      return new Secret(key);
+    },
+  };
+}
+
+function protocolOf(value: string): string | undefined {
+  return URL.canParse(value) ? new URL(value).protocol : undefined;
+}
+
+function isOrigin(item: string): boolean {
+  return URL.canParse(item) && new URL(item).origin === item;
+}
+
+function isCidr(item: string): boolean {
+  return isIP(item.split('/')[0] ?? '') !== 0 && ipaddr.isValidCIDR(item);
+}

@@ -1,0 +1,62 @@
+/** Transactions: the unit in which state, facts and wakes are written together. */
+import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
+
+/** A transaction in progress; every write of the domain happens in one. */
+export type Transaction = EntityManager;
+
+/** Postgres, and the bell that tells the relay to look: what the domain needs of the process that it runs in. */
+export interface Database {
+  source: DataSource;
+  bell: Bell;
+}
+
+export interface Bell {
+  /** Tells every relay that facts or wakes were committed. Losing a ring costs a relay's poll interval, nothing else. */
+  ring(): void;
+}
+
+/** Postgres found two transactions in each other's way and ended ours: nothing was written, doing it again is right. */
+const passingConflicts = new Set(['40001', '40P01']);
+const mostTries = 3;
+
+/**
+ * Runs `work` in one transaction, again (up to three times) if Postgres ended it for a passing conflict, and rings the
+ * bell after the commit if the work left something for the relay. After, never inside: a NOTIFY inside makes commits
+ * queue behind one another (DESIGN §6).
+ */
+export async function inTransaction<T>(database: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      let ring = false;
+      const result = await database.source.transaction(async (tx) => {
+        const value = await work(tx);
+        ring = waiting.has(tx);
+        return value;
+      });
+      if (ring) database.bell.ring();
+      return result;
+    } catch (error) {
+      if (tries === mostTries || !passingConflicts.has(sqlStateOf(error) ?? '')) throw error;
+    }
+  }
+}
+
+const waiting = new WeakSet<Transaction>();
+
+/** Notes that this transaction leaves something for the relay. */
+export function ringAfterCommit(tx: Transaction): void {
+  waiting.add(tx);
+}
+
+/** @returns the five-character SQLSTATE of a failed statement, or undefined for any other error */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof QueryFailedError)) return undefined;
+  const { code } = error.driverError as { code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** @returns whether the statement failed because of this unique constraint or index */
+export function violates(error: unknown, constraint: string): boolean {
+  if (sqlStateOf(error) !== '23505' || !(error instanceof QueryFailedError)) return false;
+  return (error.driverError as { constraint?: unknown }).constraint === constraint;
+}

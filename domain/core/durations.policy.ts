@@ -1,0 +1,14 @@
+/** Durations in words, for people. */
+
+const units = [
+  { ms: 86_400_000, name: 'd' },
+  { ms: 3_600_000, name: 'h' },
+  { ms: 60_000, name: 'min' },
+  { ms: 1_000, name: 's' },
+] as const;
+
+/** @param ms a duration in milliseconds @returns "in about 2 h", "at once" */
+export function inAbout(ms: number): string {
+  const unit = units.find((candidate) => ms >= candidate.ms);
+  return unit ? `in about ${Math.round(ms / unit.ms)} ${unit.name}` : 'at once';
+}

@@ -1,0 +1,25 @@
+/** The one error type: a `code` of the contract, the status it goes with, and a message for people. */
+import { errorStatus, type ErrorCode } from './error-codes.ts';
+
+/**
+ * Something the caller asked for cannot be done. Thrown anywhere in the domain, turned into the envelope by the error
+ * mapper of the API (specification: Errors). The message may name fields of the request, never what others own.
+ */
+export class DomainError extends Error {
+  readonly status: number;
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    /** Whole seconds for the `Retry-After` header, where the status has one. */
+    readonly retryAfterSeconds?: number,
+  ) {
+    super(message);
+    this.name = 'DomainError';
+    this.status = errorStatus[code];
+  }
+}
+
+/** 404 for a resource that does not exist in the caller's club; ids of other clubs answer the same. */
+export function notFound(what: string): DomainError {
+  return new DomainError('not_found', `There is no such ${what} in this club.`);
+}

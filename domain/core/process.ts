@@ -1,0 +1,45 @@
+/** What every process of ours does alike: log as JSON lines, stop when it is asked to, say clearly why it cannot start. */
+import { pino, type Logger } from 'pino';
+import { ConfigError } from '../../config.ts';
+import { describeError } from './describe-error.ts';
+
+/** @param name of the process, on every line */
+export function createLogger(name: string, level: string): Logger {
+  return pino({
+    name,
+    level,
+    redact: ['authorization', 'password', 'token', 'email', '*.authorization', '*.password', '*.token', '*.email'],
+  });
+}
+
+/** Starts the process and stops it once at SIGTERM or SIGINT; a second signal ends it at once. */
+export async function runProcess(start: () => Promise<{ stop: () => Promise<void> }>): Promise<void> {
+  try {
+    const running = await start();
+    let stopping = false;
+    const stop = () => {
+      if (stopping) process.exit(1);
+      stopping = true;
+      running.stop().then(
+        () => process.exit(0),
+        (error: unknown) => fail('Stopping failed', error),
+      );
+    };
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+  } catch (error) {
+    fail('The process cannot start', error);
+  }
+}
+
+function fail(what: string, error: unknown): never {
+  const { code } = error as { code?: unknown };
+  const reason =
+    error instanceof ConfigError
+      ? error.message
+      : code === 'EADDRINUSE'
+        ? 'its port is in use: end what holds it, or set API_PORT or WORKER_PORT'
+        : JSON.stringify(describeError(error));
+  process.stderr.write(`${what}: ${reason}\n`);
+  process.exit(1);
+}

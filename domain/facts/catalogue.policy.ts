@@ -1,0 +1,26 @@
+/** The event types that an endpoint may ask for, in the order of the specification (operation 15). */
+export const eventTypes = [
+  'student.created',
+  'student.updated',
+  'student.removed',
+  'access.granted',
+  'access.revoked',
+  'access.extended',
+  'access.shortened',
+  'access.restored',
+  'access.moved',
+  'purchase.paid',
+  'purchase.refunded',
+  'subscription.past_due',
+  'subscription.canceled',
+  'lesson.completed',
+  'course.completed',
+  'certificate.issued',
+  'student.tagged',
+  'student.untagged',
+  'student.level_reached',
+] as const;
+export type EventType = (typeof eventTypes)[number];
+
+/** What a delivery may carry: a fact, or the test message, which no fact causes. */
+export type DeliveredEventType = EventType | 'webhook.test';

@@ -1,0 +1,23 @@
+/** The one place where workflows are named: an operator who knows a row's id knows its run. */
+
+export const taskQueues = ['webhooks', 'mail', 'upkeep'] as const;
+export type TaskQueue = (typeof taskQueues)[number];
+
+/** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */
+export const workflowTypes = {
+  webhookDelivery: { prefix: 'webhook-delivery', taskQueue: 'webhooks' },
+  transactionalMail: { prefix: 'transactional-mail', taskQueue: 'mail' },
+} as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue }>;
+export type WorkflowType = keyof typeof workflowTypes;
+
+/** The search attributes of a run. Only opaque ids and event types: everybody who sees the Temporal UI sees them. */
+export interface WorkflowAttributes {
+  ClubId?: string;
+  EndpointId?: string;
+  EventType?: string;
+}
+
+/** @returns `webhook-delivery/<id of the delivery>`, and likewise for each type */
+export function workflowIdOf(type: WorkflowType, subjectId: string): string {
+  return `${workflowTypes[type].prefix}/${subjectId}`;
+}

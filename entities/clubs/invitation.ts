@@ -1,0 +1,32 @@
+/** An invitation to administer a club, open until it is accepted, revoked or past its time. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from './club.ts';
+import type { Role } from '../../domain/clubs/roles.policy.ts';
+
+@Entity('invitations')
+@Check('invitations_role', `role in ('owner', 'admin', 'editor', 'support')`)
+@Index('invitations_club_email', ['clubId', 'email'], { unique: true })
+export class Invitation {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** Case-folded. The row is deleted when the invitation is accepted or revoked. */
+  @Column({ type: 'text' })
+  email: string;
+
+  @Column({ type: 'text' })
+  role: Role;
+
+  @Column({ type: 'timestamptz' })
+  invitedAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  expiresAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,29 @@
+/** That an administrator acts in a club, and as what. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Administrator } from '../identity/administrator.ts';
+import { Club } from './club.ts';
+import type { Role } from '../../domain/clubs/roles.policy.ts';
+
+@Entity('memberships')
+@Check('memberships_role', `role in ('owner', 'admin', 'editor', 'support')`)
+export class Membership {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
+  @PrimaryColumn({ type: 'uuid' })
+  @Index('memberships_administrator')
+  administratorId: string;
+
+  @Column({ type: 'text' })
+  role: Role;
+
+  @Column({ type: 'timestamptz' })
+  joinedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Administrator, { onDelete: 'CASCADE' })
+  administrator: Relation<Administrator>;
+}

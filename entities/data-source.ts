@@ -1,0 +1,62 @@
+/** The connection to Postgres: every entity, every migration, one pool. */
+import { DataSource } from 'typeorm';
+import type { Config } from '../config.ts';
+import { Club } from './clubs/club.ts';
+import { Invitation } from './clubs/invitation.ts';
+import { Membership } from './clubs/membership.ts';
+import { Fact } from './facts/fact.ts';
+import { Wake } from './facts/wake.ts';
+import { AdministratorSession } from './identity/administrator-session.ts';
+import { Administrator } from './identity/administrator.ts';
+import { OneTimeToken } from './identity/one-time-token.ts';
+import { StudentSession } from './identity/student-session.ts';
+import { Student } from './identity/student.ts';
+import { RateLimitCounter } from './limits/rate-limit-counter.ts';
+import { TransactionalMail } from './mail/transactional-mail.ts';
+import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
+import { SnakeCaseNames } from './naming.ts';
+import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
+import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
+import { WebhookEndpoint } from './webhooks/webhook-endpoint.ts';
+import { WebhookEvent } from './webhooks/webhook-event.ts';
+
+const entities = [
+  Administrator,
+  AdministratorSession,
+  Club,
+  Fact,
+  Invitation,
+  Membership,
+  OneTimeToken,
+  RateLimitCounter,
+  Student,
+  StudentSession,
+  TransactionalMail,
+  Wake,
+  WebhookAttempt,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEvent,
+];
+
+const migrations = [FirstSlice1763700000000];
+
+/** @returns a data source that is not yet connected: call `initialize()` */
+export function createDataSource(database: Config['database'], applicationName: string): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    url: database.url.reveal(),
+    applicationName,
+    poolSize: database.poolSize,
+    connectTimeoutMS: 5_000, // a database that does not answer in 5 s is down: fail, and let readiness say so
+    extra: {
+      statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
+      idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
+    },
+    entities,
+    migrations,
+    migrationsTransactionMode: 'each',
+    namingStrategy: new SnakeCaseNames(),
+    synchronize: false,
+  });
+}

@@ -1,0 +1,31 @@
+/** A person who administers clubs from the dashboard. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('administrators')
+export class Administrator {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  /** Case-folded; unique over the whole service. */
+  @Column({ type: 'text', unique: true })
+  email: string;
+
+  /** argon2id, in PHC form; null until the first e-mail is confirmed (the password waits on its one-time token). */
+  @Column({ type: 'text', nullable: true })
+  passwordHash: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  verifiedAt: Date | null;
+
+  @Column({ type: 'text', nullable: true })
+  phone: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  phoneVerifiedAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+}

@@ -1,0 +1,58 @@
+/** A single-use, expiring token or code that was mailed to a student or an administrator. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { TokenPurpose } from '../../domain/identity/one-time-tokens.ts';
+import { Administrator } from './administrator.ts';
+import { Invitation } from '../clubs/invitation.ts';
+import { Student } from './student.ts';
+
+@Entity('one_time_tokens')
+@Check('one_time_tokens_owner', 'num_nonnulls(student_id, administrator_id, invitation_id) = 1')
+export class OneTimeToken {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'text' })
+  purpose: TokenPurpose;
+
+  /** SHA-256 of the token; null for a code, which is found through its student and derived again to be compared. */
+  @Column({ type: 'bytea', nullable: true })
+  @Index('one_time_tokens_hash', { unique: true })
+  tokenHash: Buffer | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('one_time_tokens_student')
+  studentId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('one_time_tokens_administrator')
+  administratorId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('one_time_tokens_invitation')
+  invitationId: string | null;
+
+  /** The password that the sign-up offered; it becomes the account's when this token is spent. */
+  @Column({ type: 'text', nullable: true })
+  passwordHash: string | null;
+
+  /** How many wrong guesses a code still survives; null for tokens, which cannot be guessed. */
+  @Column({ type: 'smallint', nullable: true })
+  triesLeft: number | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  @Index('one_time_tokens_expiry')
+  expiresAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Administrator, { onDelete: 'CASCADE' })
+  administrator: Relation<Administrator>;
+
+  @ManyToOne(() => Invitation, { onDelete: 'CASCADE' })
+  invitation: Relation<Invitation>;
+}

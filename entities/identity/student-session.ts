@@ -1,0 +1,25 @@
+/** The store of student sessions: a token is good while its row stands here, so ending one is deleting it. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Student } from './student.ts';
+
+@Entity('student_sessions')
+export class StudentSession {
+  /** SHA-256 of the token: the token itself is nowhere at rest. */
+  @PrimaryColumn({ type: 'bytea' })
+  tokenHash: Buffer;
+
+  @Column({ type: 'uuid' })
+  @Index('student_sessions_student')
+  studentId: string;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  @Index('student_sessions_expiry')
+  expiresAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

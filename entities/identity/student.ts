@@ -1,0 +1,42 @@
+/** A student of one club. A removed student's row stays as an id without name and e-mail. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+@Entity('students')
+@Index('students_club_email', ['clubId', 'email'], { unique: true })
+@Index('students_club_created', ['clubId', 'createdAt', 'id'], { where: 'removed_at IS NULL' })
+@Check('students_removed_is_anonymous', `(removed_at IS NULL) = (email IS NOT NULL)`)
+export class Student {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  /** Case-folded, unique in the club; null once the student is removed. */
+  @Column({ type: 'text', nullable: true })
+  email: string | null;
+
+  /** argon2id, in PHC form; null until an e-mail with a password is confirmed (the password waits on its one-time token). */
+  @Column({ type: 'text', nullable: true })
+  passwordHash: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  verifiedAt: Date | null;
+
+  @Column({ type: 'text', nullable: true })
+  avatarUrl: string | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  removedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

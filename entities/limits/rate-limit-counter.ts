@@ -1,0 +1,16 @@
+/** Counters of the rate limits, in the form that rate-limiter-flexible keeps them. */
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+@Entity('rate_limit_counters')
+export class RateLimitCounter {
+  @PrimaryColumn({ type: 'varchar', length: 255 })
+  key: string;
+
+  @Column({ type: 'integer', default: 0 })
+  points: number;
+
+  /** Unix milliseconds. */
+  @Column({ type: 'bigint', nullable: true })
+  @Index('rate_limit_counters_expiry')
+  expire: string | null;
+}

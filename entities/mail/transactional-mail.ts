@@ -1,0 +1,80 @@
+/** One e-mail that a person's own act asked for (confirmation, reset, code, invitation). It names whom; the text is made when it is sent. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { MailTemplate } from '../../domain/mail/templates.ts';
+import { Administrator } from '../identity/administrator.ts';
+import { Club } from '../clubs/club.ts';
+import { Invitation } from '../clubs/invitation.ts';
+import { OneTimeToken } from '../identity/one-time-token.ts';
+import { Student } from '../identity/student.ts';
+
+export type MailStatus = 'pending' | 'sent' | 'failed' | 'canceled';
+
+@Entity('transactional_mails')
+@Check('transactional_mails_status', `status in ('pending', 'sent', 'failed', 'canceled')`)
+@Check('transactional_mails_recipient', 'num_nonnulls(student_id, administrator_id, invitation_id) <= 1')
+@Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
+export class TransactionalMail {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid', nullable: true })
+  clubId: string | null;
+
+  @Column({ type: 'text' })
+  template: MailTemplate;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('transactional_mails_student')
+  studentId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('transactional_mails_administrator')
+  administratorId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('transactional_mails_invitation')
+  invitationId: string | null;
+
+  /** The token that the mail carries, if it carries one: without it (spent, expired) there is nothing to send. */
+  @Column({ type: 'uuid', nullable: true })
+  @Index('transactional_mails_token')
+  tokenId: string | null;
+
+  @Column({ type: 'text', default: 'pending' })
+  status: MailStatus;
+
+  @Column({ type: 'smallint', default: 0 })
+  attemptCount: number;
+
+  @Column({ type: 'timestamptz' })
+  nextAttemptAt: Date;
+
+  @Column({ type: 'integer', default: 0 })
+  fence: number;
+
+  /** Until when the one who claimed the row works on it, by the database's clock. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leaseUntil: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  sentAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Administrator, { onDelete: 'CASCADE' })
+  administrator: Relation<Administrator>;
+
+  @ManyToOne(() => Invitation, { onDelete: 'SET NULL' })
+  invitation: Relation<Invitation>;
+
+  @ManyToOne(() => OneTimeToken, { onDelete: 'SET NULL' })
+  token: Relation<OneTimeToken>;
+}

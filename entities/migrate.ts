@@ -1,0 +1,37 @@
+/** `tsx entities/migrate.ts`: brings the database to the newest schema. Several processes may call it at once. */
+import { ConfigError, readConfig } from '../config.ts';
+import { createDataSource } from './data-source.ts';
+import type { DataSource } from 'typeorm';
+
+/** Any number would do: it names the lock that lets one process at a time migrate. */
+const migrationLock = 4_281_963;
+
+/** Runs the pending migrations under an advisory lock. @returns their names */
+export async function migrate(source: DataSource): Promise<string[]> {
+  const holder = source.createQueryRunner();
+  try {
+    await holder.query('SELECT pg_advisory_lock($1)', [migrationLock]);
+    const done = await source.runMigrations();
+    return done.map((migration) => migration.name);
+  } finally {
+    await holder.query('SELECT pg_advisory_unlock($1)', [migrationLock]);
+    await holder.release();
+  }
+}
+
+async function main(): Promise<void> {
+  const source = await createDataSource(readConfig().database, 'club-migrate').initialize();
+  try {
+    const names = await migrate(source);
+    process.stdout.write(names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`);
+  } finally {
+    await source.destroy();
+  }
+}
+
+if (import.meta.main) {
+  main().catch((error: unknown) => {
+    process.stderr.write(`Migration failed: ${error instanceof ConfigError ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  });
+}

@@ -1,0 +1,47 @@
+/** One try of a delivery: written when it is claimed, completed when its outcome is known. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { AttemptOutcome, AttemptTrigger } from '../../domain/webhooks/attempts.ts';
+import { WebhookDelivery } from './webhook-delivery.ts';
+
+@Entity('webhook_attempts')
+@Check('webhook_attempts_trigger', `trigger in ('schedule', 'manual', 'recovery', 'test')`)
+export class WebhookAttempt {
+  @PrimaryColumn({ type: 'uuid' })
+  deliveryId: string;
+
+  /** The fence of the claim: only its holder records the outcome. */
+  @PrimaryColumn({ type: 'integer' })
+  fence: number;
+
+  /** 1 to 8; used again when an attempt was interrupted. */
+  @Column({ type: 'smallint' })
+  number: number;
+
+  @Column({ type: 'text' })
+  trigger: AttemptTrigger;
+
+  @Column({ type: 'timestamptz' })
+  @Index('webhook_attempts_started')
+  startedAt: Date;
+
+  /** Null while the attempt is in flight. */
+  @Column({ type: 'text', nullable: true })
+  outcome: AttemptOutcome | null;
+
+  @Column({ type: 'integer', nullable: true })
+  durationMs: number | null;
+
+  @Column({ type: 'smallint', nullable: true })
+  responseStatus: number | null;
+
+  /** Up to the first 2 KB of the response. */
+  @Column({ type: 'text', nullable: true })
+  responseExcerpt: string | null;
+
+  @Column({ type: 'integer', nullable: true })
+  retryAfterSeconds: number | null;
+
+  @ManyToOne(() => WebhookDelivery, { onDelete: 'CASCADE' })
+  delivery: Relation<WebhookDelivery>;
+}

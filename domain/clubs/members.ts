@@ -1,0 +1,250 @@
+/** Who administers a club, and as what: members and open invitations. A club never loses its last owner. */
+import type { components } from '../../contract/generated/types.ts';
+import { inTransaction, type Database, type Transaction } from '../core/database.ts';
+import { DomainError, notFound } from '../core/errors.ts';
+import { newId, type Id } from '../core/ids.ts';
+import { windowOf, type Listed, type Page } from '../core/pages.ts';
+import type { Platform } from '../core/platform.ts';
+import { foldEmail, tidyName } from '../core/text.policy.ts';
+import { requestMail } from '../mail/requests.ts';
+import { openAdministratorSession } from '../identity/administrator-accounts.ts';
+import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../identity/one-time-tokens.ts';
+import { hashPassword } from '../identity/passwords.ts';
+import type { Role } from './roles.policy.ts';
+
+type Member = components['schemas']['Member'];
+type AdministratorSession = components['schemas']['AdministratorSession'];
+
+interface MemberRow {
+  administratorId: Id | null;
+  invitationId: Id | null;
+  name: string | null;
+  email: string;
+  role: Role;
+  since: Date;
+  expiresAt: Date | null;
+}
+
+const membersSql = `
+  SELECT membership.administrator_id AS "administratorId", NULL::uuid AS "invitationId", administrator.name,
+         administrator.email, membership.role, membership.joined_at AS since, NULL::timestamptz AS "expiresAt"
+    FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
+   WHERE membership.club_id = $1
+  UNION ALL
+  SELECT NULL, id, NULL, email, role, invited_at, expires_at FROM invitations WHERE club_id = $1`;
+
+/** @returns members first, then open invitations, each in the order of time */
+export async function listMembers(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Member>> {
+  const { limit, offset } = windowOf(page);
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM (${membersSql}) AS member`,
+    [clubId],
+  );
+  const rows = await tx.query<MemberRow[]>(
+    `SELECT * FROM (${membersSql}) AS member
+      ORDER BY "administratorId" IS NULL, since, email LIMIT ${limit} OFFSET ${offset}`,
+    [clubId],
+  );
+  return { rows: rows.map(presentMember), total: counted?.total ?? 0 };
+}
+
+/**
+ * Invites somebody by e-mail; inviting the same address again replaces the open invitation.
+ * @throws DomainError role_not_permitted if somebody who is no owner would make one; already_member
+ */
+export async function inviteMember(
+  { database, vault }: Platform,
+  clubId: Id,
+  by: Role,
+  input: { email: string; role: Role },
+  now: Date,
+): Promise<Member> {
+  const email = foldEmail(input.email);
+  return inTransaction(database, async (tx) => {
+    await lockClub(tx, clubId);
+    mayTouchOwners(by, input.role);
+    const [member] = await tx.query<unknown[]>(
+      `SELECT 1 FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
+        WHERE membership.club_id = $1 AND administrator.email = $2`,
+      [clubId, email],
+    );
+    if (member) throw new DomainError('already_member', 'This person is a member already: change the role instead.');
+
+    await tx.query(`DELETE FROM invitations WHERE club_id = $1 AND email = $2`, [clubId, email]);
+    const id = newId();
+    const expiresAt = new Date(now.getTime() + tokenLifetimeMs.administrator_invitation);
+    await tx.query(
+      `INSERT INTO invitations (id, club_id, email, role, invited_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+      [id, clubId, email, input.role, now, expiresAt],
+    );
+    const template = 'administrator_invitation';
+    await requestMail(tx, vault, { template, clubId, recipient: { invitationId: id } }, now);
+    return presentMember({
+      administratorId: null,
+      invitationId: id,
+      name: null,
+      email,
+      role: input.role,
+      since: now,
+      expiresAt,
+    });
+  });
+}
+
+/**
+ * Spends the invitation's token: the invited person becomes a member, with a new account if the e-mail has none.
+ * Whoever read the mail owns the address, so the account is confirmed by it.
+ * @throws DomainError token_gone; invalid_request if a new account lacks a name or a password
+ */
+export async function acceptInvitation(
+  { database }: Platform,
+  input: { token: string; name?: string; password?: string },
+  now: Date,
+): Promise<AdministratorSession> {
+  const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
+  return inTransaction(database, async (tx) => {
+    const { invitationId } = await spendToken(tx, ['administrator_invitation'], input.token, now);
+    const [invitations] = await tx.query<[{ clubId: Id; email: string; role: Role }[], number]>(
+      `DELETE FROM invitations WHERE id = $1 RETURNING club_id AS "clubId", email, role`,
+      [invitationId],
+    );
+    const [invitation] = invitations;
+    if (!invitation) throw tokenGone();
+
+    const administratorId = await accountFor(tx, invitation.email, { ...input, passwordHash }, now);
+    await tx.query(
+      `INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+      [invitation.clubId, administratorId, invitation.role, now],
+    );
+    return openAdministratorSession(tx, administratorId, now);
+  });
+}
+
+/**
+ * A confirmed account keeps its name and password: the invitation is a way into the club, not into the account. One that
+ * was never confirmed may be a stranger's: it is made anew by who proved to own the address.
+ */
+async function accountFor(
+  tx: Transaction,
+  email: string,
+  offered: { name?: string; passwordHash: string | null },
+  now: Date,
+): Promise<Id> {
+  const [known] = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM administrators WHERE email = $1 AND verified_at IS NOT NULL`,
+    [email],
+  );
+  if (known) return known.id;
+  if (offered.name === undefined || offered.passwordHash === null) {
+    throw new DomainError('invalid_request', 'name and password are required: this e-mail has no account yet.');
+  }
+  const [made] = await tx.query<{ id: Id }[]>(
+    `INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $5)
+     ON CONFLICT (email) DO UPDATE
+        SET name = excluded.name, password_hash = excluded.password_hash, verified_at = excluded.verified_at
+      WHERE administrators.verified_at IS NULL
+     RETURNING id`,
+    [newId(), tidyName(offered.name), email, offered.passwordHash, now],
+  );
+  if (!made) throw tokenGone();
+  await withdrawTokensOf(tx, { administratorId: made.id });
+  return made.id;
+}
+
+/** @throws DomainError not_found, role_not_permitted, last_owner */
+export async function changeMemberRole(
+  database: Database,
+  clubId: Id,
+  by: Role,
+  administratorId: Id,
+  role: Role,
+): Promise<Member> {
+  return inTransaction(database, async (tx) => {
+    const current = await lockMember(tx, clubId, administratorId);
+    mayTouchOwners(by, role, current);
+    if (current === 'owner' && role !== 'owner') await keepAnOwner(tx, clubId, administratorId);
+    await tx.query(`UPDATE memberships SET role = $3 WHERE club_id = $1 AND administrator_id = $2`, [
+      clubId,
+      administratorId,
+      role,
+    ]);
+    const [row] = await tx.query<MemberRow[]>(`SELECT * FROM (${membersSql}) AS member WHERE "administratorId" = $2`, [
+      clubId,
+      administratorId,
+    ]);
+    if (!row) throw notFound('member');
+    return presentMember(row);
+  });
+}
+
+/** Ends a membership; the person's sessions go on, but act in this club no more. @throws DomainError not_found, role_not_permitted, last_owner */
+export async function removeMember(database: Database, clubId: Id, by: Role, administratorId: Id): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const current = await lockMember(tx, clubId, administratorId);
+    mayTouchOwners(by, current);
+    if (current === 'owner') await keepAnOwner(tx, clubId, administratorId);
+    await tx.query(`DELETE FROM memberships WHERE club_id = $1 AND administrator_id = $2`, [clubId, administratorId]);
+  });
+}
+
+/** @throws DomainError not_found, role_not_permitted */
+export async function revokeInvitation(database: Database, clubId: Id, by: Role, invitationId: Id): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const [invitation] = await tx.query<{ role: Role }[]>(
+      `SELECT role FROM invitations WHERE id = $1 AND club_id = $2 FOR UPDATE`,
+      [invitationId, clubId],
+    );
+    if (!invitation) throw notFound('invitation');
+    mayTouchOwners(by, invitation.role);
+    await tx.query(`DELETE FROM invitations WHERE id = $1`, [invitationId]);
+  });
+}
+
+/** Changes of a club's members happen one at a time, so that two owners cannot remove each other. */
+async function lockClub(tx: Transaction, clubId: Id): Promise<void> {
+  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [clubId]);
+}
+
+async function lockMember(tx: Transaction, clubId: Id, administratorId: Id): Promise<Role> {
+  await lockClub(tx, clubId);
+  const [member] = await tx.query<{ role: Role }[]>(
+    `SELECT role FROM memberships WHERE club_id = $1 AND administrator_id = $2`,
+    [clubId, administratorId],
+  );
+  if (!member) throw notFound('member');
+  return member.role;
+}
+
+function mayTouchOwners(by: Role, ...touched: Role[]): void {
+  if (by !== 'owner' && touched.includes('owner')) {
+    throw new DomainError('role_not_permitted', 'Only an owner may give, take or end ownership.');
+  }
+}
+
+async function keepAnOwner(tx: Transaction, clubId: Id, leaving: Id): Promise<void> {
+  const [other] = await tx.query<unknown[]>(
+    `SELECT 1 FROM memberships WHERE club_id = $1 AND role = 'owner' AND administrator_id <> $2 LIMIT 1`,
+    [clubId, leaving],
+  );
+  if (!other) throw new DomainError('last_owner', 'A club keeps at least one owner: make somebody else one first.');
+}
+
+function presentMember(row: MemberRow): Member {
+  const common = { email: row.email, role: row.role };
+  if (row.administratorId !== null) {
+    return {
+      ...common,
+      status: 'active',
+      administrator_id: row.administratorId,
+      ...(row.name !== null && { name: row.name }),
+      joined_at: row.since.toISOString(),
+    };
+  }
+  return {
+    ...common,
+    status: 'invited',
+    ...(row.invitationId !== null && { invitation_id: row.invitationId }),
+    invited_at: row.since.toISOString(),
+    ...(row.expiresAt !== null && { expires_at: row.expiresAt.toISOString() }),
+  };
+}

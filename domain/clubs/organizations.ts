@@ -1,0 +1,46 @@
+/** Opening a club: whoever opens it is its owner. */
+import { DomainError } from '../core/errors.ts';
+import type { Transaction } from '../core/database.ts';
+import { newId, type Id } from '../core/ids.ts';
+import { tidyName } from '../core/text.policy.ts';
+import type { Role } from './roles.policy.ts';
+import { slugOf } from './slug.policy.ts';
+
+export interface Organization {
+  organization_id: Id;
+  name: string;
+  slug: string;
+  role: Role;
+}
+
+/** How many suffixes are tried before giving up; the last ones are random, so giving up does not happen. */
+const slugTries = 5;
+
+/** @returns the new club, seen by its owner */
+export async function createOrganization(tx: Transaction, ownerId: Id, name: string, now: Date): Promise<Organization> {
+  const tidy = tidyName(name);
+  for (let tries = 0; tries < slugTries; tries++) {
+    const slug = slugOf(tidy, tries === 0 ? '' : crypto.randomUUID().slice(0, 6));
+    const [club] = await tx.query<{ id: Id }[]>(
+      `INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (slug) DO NOTHING RETURNING id`,
+      [newId(), tidy, slug, now],
+    );
+    if (!club) continue;
+    await tx.query(
+      `INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($1, $2, 'owner', $3)`,
+      [club.id, ownerId, now],
+    );
+    return { organization_id: club.id, name: tidy, slug, role: 'owner' };
+  }
+  throw new DomainError('internal_error', 'No free address was found for the organization.');
+}
+
+/** @returns the clubs that an administrator acts in, by name */
+export function listOrganizations(tx: Transaction, administratorId: Id): Promise<Organization[]> {
+  return tx.query<Organization[]>(
+    `SELECT club.id AS organization_id, club.name, club.slug, membership.role
+       FROM memberships membership JOIN clubs club ON club.id = membership.club_id
+      WHERE membership.administrator_id = $1 ORDER BY club.name, club.id`,
+    [administratorId],
+  );
+}

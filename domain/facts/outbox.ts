@@ -1,0 +1,83 @@
+/** The relay's side of facts and wakes: claiming them in turns over the clubs, and removing what was carried on. */
+import type { DataSource } from 'typeorm';
+import type { Id } from '../core/ids.ts';
+import type { FactToTell } from '../webhooks/bodies.ts';
+import type { WorkflowAttributes, WorkflowType } from './workflow-names.policy.ts';
+
+/** How long a relay may work on what it has claimed; one that died has lost it after this. */
+const leaseSeconds = 30;
+/** When a wake that could not be sent is tried again. */
+const deferSeconds = 5;
+
+export interface ClaimedWake {
+  workflowId: string;
+  seq: string;
+  workflowType: WorkflowType;
+  subjectId: Id;
+  clubId: Id;
+  attributes: WorkflowAttributes;
+}
+
+/** @returns up to `limit` facts: the oldest of each club first, then the second oldest of each … */
+export async function claimFacts(source: DataSource, limit: number): Promise<FactToTell[]> {
+  const [rows] = await source.query<[FactToTell[], number]>(
+    `${inTurns('facts', 'id', 'seq')}
+  RETURNING facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId", facts.occurred_at AS "occurredAt"`,
+    [limit, leaseSeconds],
+  );
+  return rows;
+}
+
+/** @returns up to `limit` wakes, in turns over the clubs */
+export async function claimWakes(source: DataSource, limit: number): Promise<ClaimedWake[]> {
+  const [rows] = await source.query<[ClaimedWake[], number]>(
+    `${inTurns('wakes', 'workflow_id', 'recorded_at')}
+  RETURNING wakes.workflow_id AS "workflowId", wakes.seq, wakes.workflow_type AS "workflowType",
+            wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
+    [limit, leaseSeconds],
+  );
+  return rows;
+}
+
+/** The workflows of this fact are started. */
+export async function removeFact(source: DataSource, id: Id): Promise<void> {
+  await source.query(`DELETE FROM facts WHERE id = $1`, [id]);
+}
+
+/** This wake is sent; one that was raised meanwhile stays, and is free to be claimed at once. */
+export async function removeWake(source: DataSource, { workflowId, seq }: ClaimedWake): Promise<void> {
+  const [, removed] = await source.query<[unknown[], number]>(`DELETE FROM wakes WHERE workflow_id = $1 AND seq = $2`, [
+    workflowId,
+    seq,
+  ]);
+  if (removed === 0) await source.query(`UPDATE wakes SET lease_until = NULL WHERE workflow_id = $1`, [workflowId]);
+}
+
+export async function deferWake(source: DataSource, { workflowId }: ClaimedWake): Promise<void> {
+  await source.query(
+    `UPDATE wakes SET lease_until = clock_timestamp() + make_interval(secs => $2) WHERE workflow_id = $1`,
+    [workflowId, deferSeconds],
+  );
+}
+
+/**
+ * Leases rows nobody works on, one a club in turn. The clubs are found by skipping through the index, so that a club with
+ * a long backlog costs no more than one with a short one.
+ */
+function inTurns(table: 'facts' | 'wakes', key: string, order: string): string {
+  const free = '(lease_until IS NULL OR lease_until < clock_timestamp())';
+  return `
+    WITH RECURSIVE clubs AS (
+      (SELECT club_id FROM ${table} ORDER BY club_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT later.club_id FROM ${table} later WHERE later.club_id > clubs.club_id ORDER BY later.club_id LIMIT 1)
+        FROM clubs WHERE clubs.club_id IS NOT NULL),
+    candidates AS (
+      SELECT waiting.${key} AS key, row_number() OVER (PARTITION BY waiting.club_id ORDER BY waiting.${order}) AS turn
+        FROM clubs CROSS JOIN LATERAL (
+          SELECT ${key}, club_id, ${order} FROM ${table} WHERE club_id = clubs.club_id AND ${free} ORDER BY ${order} LIMIT $1
+        ) waiting
+       ORDER BY turn LIMIT $1)
+    UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
+      FROM candidates WHERE ${table}.${key} = candidates.key AND ${free.replaceAll('lease_until', `${table}.lease_until`)}`;
+}

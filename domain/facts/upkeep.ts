@@ -1,0 +1,78 @@
+/** What the sweeper does: finds rows that nobody is working on although they are due, and removes what has run out. */
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Database } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import { wake, type NewWake } from './facts.ts';
+import { workflowIdOf } from './workflow-names.policy.ts';
+
+/** A row overdue by this, without a living lease, has lost its workflow: nothing else takes two minutes. */
+const overdueMs = 2 * 60_000;
+/** Rows a round, so that a server which forgot everything is brought back in steps, not in one wave. */
+const rescuedARound = 500;
+/** Rows of a table removed a round. */
+const removedARound = 1_000;
+/** How long a sent mail's row is kept. */
+const mailHistoryMs = 30 * 86_400_000;
+
+/** Wakes workflows whose rows are overdue. @returns how many: 0 in normal life, an alert hangs on it */
+export async function rescueOverdue(database: Database, now: Date): Promise<number> {
+  const overdue = new Date(now.getTime() - overdueMs);
+  return inTransaction(database, async (tx) => {
+    const deliveries = await tx.query<{ id: Id; clubId: Id; endpointId: Id; eventType: string }[]>(
+      `SELECT delivery.id, delivery.club_id AS "clubId", delivery.endpoint_id AS "endpointId", delivery.event_type AS "eventType"
+         FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
+        WHERE delivery.status = 'pending' AND delivery.next_attempt_at < $1 AND endpoint.status = 'enabled'
+          AND (delivery.lease_until IS NULL OR delivery.lease_until < clock_timestamp())
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || delivery.id)
+        ORDER BY delivery.next_attempt_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('webhookDelivery', '')],
+    );
+    const mails = await tx.query<{ id: Id; clubId: Id | null }[]>(
+      `SELECT id, club_id AS "clubId" FROM transactional_mails
+        WHERE status = 'pending' AND next_attempt_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || transactional_mails.id)
+        ORDER BY next_attempt_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('transactionalMail', '')],
+    );
+    const wakes: NewWake[] = [
+      ...deliveries.map(({ id, clubId, endpointId, eventType }) => ({
+        workflowType: 'webhookDelivery' as const,
+        subjectId: id,
+        clubId,
+        attributes: { ClubId: clubId, EndpointId: endpointId, EventType: eventType },
+      })),
+      ...mails.map(({ id, clubId }) => ({
+        workflowType: 'transactionalMail' as const,
+        subjectId: id,
+        clubId,
+        attributes: clubId === null ? {} : { ClubId: clubId },
+      })),
+    ];
+    await wake(tx, wakes, now);
+    return wakes.length;
+  });
+}
+
+/** Rows whose time is over: none of them is good for anything any more. */
+const expiries = [
+  { table: 'student_sessions', key: 'token_hash', condition: 'expires_at < $1', ageMs: 0 },
+  { table: 'administrator_sessions', key: 'token_hash', condition: 'expires_at < $1', ageMs: 0 },
+  { table: 'one_time_tokens', key: 'id', condition: 'expires_at < $1', ageMs: 0 },
+  { table: 'invitations', key: 'id', condition: 'expires_at < $1', ageMs: 0 },
+  {
+    table: 'transactional_mails',
+    key: 'id',
+    condition: `status <> 'pending' AND created_at < $1`,
+    ageMs: mailHistoryMs,
+  },
+] as const;
+
+/** Removes sessions, tokens, invitations and old mail rows, a batch of each. */
+export async function removeExpired(source: DataSource, now: Date): Promise<void> {
+  for (const { table, key, condition, ageMs } of expiries) {
+    await source.query(
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ${removedARound})`,
+      [new Date(now.getTime() - ageMs)],
+    );
+  }
+}

@@ -1,0 +1,184 @@
+/** An administrator's own account: sign-up with the organization, confirmation, sign-in, reset, profile. */
+import type { components } from '../../contract/generated/types.ts';
+import { createOrganization, listOrganizations } from '../clubs/organizations.ts';
+import { inTransaction, type Transaction } from '../core/database.ts';
+import { newId, type Id } from '../core/ids.ts';
+import type { Platform } from '../core/platform.ts';
+import { foldEmail, tidyName } from '../core/text.policy.ts';
+import { requestMail, requestNoMail } from '../mail/requests.ts';
+import { emailNotVerified, invalidCredentials } from './credentials.ts';
+import { issueToken, spendToken, tokenGone, withdrawTokensOf } from './one-time-tokens.ts';
+import { hashPassword, passwordMatches } from './passwords.ts';
+import { endSessionsOf, openSession } from './sessions.ts';
+
+type AdministratorSession = components['schemas']['AdministratorSession'];
+type Profile = components['schemas']['AdministratorProfile'];
+
+/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. */
+export async function signUpAdministrator(
+  { database, vault }: Platform,
+  input: { name: string; email: string; password: string; organization: { name: string } },
+  now: Date,
+): Promise<void> {
+  const passwordHash = await hashPassword(input.password);
+  const email = foldEmail(input.email);
+  await inTransaction(database, async (tx) => {
+    const [created] = await tx.query<{ id: Id }[]>(
+      `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (email) DO NOTHING RETURNING id`,
+      [newId(), tidyName(input.name), email, passwordHash, now],
+    );
+    if (created) {
+      await createOrganization(tx, created.id, input.organization.name, now);
+      const recipient = { administratorId: created.id };
+      await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient }, now);
+      return;
+    }
+    const known = await findByEmail(tx, email);
+    if (!known) return;
+    const recipient = { administratorId: known.id };
+    if (known.verified) {
+      await issueToken(tx, vault, { purpose: 'administrator_sign_up_again', owner: recipient, passwordHash }, now);
+      await requestMail(tx, vault, { template: 'administrator_already_registered', clubId: null, recipient }, now);
+    } else {
+      const template = 'administrator_verify_email';
+      await requestMail(tx, vault, { template, clubId: null, recipient, passwordHash }, now);
+    }
+  });
+}
+
+/** @throws DomainError invalid_credentials; email_not_verified, told only after a right password */
+export async function signInAdministrator(
+  { database }: Platform,
+  { email, password }: { email: string; password: string },
+  now: Date,
+): Promise<AdministratorSession> {
+  const [known] = await database.source.query<
+    { id: Id; passwordHash: string | null; verified: boolean; offered: string | null }[]
+  >(
+    `SELECT administrator.id, administrator.password_hash AS "passwordHash",
+            administrator.verified_at IS NOT NULL AS verified,
+            (SELECT token.password_hash FROM one_time_tokens token
+              WHERE token.administrator_id = administrator.id AND token.password_hash IS NOT NULL AND token.expires_at > $2
+              ORDER BY token.created_at DESC LIMIT 1) AS offered
+       FROM administrators administrator WHERE administrator.email = $1`,
+    [foldEmail(email), now],
+  );
+  const right = await passwordMatches(password, known?.passwordHash ?? null);
+  const offered = await passwordMatches(password, known?.offered ?? null);
+  if (!known || !(right || offered)) throw invalidCredentials();
+  if (!(right && known.verified)) throw emailNotVerified();
+  return inTransaction(database, (tx) => openAdministratorSession(tx, known.id, now));
+}
+
+/** Spends the mailed token and opens a session. @throws DomainError token_gone */
+export async function verifyAdministratorEmail(
+  { database }: Platform,
+  token: string,
+  now: Date,
+): Promise<AdministratorSession> {
+  return inTransaction(database, async (tx) => {
+    const { administratorId, passwordHash } = await spendToken(tx, ['administrator_verify_email'], token, now);
+    if (administratorId === null) throw tokenGone();
+    await tx.query(
+      `UPDATE administrators SET verified_at = coalesce(verified_at, $2), password_hash = coalesce($3, password_hash) WHERE id = $1`,
+      [administratorId, now, passwordHash],
+    );
+    return openAdministratorSession(tx, administratorId, now);
+  });
+}
+
+/** Mails the confirmation again, to whom it is still missing from. */
+export async function resendAdministratorVerification(platform: Platform, email: string, now: Date): Promise<void> {
+  await mailIfKnown(platform, 'administrator_verify_email', email, now, (known) => !known.verified);
+}
+
+export async function requestAdministratorPasswordReset(platform: Platform, email: string, now: Date): Promise<void> {
+  await mailIfKnown(platform, 'administrator_reset_password', email, now, () => true);
+}
+
+/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
+export async function confirmAdministratorPasswordReset(
+  { database }: Platform,
+  { token, password }: { token: string; password: string },
+  now: Date,
+): Promise<AdministratorSession> {
+  const passwordHash = await hashPassword(password);
+  return inTransaction(database, async (tx) => {
+    const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
+    if (administratorId === null) throw tokenGone();
+    await tx.query(
+      `UPDATE administrators SET password_hash = $2, verified_at = coalesce(verified_at, $3) WHERE id = $1`,
+      [administratorId, passwordHash, now],
+    );
+    await withdrawTokensOf(tx, { administratorId });
+    await endSessionsOf(tx, 'admin', administratorId);
+    return openAdministratorSession(tx, administratorId, now);
+  });
+}
+
+/** @returns who the administrator is and where they act (specification: Administrator profile) */
+export async function getProfile(tx: Transaction, administratorId: Id): Promise<Profile> {
+  const [row] = await tx.query<
+    {
+      id: Id;
+      name: string;
+      email: string;
+      verified: boolean;
+      phone_verified: boolean;
+      has_password: boolean;
+      phone: string | null;
+    }[]
+  >(
+    `SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
+            password_hash IS NOT NULL AS has_password, phone
+       FROM administrators WHERE id = $1`,
+    [administratorId],
+  );
+  if (!row) throw new Error('An administrator vanished under a living session');
+  const { phone, ...profile } = row;
+  return {
+    ...profile,
+    ...(phone !== null && { phone }),
+    organizations: await listOrganizations(tx, administratorId),
+  };
+}
+
+export async function openAdministratorSession(
+  tx: Transaction,
+  administratorId: Id,
+  now: Date,
+): Promise<AdministratorSession> {
+  const { token, expiresAt } = await openSession(tx, 'admin', administratorId, now);
+  return { token, expires_at: expiresAt.toISOString(), administrator: await getProfile(tx, administratorId) };
+}
+
+interface KnownAdministrator {
+  id: Id;
+  verified: boolean;
+}
+
+async function findByEmail(tx: Transaction, foldedEmail: string): Promise<KnownAdministrator | undefined> {
+  const [known] = await tx.query<KnownAdministrator[]>(
+    `SELECT id, verified_at IS NOT NULL AS verified FROM administrators WHERE email = $1 FOR UPDATE`,
+    [foldedEmail],
+  );
+  return known;
+}
+
+async function mailIfKnown(
+  { database, vault }: Platform,
+  template: 'administrator_verify_email' | 'administrator_reset_password',
+  email: string,
+  now: Date,
+  wanted: (known: KnownAdministrator) => boolean,
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const known = await findByEmail(tx, foldEmail(email));
+    if (known && wanted(known)) {
+      await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId: known.id } }, now);
+    } else {
+      await requestNoMail(tx, template, now);
+    }
+  });
+}

@@ -1,0 +1,111 @@
+/** Sessions: opaque tokens in two stores, one a kind of caller; a session ends the moment its row is gone (specification: Authentication 1–4, 6). */
+import { randomBytes } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import type { Role } from '../clubs/roles.policy.ts';
+import type { Transaction } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import { sha256 } from '../core/secrets.ts';
+import type { StudentIdentity } from './student-identity.ts';
+
+export type CallerKind = 'student' | 'admin';
+
+const hour = 3_600_000;
+/** How long a session lasts (DESIGN §4): a student's from its beginning, an administrator's from its last use. */
+export const sessionLifetimeMs = { student: 30 * 24 * hour, admin: 12 * hour } as const satisfies Record<
+  CallerKind,
+  number
+>;
+/** A session in use is prolonged at most this often, so that reading does not mean writing. */
+const slideEveryMs = 5 * 60_000;
+
+const stores = {
+  student: { table: 'student_sessions', owner: 'student_id' },
+  admin: { table: 'administrator_sessions', owner: 'administrator_id' },
+} as const satisfies Record<CallerKind, { table: string; owner: string }>;
+
+export interface OpenedSession {
+  token: string;
+  expiresAt: Date;
+}
+
+/** Opens a session. @returns the token, which is in no store: only its hash is kept */
+export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id, now: Date): Promise<OpenedSession> {
+  const token = `${kind}_${randomBytes(32).toString('base64url')}`;
+  const expiresAt = new Date(now.getTime() + sessionLifetimeMs[kind]);
+  const { table, owner } = stores[kind];
+  await tx.query(`INSERT INTO ${table} (token_hash, ${owner}, created_at, expires_at) VALUES ($1, $2, $3, $4)`, [
+    sha256(token),
+    ownerId,
+    now,
+    expiresAt,
+  ]);
+  return { token, expiresAt };
+}
+
+export async function endSession(tx: Transaction, kind: CallerKind, token: string): Promise<void> {
+  await tx.query(`DELETE FROM ${stores[kind].table} WHERE token_hash = $1`, [sha256(token)]);
+}
+
+/** Ends every session of a person, at once. */
+export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: Id): Promise<void> {
+  const { table, owner } = stores[kind];
+  await tx.query(`DELETE FROM ${table} WHERE ${owner} = $1`, [ownerId]);
+}
+
+/** @returns the student of a living session, in one query, or undefined */
+export async function findStudentSession(
+  source: DataSource,
+  token: string,
+  now: Date,
+): Promise<StudentIdentity | undefined> {
+  if (!token.startsWith('student_')) return undefined;
+  const [row] = await source.query<StudentIdentity[]>(
+    `SELECT student.id, student.name, student.email, student.verified_at AS "verifiedAt",
+            student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
+            student.avatar_url AS "avatarUrl", student.club_id AS "clubId", club.slug AS "clubSlug"
+       FROM student_sessions session
+       JOIN students student ON student.id = session.student_id
+       JOIN clubs club ON club.id = student.club_id
+      WHERE session.token_hash = $1 AND session.expires_at > $2 AND student.removed_at IS NULL`,
+    [sha256(token), now],
+  );
+  return row;
+}
+
+export interface AdministratorSessionFound {
+  administratorId: Id;
+  /** What the administrator is in the club asked about; null for no membership or no such club, which look alike. */
+  role: Role | null;
+}
+
+/**
+ * @param clubId the club of the path, if it has one: its membership is read in the same query
+ * @returns who a living session belongs to, or undefined; prolongs it
+ */
+export async function findAdministratorSession(
+  source: DataSource,
+  token: string,
+  clubId: Id | undefined,
+  now: Date,
+): Promise<AdministratorSessionFound | undefined> {
+  if (!token.startsWith('admin_')) return undefined;
+  const tokenHash = sha256(token);
+  const [row] = await source.query<(AdministratorSessionFound & { expiresAt: Date })[]>(
+    `SELECT session.administrator_id AS "administratorId", session.expires_at AS "expiresAt", membership.role
+       FROM administrator_sessions session
+       LEFT JOIN memberships membership
+         ON membership.administrator_id = session.administrator_id AND membership.club_id = $3
+      WHERE session.token_hash = $1 AND session.expires_at > $2`,
+    [tokenHash, now, clubId ?? null],
+  );
+  if (!row) return undefined;
+
+  const expiresAt = new Date(now.getTime() + sessionLifetimeMs.admin);
+  if (expiresAt.getTime() - row.expiresAt.getTime() > slideEveryMs) {
+    await source.query(`UPDATE administrator_sessions SET expires_at = $2 WHERE token_hash = $1`, [
+      tokenHash,
+      expiresAt,
+    ]);
+  }
+  return { administratorId: row.administratorId, role: row.role };
+}

@@ -1,0 +1,206 @@
+/** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
+import type { components } from '../../contract/generated/types.ts';
+import { inTransaction, type Transaction } from '../core/database.ts';
+import { DomainError, notFound } from '../core/errors.ts';
+import { newId, type Id } from '../core/ids.ts';
+import type { Platform } from '../core/platform.ts';
+import { foldEmail, tidyName } from '../core/text.policy.ts';
+import { recordFact } from '../facts/facts.ts';
+import { requestMail, requestNoMail } from '../mail/requests.ts';
+import type { MailTemplate } from '../mail/templates.ts';
+import { emailNotVerified, invalidCredentials } from './credentials.ts';
+import { issueToken, spendToken, tokenGone, tryCode, withdrawTokensOf } from './one-time-tokens.ts';
+import { hashPassword, passwordMatches } from './passwords.ts';
+import { endSessionsOf, openSession } from './sessions.ts';
+import { presentStudent } from './student-identity.ts';
+import { getStudent } from './students.ts';
+
+type StudentSession = components['schemas']['StudentSession'];
+
+export interface SignUp {
+  name: string;
+  email: string;
+  password: string;
+  registration_code?: string;
+}
+
+/**
+ * Signs a student up. A known e-mail gets a mail that says so, or its confirmation once more, and the same answer.
+ * @throws DomainError forbidden for an unknown club; not_found for a registration code that is none
+ */
+export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
+  const passwordHash = await hashPassword(input.password);
+  const email = foldEmail(input.email);
+  await inTransaction(platform.database, async (tx) => {
+    const [club] = await tx.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
+    if (!club) throw new DomainError('forbidden', 'This session does not act in this organization.');
+    // No registration link exists yet, so no code is one.
+    if (input.registration_code !== undefined) throw notFound('registration link');
+
+    const [created] = await tx.query<{ id: Id }[]>(
+      `INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
+      [newId(), clubId, tidyName(input.name), email, passwordHash, now],
+    );
+    if (created) {
+      await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
+      const recipient = { studentId: created.id };
+      await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient }, now);
+    } else {
+      await answerRepeatedSignUp(tx, platform, clubId, email, passwordHash, now);
+    }
+  });
+}
+
+/** The password that a repeated sign-up offers counts only once its own mail is confirmed: else it would be a stranger's way in. */
+async function answerRepeatedSignUp(
+  tx: Transaction,
+  { vault }: Platform,
+  clubId: Id,
+  email: string,
+  passwordHash: string,
+  now: Date,
+): Promise<void> {
+  const student = await findByEmail(tx, clubId, email);
+  if (!student) return;
+  const recipient = { studentId: student.id };
+  if (student.verified) {
+    await issueToken(tx, vault, { purpose: 'student_sign_up_again', owner: recipient, passwordHash }, now);
+    await requestMail(tx, vault, { template: 'student_already_registered', clubId, recipient }, now);
+  } else {
+    await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient, passwordHash }, now);
+  }
+}
+
+/** @throws DomainError invalid_credentials; email_not_verified, told only after a right password */
+export async function signInStudent(
+  { database }: Platform,
+  { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
+  now: Date,
+): Promise<StudentSession> {
+  const [student] = await database.source.query<
+    { id: Id; passwordHash: string | null; verified: boolean; offered: string | null }[]
+  >(
+    `SELECT student.id, student.password_hash AS "passwordHash", student.verified_at IS NOT NULL AS verified,
+            (SELECT token.password_hash FROM one_time_tokens token
+              WHERE token.student_id = student.id AND token.password_hash IS NOT NULL AND token.expires_at > $3
+              ORDER BY token.created_at DESC LIMIT 1) AS offered
+       FROM students student WHERE student.club_id = $1 AND student.email = $2`,
+    [clubId, foldEmail(email), now],
+  );
+  const right = await passwordMatches(password, student?.passwordHash ?? null);
+  const offered = await passwordMatches(password, student?.offered ?? null);
+  if (!student || !(right || offered)) throw invalidCredentials();
+  if (!(right && student.verified)) throw emailNotVerified();
+  return inTransaction(database, (tx) => openStudentSession(tx, student.id, now));
+}
+
+/** Spends the mailed token and opens a session. @throws DomainError token_gone */
+export async function verifyStudentEmail({ database }: Platform, token: string, now: Date): Promise<StudentSession> {
+  return inTransaction(database, async (tx) => {
+    const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
+    if (spent.studentId === null) throw tokenGone();
+    await tx.query(
+      `UPDATE students SET verified_at = coalesce(verified_at, $2), password_hash = coalesce($3, password_hash) WHERE id = $1`,
+      [spent.studentId, now, spent.passwordHash],
+    );
+    return openStudentSession(tx, spent.studentId, now);
+  });
+}
+
+/** Mails the confirmation again, to whom it is still missing from. */
+export async function resendStudentVerification(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(platform, 'student_verify_email', who, now, (student) => !student.verified);
+}
+
+export async function requestStudentPasswordReset(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(platform, 'student_reset_password', who, now);
+}
+
+export async function requestStudentCode(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(platform, 'student_code', who, now);
+}
+
+/** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
+export async function confirmStudentPasswordReset(
+  { database }: Platform,
+  { token, password }: { token: string; password: string },
+  now: Date,
+): Promise<StudentSession> {
+  const passwordHash = await hashPassword(password);
+  return inTransaction(database, async (tx) => {
+    const { studentId } = await spendToken(tx, ['student_reset_password'], token, now);
+    if (studentId === null) throw tokenGone();
+    // Whoever read this mail owns the address: it is confirmed as well.
+    await tx.query(`UPDATE students SET password_hash = $2, verified_at = coalesce(verified_at, $3) WHERE id = $1`, [
+      studentId,
+      passwordHash,
+      now,
+    ]);
+    await withdrawTokensOf(tx, { studentId });
+    await endSessionsOf(tx, 'student', studentId);
+    return openStudentSession(tx, studentId, now);
+  });
+}
+
+/** @throws DomainError token_gone for a wrong, used, expired or unknown code and for an unknown e-mail alike */
+export async function exchangeStudentCode(
+  { database, vault }: Platform,
+  { club_id: clubId, email, code }: EmailInClub & { code: string },
+  now: Date,
+): Promise<StudentSession> {
+  // A wrong guess costs a try, so it is committed; the 410 comes after.
+  const session = await inTransaction(database, async (tx) => {
+    const student = await findByEmail(tx, clubId, foldEmail(email));
+    if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
+    // The code proves the address, not that its owner chose the password of a sign-up that was never confirmed.
+    await tx.query(`UPDATE students SET verified_at = $2, password_hash = NULL WHERE id = $1 AND verified_at IS NULL`, [
+      student.id,
+      now,
+    ]);
+    return openStudentSession(tx, student.id, now);
+  });
+  if (!session) throw tokenGone();
+  return session;
+}
+
+export interface EmailInClub {
+  club_id: Id;
+  email: string;
+}
+
+interface KnownStudent {
+  id: Id;
+  verified: boolean;
+}
+
+async function findByEmail(tx: Transaction, clubId: Id, foldedEmail: string): Promise<KnownStudent | undefined> {
+  const [student] = await tx.query<KnownStudent[]>(
+    `SELECT id, verified_at IS NOT NULL AS verified FROM students WHERE club_id = $1 AND email = $2 FOR UPDATE`,
+    [clubId, foldedEmail],
+  );
+  return student;
+}
+
+async function mailIfKnown(
+  { database, vault }: Platform,
+  template: MailTemplate,
+  { club_id: clubId, email }: EmailInClub,
+  now: Date,
+  wanted: (student: KnownStudent) => boolean = () => true,
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const student = await findByEmail(tx, clubId, foldEmail(email));
+    if (student && wanted(student)) {
+      await requestMail(tx, vault, { template, clubId, recipient: { studentId: student.id } }, now);
+    } else {
+      await requestNoMail(tx, template, now);
+    }
+  });
+}
+
+async function openStudentSession(tx: Transaction, studentId: Id, now: Date): Promise<StudentSession> {
+  const { token, expiresAt } = await openSession(tx, 'student', studentId, now);
+  const student = await getStudent(tx, studentId);
+  return { token, expires_at: expiresAt.toISOString(), student: presentStudent(student) };
+}

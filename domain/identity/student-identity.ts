@@ -1,0 +1,29 @@
+/** A student as sessions and lists carry it, and the record that callers see (specification: Student). */
+import type { components } from '../../contract/generated/types.ts';
+import type { Id } from '../core/ids.ts';
+
+export interface StudentIdentity {
+  id: Id;
+  name: string;
+  email: string;
+  verifiedAt: Date | null;
+  hasPassword: boolean;
+  createdAt: Date;
+  avatarUrl: string | null;
+  clubId: Id;
+  clubSlug: string;
+}
+
+export function presentStudent(student: StudentIdentity): components['schemas']['Student'] {
+  return {
+    id: student.id,
+    name: student.name,
+    email: student.email,
+    verified: student.verifiedAt !== null,
+    has_password: student.hasPassword,
+    created_at: student.createdAt.toISOString(),
+    club_id: student.clubId,
+    club_slug: student.clubSlug,
+    ...(student.avatarUrl !== null && { avatar_url: student.avatarUrl }),
+  };
+}

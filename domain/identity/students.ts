@@ -1,0 +1,169 @@
+/** Students as administrators see them: list, read, create, correct, remove. */
+import { inTransaction, violates, type Database, type Transaction } from '../core/database.ts';
+import { DomainError, notFound } from '../core/errors.ts';
+import { newId, type Id } from '../core/ids.ts';
+import { windowOf, type Listed, type Page } from '../core/pages.ts';
+import type { Platform } from '../core/platform.ts';
+import { foldEmail, likePattern, tidyName } from '../core/text.policy.ts';
+import { recordFact } from '../facts/facts.ts';
+import { requestMail } from '../mail/requests.ts';
+import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
+import { withdrawTokensOf } from './one-time-tokens.ts';
+import { endSessionsOf } from './sessions.ts';
+import type { StudentIdentity } from './student-identity.ts';
+
+const columns = `student.id, student.name, student.email, student.verified_at AS "verifiedAt",
+  student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
+  student.avatar_url AS "avatarUrl", student.club_id AS "clubId", club.slug AS "clubSlug"`;
+
+const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail.');
+
+/** @throws Error if there is none: the caller has just seen or made it */
+export async function getStudent(tx: Transaction, studentId: Id): Promise<StudentIdentity> {
+  const student = await findOne(tx, 'student.id = $1', [studentId]);
+  if (!student) throw new Error('A student vanished inside a transaction that holds it');
+  return student;
+}
+
+/** @throws DomainError not_found, also for a student of another club and a removed one */
+export async function findStudent(tx: Transaction, clubId: Id, studentId: Id): Promise<StudentIdentity> {
+  const student = await findOne(tx, 'student.id = $1 AND student.club_id = $2', [studentId, clubId]);
+  if (!student) throw notFound('student');
+  return student;
+}
+
+async function findOne(
+  tx: Transaction,
+  condition: string,
+  parameters: unknown[],
+): Promise<StudentIdentity | undefined> {
+  const [student] = await tx.query<StudentIdentity[]>(
+    `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id
+      WHERE ${condition} AND student.removed_at IS NULL`,
+    parameters,
+  );
+  return student;
+}
+
+export interface StudentFilter extends Page {
+  /** Searched in name and e-mail, without regard to case. */
+  q?: string;
+  verified?: boolean;
+}
+
+/** @returns a page of the club's students, newest first */
+export async function listStudents(
+  tx: Transaction,
+  clubId: Id,
+  filter: StudentFilter,
+): Promise<Listed<StudentIdentity>> {
+  const { limit, offset } = windowOf(filter);
+  const conditions = ['student.club_id = $1', 'student.removed_at IS NULL'];
+  const parameters: unknown[] = [clubId];
+  if (filter.q !== undefined) {
+    parameters.push(likePattern(filter.q));
+    conditions.push(`(student.name ILIKE $${parameters.length} OR student.email ILIKE $${parameters.length})`);
+  }
+  if (filter.verified !== undefined) conditions.push(`student.verified_at IS ${filter.verified ? 'NOT NULL' : 'NULL'}`);
+
+  const where = conditions.join(' AND ');
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM students student WHERE ${where}`,
+    parameters,
+  );
+  const rows = await tx.query<StudentIdentity[]>(
+    `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id
+      WHERE ${where} ORDER BY student.created_at DESC, student.id DESC LIMIT ${limit} OFFSET ${offset}`,
+    parameters,
+  );
+  return { rows, total: counted?.total ?? 0 };
+}
+
+/** Opens an account for somebody and mails the invitation to confirm it. @throws DomainError email_taken */
+export async function createStudent(
+  { database, vault }: Platform,
+  clubId: Id,
+  input: { name: string; email: string },
+  now: Date,
+): Promise<StudentIdentity> {
+  return inTransaction(database, async (tx) => {
+    const [created] = await tx.query<{ id: Id }[]>(
+      `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
+      [newId(), clubId, tidyName(input.name), foldEmail(input.email), now],
+    );
+    if (!created) throw emailTaken();
+    await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
+    const recipient = { studentId: created.id };
+    await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient }, now);
+    return getStudent(tx, created.id);
+  });
+}
+
+/**
+ * Corrects name or e-mail. A new e-mail must be confirmed again: what was mailed to the old one and the sessions that it
+ * opened end. A correction that changes nothing is no fact.
+ * @throws DomainError not_found, email_taken
+ */
+export async function updateStudent(
+  { database, vault }: Platform,
+  clubId: Id,
+  studentId: Id,
+  input: { name?: string; email?: string },
+  now: Date,
+): Promise<StudentIdentity> {
+  return inTransaction(database, async (tx) => {
+    const before = await lockStudent(tx, clubId, studentId);
+    const name = input.name === undefined ? before.name : tidyName(input.name);
+    const email = input.email === undefined ? before.email : foldEmail(input.email);
+    if (name === before.name && email === before.email) return findStudent(tx, clubId, studentId);
+
+    const moved = email !== before.email;
+    await tx
+      .query(
+        `UPDATE students SET name = $2, email = $3, verified_at = CASE WHEN $4 THEN NULL ELSE verified_at END WHERE id = $1`,
+        [studentId, name, email, moved],
+      )
+      .catch((error: unknown) => {
+        throw violates(error, 'students_club_email') ? emailTaken() : error;
+      });
+    if (moved) {
+      await withdrawTokensOf(tx, { studentId });
+      await endSessionsOf(tx, 'student', studentId);
+      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId } }, now);
+    }
+    await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
+    return findStudent(tx, clubId, studentId);
+  });
+}
+
+/**
+ * Removes a student: the row stays as an id without a name; sessions, tokens and unsent mails end; messages about the
+ * student lose their bodies; `student.removed` alone goes out (specification: Delivery rules 9).
+ * @throws DomainError not_found
+ */
+export async function removeStudent(database: Database, clubId: Id, studentId: Id, now: Date): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    await lockStudent(tx, clubId, studentId);
+    await tx.query(
+      `UPDATE students
+          SET name = 'Removed student', email = NULL, password_hash = NULL, avatar_url = NULL, verified_at = NULL, removed_at = $2
+        WHERE id = $1`,
+      [studentId, now],
+    );
+    await withdrawTokensOf(tx, { studentId });
+    await endSessionsOf(tx, 'student', studentId);
+    await purgeStudentFromWebhooks(tx, studentId, now);
+    await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
+  });
+}
+
+/** Locks first in the order of DESIGN §1, rule 6. @throws DomainError not_found */
+async function lockStudent(tx: Transaction, clubId: Id, studentId: Id): Promise<{ name: string; email: string }> {
+  const [student] = await tx.query<{ name: string; email: string }[]>(
+    `SELECT name, email FROM students WHERE id = $1 AND club_id = $2 AND removed_at IS NULL FOR UPDATE`,
+    [studentId, clubId],
+  );
+  if (!student) throw notFound('student');
+  return student;
+}

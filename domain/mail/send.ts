@@ -1,0 +1,133 @@
+/** The step of a transactional mail: claim, send, record (DESIGN §1, rule 2). Sent at least once: a person waits for it. */
+import type { DataSource } from 'typeorm';
+import type { Id } from '../core/ids.ts';
+import type { Vault } from '../core/secrets.ts';
+import { tokenText } from '../identity/one-time-tokens.ts';
+import { waitAfterMailAttempt } from './schedule.policy.ts';
+import { mailTemplates, renderMail, type MailTemplate, type RenderedMail } from './templates.ts';
+
+/** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
+const leaseSeconds = 60;
+
+export interface OutgoingMail extends RenderedMail {
+  to: string;
+  /** The same for every attempt, so that mailbox providers fold a repetition. */
+  messageKey: Id;
+}
+
+/** What sends: resolves when the server has accepted the message, and rejects with an error that names a reply code. */
+export type SendMail = (mail: OutgoingMail) => Promise<void>;
+
+export interface MailPlatform {
+  source: DataSource;
+  vault: Vault;
+  sendMail: SendMail;
+  links: { classroomUrl: string; dashboardUrl: string };
+}
+
+export type MailStep =
+  | { done: true; outcome: 'sent' | 'failed' | 'canceled' }
+  | { done: false; at: number; attempt: number };
+
+interface ClaimedMail {
+  fence: number;
+  attemptCount: number;
+  template: MailTemplate;
+  tokenId: Id | null;
+  email: string | null;
+  name: string | null;
+  clubName: string | null;
+  clubSlug: string | null;
+}
+
+/** @param now Unix milliseconds */
+export async function sendTransactionalMail(platform: MailPlatform, id: Id, now: number): Promise<MailStep> {
+  const claimed = await claim(platform.source, id, now);
+  if (!claimed) return lookAt(platform.source, id, now);
+
+  const mail = compose(platform, id, claimed);
+  if (!mail) return record(platform.source, id, claimed, 'canceled', now);
+  try {
+    await platform.sendMail(mail);
+  } catch {
+    // Whatever the server said, the row says when to try again; the reply itself may quote the recipient.
+    return record(platform.source, id, claimed, 'failed', now);
+  }
+  return record(platform.source, id, claimed, 'sent', now);
+}
+
+async function claim(source: DataSource, id: Id, now: number): Promise<ClaimedMail | undefined> {
+  const rows = await source.query<ClaimedMail[]>(
+    `WITH claimed AS (
+       UPDATE transactional_mails
+          SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $3)
+        WHERE id = $1 AND status = 'pending' AND next_attempt_at <= $2
+          AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    RETURNING *)
+     SELECT claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
+            coalesce(student.email, administrator.email, invitation.email) AS email,
+            coalesce(student.name, administrator.name, '') AS name, club.name AS "clubName", club.slug AS "clubSlug"
+       FROM claimed
+       LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
+       LEFT JOIN students student ON student.id = claimed.student_id
+       LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
+       LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id
+       LEFT JOIN clubs club ON club.id = claimed.club_id`,
+    [id, new Date(now), leaseSeconds],
+  );
+  return rows[0];
+}
+
+/** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
+function compose(platform: MailPlatform, id: Id, claimed: ClaimedMail): OutgoingMail | undefined {
+  const rule = mailTemplates[claimed.template];
+  const token =
+    'purpose' in rule && claimed.tokenId !== null
+      ? tokenText(platform.vault, rule.purpose, claimed.tokenId)
+      : undefined;
+  if (claimed.email === null || ('purpose' in rule && token === undefined)) return undefined;
+
+  const base =
+    rule.site === 'classroom'
+      ? platform.links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '')
+      : platform.links.dashboardUrl;
+  const rendered = renderMail(claimed.template, {
+    name: claimed.name ?? '',
+    clubName: claimed.clubName ?? '',
+    link: base + rule.path.replace('{token}', token ?? ''),
+    code: token ?? '',
+  });
+  return { ...rendered, to: claimed.email, messageKey: id };
+}
+
+async function record(
+  source: DataSource,
+  id: Id,
+  claimed: ClaimedMail,
+  outcome: 'sent' | 'failed' | 'canceled',
+  now: number,
+): Promise<MailStep> {
+  const attempts = claimed.attemptCount + 1;
+  const wait = outcome === 'failed' ? waitAfterMailAttempt(attempts) : undefined;
+  const status = wait === undefined ? outcome : 'pending';
+  await source.query(
+    `UPDATE transactional_mails
+        SET lease_until = NULL, attempt_count = $3, status = $4, next_attempt_at = $5, sent_at = $6
+      WHERE id = $1 AND fence = $2 AND status = 'pending'`,
+    [id, claimed.fence, attempts, status, new Date(now + (wait ?? 0)), outcome === 'sent' ? new Date(now) : null],
+  );
+  return lookAt(source, id, now);
+}
+
+/** What the row says now: whoever acted on it, and whether or not it was us. */
+async function lookAt(source: DataSource, id: Id, now: number): Promise<MailStep> {
+  const [row] = await source.query<{ status: string; attemptCount: number; at: Date }[]>(
+    `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at
+       FROM transactional_mails WHERE id = $1`,
+    [id],
+  );
+  if (row?.status === 'pending')
+    return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attemptCount + 1 };
+  if (row?.status === 'sent' || row?.status === 'failed') return { done: true, outcome: row.status };
+  return { done: true, outcome: 'canceled' };
+}

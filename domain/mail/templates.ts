@@ -1,0 +1,146 @@
+/** The texts of transactional mails: one template a reason to write. */
+import type { TokenPurpose } from '../identity/one-time-tokens.ts';
+
+export interface MailContext {
+  /** The recipient's name; empty for somebody who has no account yet. */
+  name: string;
+  /** The club that it is about; empty for what is about the person's own account. */
+  clubName: string;
+  /** The address of the page that the mail leads to, its token included. */
+  link: string;
+  /** The six digits of a code. */
+  code: string;
+}
+
+interface Template {
+  /** The token that the mail carries, if it carries one. */
+  purpose?: TokenPurpose;
+  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token. */
+  path: string;
+  /** Whose pages it leads to. */
+  site: 'classroom' | 'dashboard';
+  subject: (context: MailContext) => string;
+  /** The sentences before the link or code, one a paragraph. */
+  text: (context: MailContext) => readonly string[];
+  /** What the link is called; a mail with a code has none. */
+  action?: string;
+}
+
+const ignore = 'If this was not you, you can ignore this message: nothing happens without the link.';
+
+export const mailTemplates = {
+  student_verify_email: {
+    purpose: 'student_verify_email',
+    site: 'classroom',
+    path: '/verify-email?token={token}',
+    subject: ({ clubName }) => `Confirm your e-mail for ${clubName}`,
+    text: ({ clubName }) => [`Welcome to ${clubName}! Please confirm your e-mail address within 24 hours.`, ignore],
+    action: 'Confirm my e-mail',
+  },
+  student_already_registered: {
+    site: 'classroom',
+    path: '/sign-in',
+    subject: ({ clubName }) => `You already have an account at ${clubName}`,
+    text: ({ clubName }) => [
+      `Someone, probably you, signed up at ${clubName} with this e-mail address, which already has an account. Sign in with it, or reset its password if you forgot it.`,
+      'If this was not you, you can ignore this message: nothing was changed.',
+    ],
+    action: 'Sign in',
+  },
+  student_invitation: {
+    purpose: 'student_invitation',
+    site: 'classroom',
+    path: '/verify-email?token={token}',
+    subject: ({ clubName }) => `Your account at ${clubName}`,
+    text: ({ clubName }) => [
+      `${clubName} opened an account for you. Confirm your e-mail address within 7 days to enter.`,
+    ],
+    action: 'Enter the classroom',
+  },
+  student_reset_password: {
+    purpose: 'student_reset_password',
+    site: 'classroom',
+    path: '/reset-password?token={token}',
+    subject: ({ clubName }) => `Reset your password for ${clubName}`,
+    text: () => ['You can choose a new password within the next hour.', ignore],
+    action: 'Choose a new password',
+  },
+  student_code: {
+    purpose: 'student_code',
+    site: 'classroom',
+    path: '/sign-in',
+    subject: ({ clubName, code }) => `${code} is your sign-in code for ${clubName}`,
+    text: ({ code }) => [
+      `Your sign-in code is ${code}. It is good for 10 minutes.`,
+      'Never give it to anybody: we do not ask for it.',
+    ],
+  },
+  administrator_verify_email: {
+    purpose: 'administrator_verify_email',
+    site: 'dashboard',
+    path: '/verify-email?token={token}',
+    subject: () => 'Confirm your e-mail',
+    text: () => ['Welcome! Please confirm your e-mail address within 24 hours.', ignore],
+    action: 'Confirm my e-mail',
+  },
+  administrator_already_registered: {
+    site: 'dashboard',
+    path: '/sign-in',
+    subject: () => 'You already have an account',
+    text: () => [
+      'Someone, probably you, signed up with this e-mail address, which already has an account. Sign in with it: further organizations are opened from the dashboard.',
+      'If this was not you, you can ignore this message: nothing was changed.',
+    ],
+    action: 'Sign in',
+  },
+  administrator_reset_password: {
+    purpose: 'administrator_reset_password',
+    site: 'dashboard',
+    path: '/reset-password?token={token}',
+    subject: () => 'Reset your password',
+    text: () => ['You can choose a new password within the next hour.', ignore],
+    action: 'Choose a new password',
+  },
+  administrator_invitation: {
+    purpose: 'administrator_invitation',
+    site: 'dashboard',
+    path: '/invitations/accept?token={token}',
+    subject: ({ clubName }) => `You are invited to administer ${clubName}`,
+    text: ({ clubName }) => [`You are invited to administer ${clubName}. The invitation is good for 7 days.`, ignore],
+    action: 'Accept the invitation',
+  },
+} as const satisfies Record<string, Template>;
+export type MailTemplate = keyof typeof mailTemplates;
+
+export interface RenderedMail {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** @returns the mail as plain text and as HTML; every value is escaped in the HTML, and no line break enters the subject */
+export function renderMail(template: MailTemplate, context: MailContext): RenderedMail {
+  const { subject, text, action }: Template = mailTemplates[template];
+  const greeting = context.name === '' ? 'Hello,' : `Hello ${context.name},`;
+  const paragraphs = [greeting, ...text(context)];
+  const button = `<p><a href="${escapeHtml(context.link)}" style="display:inline-block;padding:12px 20px;border-radius:6px;background:#1f4fd8;color:#fff;text-decoration:none">${escapeHtml(action ?? '')}</a></p>`;
+  return {
+    subject: subject(context).replace(/[\r\n]+/g, ' '),
+    text: [...paragraphs, ...(action ? [`${action}: ${context.link}`] : [])].join('\n\n').concat('\n'),
+    html: `<!doctype html><html lang="en"><body style="font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:24px auto;padding:0 16px">${paragraphs
+      .map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`)
+      .join('')}${action ? button : ''}</body></html>`,
+  };
+}
+
+const entityOf: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entityOf[character] ?? character);
+}

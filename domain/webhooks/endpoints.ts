@@ -1,0 +1,126 @@
+/** The endpoints of a club: registering, listing, reading (specification: operation 15, Webhook endpoint). */
+import type { components } from '../../contract/generated/types.ts';
+import type { EndpointStatus } from '../../entities/webhooks/webhook-endpoint.ts';
+import { inTransaction, type Transaction } from '../core/database.ts';
+import { DomainError, notFound } from '../core/errors.ts';
+import { newId, type Id } from '../core/ids.ts';
+import { windowOf, type Listed, type Page } from '../core/pages.ts';
+import type { Platform } from '../core/platform.ts';
+import type { EventType } from '../facts/catalogue.policy.ts';
+import type { Egress } from './egress.ts';
+import { deliveryRules } from './schedule.policy.ts';
+import { newSecret } from './signature.ts';
+
+type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+
+interface EndpointRow {
+  id: Id;
+  url: string;
+  description: string | null;
+  eventTypes: EventType[];
+  status: EndpointStatus;
+  disabledReason: 'manual' | 'failing' | null;
+  disabledAt: Date | null;
+  consecutiveFailures: number;
+  failingSince: Date | null;
+  holdUntil: Date | null;
+  lastSuccessAt: Date | null;
+  previousSecretExpiresAt: Date | null;
+  pendingDeliveries: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const columns = `endpoint.id, endpoint.url, endpoint.description, endpoint.event_types AS "eventTypes", endpoint.status,
+  endpoint.disabled_reason AS "disabledReason", endpoint.disabled_at AS "disabledAt",
+  endpoint.consecutive_failures AS "consecutiveFailures", endpoint.failing_since AS "failingSince",
+  endpoint.hold_until AS "holdUntil", endpoint.last_success_at AS "lastSuccessAt",
+  endpoint.previous_secret_expires_at AS "previousSecretExpiresAt",
+  (SELECT count(*)::int FROM webhook_deliveries delivery
+    WHERE delivery.endpoint_id = endpoint.id AND delivery.status = 'pending') AS "pendingDeliveries",
+  endpoint.created_at AS "createdAt", endpoint.updated_at AS "updatedAt"`;
+
+/**
+ * Registers an endpoint, enabled. The address is looked up before anything is written.
+ * @returns the endpoint and its secret, which is shown here and at a rotation only
+ * @throws DomainError url_not_allowed, endpoint_limit_reached
+ */
+export async function registerEndpoint(
+  { database, vault, egress }: Platform & { egress: Egress },
+  clubId: Id,
+  input: { url: string; event_types: EventType[]; description?: string },
+  now: Date,
+): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
+  await egress.checkUrl(input.url);
+  const id = newId();
+  const secret = newSecret();
+  return inTransaction(database, async (tx) => {
+    // The lock makes the count hold until the commit: two twenty-first endpoints at once cannot both pass.
+    await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [clubId]);
+    const [counted] = await tx.query<{ total: number }[]>(
+      `SELECT count(*)::int AS total FROM webhook_endpoints WHERE club_id = $1`,
+      [clubId],
+    );
+    if (counted && counted.total >= deliveryRules.endpointsPerClub) {
+      throw new DomainError(
+        'endpoint_limit_reached',
+        `A club has at most ${deliveryRules.endpointsPerClub} webhook endpoints.`,
+      );
+    }
+    await tx.query(
+      `INSERT INTO webhook_endpoints (id, club_id, url, description, event_types, secret, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+      [id, clubId, input.url, input.description ?? null, input.event_types, vault.seal(secret, id), now],
+    );
+    return { endpoint: await findEndpoint(tx, clubId, id), secret };
+  });
+}
+
+/** @throws DomainError not_found, also for an endpoint of another club */
+export async function findEndpoint(tx: Transaction, clubId: Id, endpointId: Id): Promise<WebhookEndpoint> {
+  const [row] = await tx.query<EndpointRow[]>(
+    `SELECT ${columns} FROM webhook_endpoints endpoint WHERE endpoint.id = $1 AND endpoint.club_id = $2`,
+    [endpointId, clubId],
+  );
+  if (!row) throw notFound('webhook endpoint');
+  return presentEndpoint(row);
+}
+
+/** @returns a page of the club's endpoints, oldest first */
+export async function listEndpoints(tx: Transaction, clubId: Id, page: Page): Promise<Listed<WebhookEndpoint>> {
+  const { limit, offset } = windowOf(page);
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM webhook_endpoints WHERE club_id = $1`,
+    [clubId],
+  );
+  const rows = await tx.query<EndpointRow[]>(
+    `SELECT ${columns} FROM webhook_endpoints endpoint WHERE endpoint.club_id = $1
+      ORDER BY endpoint.created_at, endpoint.id LIMIT ${limit} OFFSET ${offset}`,
+    [clubId],
+  );
+  return { rows: rows.map(presentEndpoint), total: counted?.total ?? 0 };
+}
+
+function presentEndpoint(row: EndpointRow): WebhookEndpoint {
+  return {
+    id: row.id,
+    url: row.url,
+    ...(row.description !== null && { description: row.description }),
+    event_types: row.eventTypes,
+    status: row.status,
+    ...(row.disabledReason !== null && { disabled_reason: row.disabledReason }),
+    ...instant('disabled_at', row.disabledAt),
+    consecutive_failures: row.consecutiveFailures,
+    ...instant('failing_since', row.failingSince),
+    ...instant('hold_until', row.holdUntil),
+    ...instant('last_success_at', row.lastSuccessAt),
+    ...instant('previous_secret_expires_at', row.previousSecretExpiresAt),
+    pending_deliveries: row.pendingDeliveries,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}
+
+function instant<Name extends string>(name: Name, at: Date | null): { [K in Name]?: string } {
+  return at === null ? {} : ({ [name]: at.toISOString() } as { [K in Name]: string });
+}

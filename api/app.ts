@@ -1,0 +1,97 @@
+/** The API: every operation of the contract behind the same checks, in the order of DESIGN §3. */
+import cors from '@koa/cors';
+import Router from '@koa/router';
+import Koa from 'koa';
+import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
+import { DomainError } from '../domain/core/errors.ts';
+import { readJsonBody } from './middleware/body.ts';
+import type { ApiPlatform, Middleware, RequestState } from './middleware/context.ts';
+import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
+import { errorEnvelope } from './middleware/errors.ts';
+import { chargeRateLimit } from './middleware/rate-limit.ts';
+import { requestLog } from './middleware/request-log.ts';
+import { findCaller, refuseOutsiders, requireRole } from './middleware/session.ts';
+import { answerUnmatched } from './middleware/unmatched.ts';
+import { operations } from './operations/index.ts';
+import { operatorRoutes } from './operator-routes.ts';
+import { referenceRoutes } from './reference-routes.ts';
+
+/** @throws Error if the contract and the handlers disagree: the process must not start */
+export function createApp(platform: ApiPlatform): Koa<RequestState> {
+  const contract = contractOperations();
+  const router = new Router<RequestState>({ strict: true, sensitive: true });
+  for (const operation of contract) {
+    const chain = [
+      nameRoute(operation),
+      findCaller(platform, operation),
+      chargeRateLimit(platform),
+      refuseOutsiders,
+      requireRole(operation),
+      readJsonBody(platform),
+      dispatch(platform, { operation, validators: compileValidators(operation) }, handlerOf(operation)),
+    ];
+    router.register(operation.koaPath, [operation.method], chain as never);
+  }
+  refuseExtraHandlers(contract);
+
+  const app = new Koa<RequestState>({ proxy: false });
+  app.use(requestLog(platform) as never);
+  app.use(secureHeaders as never);
+  app.use(corsByList(platform.settings.corsOrigins));
+  app.use(errorEnvelope() as never);
+  app.use(operatorRoutes(platform) as never);
+  app.use(referenceRoutes() as never);
+  app.use(router.routes() as never);
+  app.use(chargeRateLimit(platform) as never);
+  app.use(answerUnmatched(contract) as never);
+  return app;
+}
+
+function handlerOf({ operationId, notImplemented }: ContractOperation): AnyOperation {
+  const handler = operations[operationId] as AnyOperation | undefined;
+  if (notImplemented === (handler !== undefined)) {
+    throw new Error(
+      handler
+        ? `${operationId} has a handler: take it off contract/not-implemented.ts`
+        : `${operationId} has no handler: write api/operations/…, see docs/adding-an-operation.md`,
+    );
+  }
+  return handler ?? (() => Promise.reject(new DomainError('not_implemented', 'This operation is not built yet.')));
+}
+
+function refuseExtraHandlers(contract: readonly ContractOperation[]): void {
+  const known = new Set<string>(contract.map(({ operationId }) => operationId));
+  const extra = Object.keys(operations).filter((operationId) => !known.has(operationId));
+  if (extra.length > 0) throw new Error(`Handlers for no operation of the contract: ${extra.join(', ')}`);
+}
+
+function nameRoute({ path }: ContractOperation): Middleware {
+  return async (context, next) => {
+    context.state.route = path;
+    return next();
+  };
+}
+
+const secureHeaders: Middleware = async (context, next) => {
+  context.set({
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-store', // every answer is somebody's own; pages that may be kept say so themselves
+  });
+  return next();
+};
+
+/** Browsers may call from the listed origins alone; the token is in a header, so no cookie is ever allowed along. */
+function corsByList(origins: readonly string[]): Koa.Middleware {
+  return cors({
+    origin: (context) => {
+      const origin = context.get('origin');
+      return origins.includes(origin) ? origin : '';
+    },
+    allowMethods: 'GET,POST,PUT,PATCH,DELETE',
+    allowHeaders: 'Authorization,Content-Type,X-Request-Id',
+    exposeHeaders: 'Retry-After,X-Request-Id',
+    maxAge: 600,
+    keepHeadersOnError: false, // errors are answered further in, where these headers are set already
+  });
+}

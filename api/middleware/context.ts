@@ -1,0 +1,45 @@
+/** What the middleware knows of a request, filled in from check to check. */
+import type { ParameterizedContext } from 'koa';
+import type { Logger } from 'pino';
+import type { ContractOperation, Validators } from '../../contract/contract.ts';
+import type { Limiter } from '../../domain/limits/limiter.ts';
+import type { Caller, Services } from '../operation.ts';
+
+export interface RequestState {
+  requestId: string;
+  log: Logger;
+  /** When the request was received. */
+  now: Date;
+  /** The client's address, by the trusted-proxy setting. */
+  ip: string;
+  /** The route's pattern, for logs and metrics: paths themselves can carry tokens. */
+  route?: string;
+  caller?: Caller;
+  /** Why the caller is refused, decided before the rate limit is charged and thrown after it. */
+  refusal?: Error;
+}
+
+export type Context = ParameterizedContext<RequestState>;
+export type Next = () => Promise<unknown>;
+export type Middleware = (context: Context, next: Next) => Promise<unknown>;
+
+/** What the API is made of. */
+export interface ApiPlatform {
+  services: Services;
+  limiter: Limiter;
+  log: Logger;
+  clock: () => Date;
+  settings: {
+    bodyLimitBytes: number;
+    corsOrigins: readonly string[];
+    trustedProxies: readonly string[];
+  };
+  /** False from the moment that the process is asked to stop. */
+  accepting: () => boolean;
+}
+
+/** An operation of the contract with its compiled checks. */
+export interface BoundOperation {
+  operation: ContractOperation;
+  validators: Validators;
+}

@@ -1,0 +1,58 @@
+/** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
+import type { Checked } from '../../contract/contract.ts';
+import { DomainError } from '../../domain/core/errors.ts';
+import type { OperationRequest } from '../operation.ts';
+import type { ApiPlatform, BoundOperation, Context, Middleware } from './context.ts';
+
+/** A handler whose operation is known by its name alone: the compile-time types end where the contract is read at run time. */
+export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
+
+export function dispatch(
+  { services }: ApiPlatform,
+  { operation, validators }: BoundOperation,
+  handler: AnyOperation,
+): Middleware {
+  return async (context) => {
+    const { params, query } = context as Context & { params: Record<string, string> };
+    const { body } = context.request as Context['request'] & { body: unknown };
+    const request = {
+      params: {
+        ...accepted(validators.params(params)),
+        ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
+      },
+      query: accepted(validators.query(query)),
+      body: accepted(validators.body(body)),
+      services,
+      now: context.state.now,
+      get caller() {
+        return callerOf(context);
+      },
+      get student() {
+        const caller = callerOf(context);
+        if (caller.kind !== 'student') throw new Error(`${operation.operationId} is not for students alone`);
+        return caller.student;
+      },
+      get administrator() {
+        const caller = callerOf(context);
+        if (caller.kind !== 'admin') throw new Error(`${operation.operationId} is not for administrators alone`);
+        return { id: caller.administratorId, role: caller.role };
+      },
+    };
+    // The validators have just made it so: this is the one place where the contract's types meet run-time values.
+    const answer = await handler(request as unknown as OperationRequest<never>);
+    context.status = operation.successStatus;
+    if (answer !== undefined) context.body = answer;
+  };
+}
+
+function callerOf(context: Context) {
+  if (!context.state.caller) throw new Error('This operation asks for no session');
+  return context.state.caller;
+}
+
+/** @throws DomainError malformed_request (400) or invalid_request (422), naming the field */
+function accepted<T>(checked: Checked<T>): T {
+  if ('value' in checked) return checked.value;
+  const { kind, message } = checked.problem;
+  throw new DomainError(kind === 'malformed' ? 'malformed_request' : 'invalid_request', message);
+}

@@ -1,0 +1,82 @@
+/** Who calls: the bearer token against the stores that the operation's `security` names (specification: Authentication). */
+import type { ContractOperation } from '../../contract/contract.ts';
+import { DomainError } from '../../domain/core/errors.ts';
+import { findAdministratorSession, findStudentSession } from '../../domain/identity/sessions.ts';
+import type { Caller } from '../operation.ts';
+import type { ApiPlatform, Context, Middleware } from './context.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const unauthenticated = () =>
+  new DomainError('unauthenticated', 'A session is required: it is missing, has expired or was ended.');
+
+/** One answer for a club of others and for no club at all, so that clubs cannot be enumerated. */
+const forbidden = () => new DomainError('forbidden', 'This session does not act in this organization.');
+
+/**
+ * Finds the caller and judges session and club. The verdict is only noted: the rate limit is charged first, to another
+ * counter for those who are refused, and {@link refuseOutsiders} then throws it.
+ */
+export function findCaller({ services }: ApiPlatform, operation: ContractOperation): Middleware {
+  return async (context, next) => {
+    if (operation.auth.length > 0) {
+      const clubId = clubOf(operation, context);
+      const caller = await callerOf(context, operation, clubId, services);
+      if (!caller) context.state.refusal = unauthenticated();
+      else if (clubId !== undefined && !actsIn(caller, clubId)) context.state.refusal = forbidden();
+      if (caller) context.state.caller = caller;
+    } else if (operation.pathParameters.includes('clubId') && clubOf(operation, context) === noSuchClub) {
+      context.state.refusal = forbidden();
+    }
+    return next();
+  };
+}
+
+/** Throws what {@link findCaller} noted. */
+export const refuseOutsiders: Middleware = async (context, next) => {
+  if (context.state.refusal) throw context.state.refusal;
+  return next();
+};
+
+/** @throws DomainError role_not_permitted for a member whose role the contract does not list */
+export function requireRole({ roles }: ContractOperation): Middleware {
+  return async (context, next) => {
+    const { caller } = context.state;
+    if (roles && caller?.kind === 'admin' && !(caller.role !== null && roles.includes(caller.role))) {
+      throw new DomainError('role_not_permitted', `This needs one of the roles ${roles.join(', ')}.`);
+    }
+    return next();
+  };
+}
+
+/** Stands for whatever cannot be a club's id: it is looked up like one, and nobody acts in it. */
+const noSuchClub = '00000000-0000-0000-0000-000000000000';
+
+function clubOf(operation: ContractOperation, context: Context): string | undefined {
+  if (!operation.pathParameters.includes('clubId')) return undefined;
+  const given = (context as Context & { params: Record<string, string> }).params['clubId'] ?? '';
+  return uuid.test(given) ? given.toLowerCase() : noSuchClub;
+}
+
+async function callerOf(
+  context: Context,
+  { auth }: ContractOperation,
+  clubId: string | undefined,
+  { database: { source } }: ApiPlatform['services'],
+): Promise<Caller | undefined> {
+  const [, token] = /^Bearer +([\w-]{1,128})$/i.exec(context.get('authorization')) ?? [];
+  if (token === undefined) return undefined;
+  if (auth.includes('student')) {
+    const student = await findStudentSession(source, token, context.state.now);
+    if (student) return { kind: 'student', token, student };
+  }
+  if (auth.includes('admin')) {
+    const session = await findAdministratorSession(source, token, clubId, context.state.now);
+    if (session) return { kind: 'admin', token, ...session };
+  }
+  return undefined;
+}
+
+function actsIn(caller: Caller, clubId: string): boolean {
+  return caller.kind === 'student' ? caller.student.clubId === clubId : caller.role !== null;
+}

@@ -1,0 +1,57 @@
+/** What a handler is: typed by the contract, given a request that has passed every check, answering with the body alone. */
+import type { OperationId } from '../contract/contract.ts';
+import type { operations } from '../contract/generated/types.ts';
+import type { Role } from '../domain/clubs/roles.policy.ts';
+import type { Id } from '../domain/core/ids.ts';
+import type { Platform } from '../domain/core/platform.ts';
+import type { StudentIdentity } from '../domain/identity/student-identity.ts';
+import type { Egress } from '../domain/webhooks/egress.ts';
+
+/** What the API process offers its handlers. */
+export interface Services extends Platform {
+  egress: Egress;
+}
+
+/** Whose session it is, and in a club's path: what they are there. */
+export type Caller =
+  | { kind: 'student'; token: string; student: StudentIdentity }
+  | { kind: 'admin'; token: string; administratorId: Id; role: Role | null };
+
+type PathOf<Op extends OperationId> = operations[Op]['parameters'] extends { path: infer Path } ? Path : object;
+type QueryOf<Op extends OperationId> = NonNullable<operations[Op]['parameters']['query']>;
+type BodyOf<Op extends OperationId> = operations[Op] extends {
+  requestBody: { content: { 'application/json': infer Body } };
+}
+  ? Body
+  : undefined;
+type JsonOf<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : undefined;
+type SuccessOf<Responses> = {
+  [Status in keyof Responses]: Status extends 200 | 201 | 202
+    ? JsonOf<Responses[Status]>
+    : Status extends 204
+      ? undefined
+      : never;
+}[keyof Responses];
+
+export interface OperationRequest<Op extends OperationId> {
+  params: PathOf<Op>;
+  query: QueryOf<Op>;
+  body: BodyOf<Op>;
+  services: Services;
+  /** When the request was received, by the API's clock: the only clock of business decisions. */
+  now: Date;
+  /** Only for operations that ask for a session. @throws Error where the contract asks for none */
+  caller: Caller;
+  /** Only for operations that students alone call. */
+  student: StudentIdentity;
+  /** Only for operations that administrators alone call; in a club's path they are its member. */
+  administrator: { id: Id; role: Role };
+}
+
+/** Answers with the body of the contract's success response; the status stands in the contract. */
+export type Operation<Op extends OperationId> = (
+  request: OperationRequest<Op>,
+) => Promise<SuccessOf<operations[Op]['responses']>>;
+
+/** A handler for each operation: a missing or an extra one stops the start. */
+export type Operations = { [Op in OperationId]?: Operation<Op> };

@@ -1,0 +1,17 @@
+/** Every handler by its operationId. */
+import type { Operations } from '../operation.ts';
+import * as administratorSessions from './administrator-sessions.ts';
+import * as members from './members.ts';
+import * as meta from './meta.ts';
+import * as studentSessions from './student-sessions.ts';
+import * as students from './students.ts';
+import * as webhookEndpoints from './webhook-endpoints.ts';
+
+export const operations: Operations = {
+  ...administratorSessions,
+  ...members,
+  ...meta,
+  ...studentSessions,
+  ...students,
+  ...webhookEndpoints,
+};

@@ -1,0 +1,36 @@
+/** For operators, outside the contract: is the process alive, may it get requests, what does it count. */
+import { register } from 'prom-client';
+import type { ApiPlatform, Context, Middleware } from './middleware/context.ts';
+
+/** @returns `/healthz` (the process runs), `/readyz` (it can serve: 503 while it stops or Postgres is away), `/metrics` */
+export function operatorRoutes({ services, accepting }: ApiPlatform): Middleware {
+  const routes: Record<string, (context: Context) => Promise<void>> = {
+    '/healthz': async (context) => {
+      context.body = { status: 'ok' };
+    },
+    '/readyz': async (context) => {
+      const ready = accepting() && (await answers(() => services.database.source.query('SELECT 1')));
+      context.status = ready ? 200 : 503;
+      context.body = { status: ready ? 'ready' : 'not_ready' };
+    },
+    '/metrics': async (context) => {
+      context.type = register.contentType;
+      context.body = await register.metrics();
+    },
+  };
+  return async (context, next) => {
+    const route = context.method === 'GET' ? routes[context.path] : undefined;
+    if (!route) return next();
+    context.state.route = context.path;
+    return route(context);
+  };
+}
+
+async function answers(question: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await question();
+    return true;
+  } catch {
+    return false;
+  }
+}

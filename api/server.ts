@@ -1,0 +1,120 @@
+/** The API process: reads its configuration, serves until it is asked to stop, then drains. */
+import { createServer, type Server } from 'node:http';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { collectDefaultMetrics } from 'prom-client';
+import { readConfig, type Config } from '../config.ts';
+import { createBell } from '../domain/core/bell.ts';
+import { describeError } from '../domain/core/describe-error.ts';
+import { createLogger, runProcess } from '../domain/core/process.ts';
+import { createVault } from '../domain/core/secrets.ts';
+import { createLimiter } from '../domain/limits/limiter.ts';
+import { createEgress } from '../domain/webhooks/egress.ts';
+import { createDataSource } from '../entities/data-source.ts';
+import { createApp } from './app.ts';
+
+/** How long the load balancer is given to see that readiness is off, before the port closes. */
+const readinessGraceMs = 500;
+/** How long requests in flight may take to end; the longest is a registration's name look-up. */
+const drainMs = 15_000;
+
+export interface RunningApi {
+  port: number;
+  stop: () => Promise<void>;
+}
+
+/** Starts the API. @param config with port 0, a free one is taken */
+export async function startApi(config: Config, { clock = () => new Date() } = {}): Promise<RunningApi> {
+  const log = createLogger('api', config.log.level);
+  const source = await createDataSource(config.database, 'club-api').initialize();
+  const bell = createBell(source, (error) =>
+    log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
+  );
+  const limiter = createLimiter({
+    url: config.rateLimits.url,
+    masterKey: config.masterKey,
+    clock: Date.now,
+    onFailure: (error) => log.error({ error: describeError(error) }, 'rate counters are unavailable'),
+  });
+  const egress = createEgress({
+    allowedNetworks: config.egress.allowedNetworks,
+    extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
+  });
+  let accepting = true;
+  const app = createApp({
+    services: { database: { source, bell }, vault: createVault(config.masterKey), egress },
+    limiter,
+    log,
+    clock,
+    settings: { ...config.api },
+    accepting: () => accepting,
+  });
+  const handle = app.callback();
+  const server = createServer(
+    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 },
+    (request, response) => void handle(request, response),
+  );
+  server.on('clientError', answerUnreadable);
+  await listen(server, config.api.port, config.api.host);
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : config.api.port;
+  log.info({ port }, 'the API is listening');
+
+  return {
+    port,
+    async stop() {
+      accepting = false;
+      await sleep(readinessGraceMs);
+      await drain(server);
+      await egress.close();
+      await limiter.close();
+      await source.destroy();
+      log.info('the API has stopped');
+    },
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function drain(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+  await closed;
+  clearTimeout(cutOff);
+}
+
+/** What Node refuses before there is a request still gets the envelope. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const [status, code, message] = tooLarge
+    ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The headers are larger than 16 KB.']
+    : ['400 Bad Request', 'malformed_request', 'This is not a readable HTTP request.'];
+  const body = JSON.stringify({ error: { code, message } });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+if (import.meta.main) {
+  await runProcess(async () => {
+    const config = readConfig();
+    collectDefaultMetrics();
+    return startApi(config);
+  });
+}

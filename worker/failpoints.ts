@@ -1,0 +1,13 @@
+/**
+ * Places where a test stops this process to see what is left behind: `FAILPOINT=claimed` or `posted` ends it there, the
+ * first time it comes by, as SIGKILL would. Without the variable there is nothing to come by.
+ */
+export function failpointFrom(env: Readonly<Record<string, string | undefined>>): (name: string) => Promise<void> {
+  const armed = env['FAILPOINT'];
+  if (armed === undefined || armed === '') return async () => {};
+  return async (name) => {
+    if (name !== armed) return;
+    process.kill(process.pid, 'SIGKILL');
+    await new Promise(() => {}); // the signal ends the process before anything else runs
+  };
+}

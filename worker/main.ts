@@ -1,0 +1,204 @@
+/** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { collectDefaultMetrics, register } from 'prom-client';
+import type { Logger } from 'pino';
+import { sweepActivities } from '../activities/sweep.ts';
+import { transactionalMailActivities } from '../activities/transactional-mail.ts';
+import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
+import { readConfig, type Config } from '../config.ts';
+import { createBell } from '../domain/core/bell.ts';
+import { describeError } from '../domain/core/describe-error.ts';
+import { createLogger, runProcess } from '../domain/core/process.ts';
+import { createVault } from '../domain/core/secrets.ts';
+import type { TaskQueue } from '../domain/facts/workflow-names.policy.ts';
+import type { DeliveryPlatform } from '../domain/webhooks/attempts.ts';
+import { createEgress } from '../domain/webhooks/egress.ts';
+import { postWebhook } from '../domain/webhooks/post.ts';
+import { createDataSource } from '../entities/data-source.ts';
+import { errorsAsCodes } from './activity-errors.ts';
+import { failpointFrom } from './failpoints.ts';
+import { createInPlaceAdmission } from './in-place-admission.ts';
+import { attempts, registerBacklogGauges, rescued } from './metrics.ts';
+import { startRelay } from './relay.ts';
+import { ensureSchedules } from './schedules.ts';
+import { createSmtpSender } from './smtp.ts';
+import { createWorkflowClient } from './workflow-client.ts';
+
+/** How long attempts in flight may take to end at a stop: the 15 s of an attempt, and its record (DESIGN §1, rule 10). */
+const shutdownGraceMs = 20_000;
+
+/** Slots of each queue's worker. A webhook attempt mostly waits, so many fit; the rest is kept small. */
+const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
+  webhooks: { workflowTasks: 64, activities: 200 },
+  mail: { workflowTasks: 10, activities: 8 }, // twice the SMTP connections
+  upkeep: { workflowTasks: 4, activities: 2 },
+};
+
+export interface RunningWorker {
+  port: number;
+  stop: () => Promise<void>;
+}
+
+/** Starts the worker. @param config with port 0, a free one is taken @param env for the failpoints of tests */
+export async function startWorker(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<RunningWorker> {
+  const log = createLogger('worker', config.log.level);
+  const source = await createDataSource(config.database, 'club-worker').initialize();
+  const database = {
+    source,
+    bell: createBell(source, (error) =>
+      log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
+    ),
+  };
+  const vault = createVault(config.masterKey);
+  const egress = createEgress({
+    allowedNetworks: config.egress.allowedNetworks,
+    extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
+  });
+  const smtp = createSmtpSender(config.mail);
+  const inPlace = createInPlaceAdmission({ total: slots.webhooks.workflowTasks / 4, perEndpoint: 2 });
+  const delivery: DeliveryPlatform = {
+    database,
+    vault,
+    post: (message) => postWebhook(egress.dispatcher, { ...message, serviceName: config.serviceName }),
+    random: Math.random,
+    onAttempt({ endpointId, outcome, durationMs }) {
+      attempts.inc({ outcome });
+      inPlace.report(endpointId, { ok: outcome === 'succeeded', tookMs: durationMs });
+    },
+    failpoint: failpointFrom(env),
+  };
+  const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
+  const activities: Record<TaskQueue, object> = {
+    webhooks: webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
+    mail: transactionalMailActivities({ source, vault, sendMail: smtp.sendMail, links }),
+    upkeep: sweepActivities(database, (count) => rescued.inc(count)),
+  };
+
+  const connection = await NativeConnection.connect({ address: config.temporal.address });
+  const workers = await createWorkers(connection, config.temporal.namespace, activities, log);
+  await ensureSchedules(connection, config.temporal.namespace);
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  running.catch((error: unknown) => {
+    log.fatal({ error: describeError(error) }, 'a Temporal worker failed');
+    process.exit(1);
+  });
+  const relay = startRelay({
+    database,
+    databaseUrl: config.database.url.reveal(),
+    workflows: createWorkflowClient(connection, config.temporal.namespace),
+    inPlace,
+    log,
+  });
+  registerBacklogGauges(source);
+
+  let accepting = true;
+  const health = await serveHealth(
+    config,
+    () => accepting && workers.every((worker) => worker.getState() === 'RUNNING'),
+  );
+  log.info({ port: health.port }, 'the worker is running');
+
+  return {
+    port: health.port,
+    async stop() {
+      accepting = false;
+      await relay.stop();
+      for (const worker of workers) worker.shutdown();
+      await running;
+      await connection.close();
+      smtp.close();
+      await egress.close();
+      await source.destroy();
+      await health.close();
+      log.info('the worker has stopped');
+    },
+  };
+}
+
+/** One bundle of the workflows for all workers: making it takes seconds. */
+async function createWorkers(
+  connection: NativeConnection,
+  namespace: string,
+  activities: Record<TaskQueue, object>,
+  log: Logger,
+): Promise<Worker[]> {
+  const workflowBundle = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+  });
+  return Promise.all(
+    (Object.keys(slots) as TaskQueue[]).map((taskQueue) =>
+      Worker.create({
+        connection,
+        namespace,
+        taskQueue,
+        workflowBundle,
+        activities: activities[taskQueue],
+        interceptors: { activity: [errorsAsCodes(log)] },
+        shutdownGraceTime: shutdownGraceMs,
+        maxConcurrentWorkflowTaskExecutions: slots[taskQueue].workflowTasks,
+        maxConcurrentActivityTaskExecutions: slots[taskQueue].activities,
+        maxConcurrentLocalActivityExecutions: slots[taskQueue].workflowTasks,
+      }),
+    ),
+  );
+}
+
+async function serveHealth(
+  { worker }: Config,
+  ready: () => boolean,
+): Promise<{ port: number; close: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    const answer = (status: number, type: string, body: string) =>
+      response.writeHead(status, { 'Content-Type': type }).end(body);
+    if (request.url === '/healthz') answer(200, 'application/json', '{"status":"ok"}');
+    else if (request.url === '/readyz') {
+      if (ready()) answer(200, 'application/json', '{"status":"ready"}');
+      else answer(503, 'application/json', '{"status":"not_ready"}');
+    } else if (request.url === '/metrics') {
+      register.metrics().then(
+        (text) => answer(200, register.contentType, text),
+        () => answer(503, 'text/plain', 'the backlog cannot be read'),
+      );
+    } else answer(404, 'application/json', '{"error":{"code":"not_found","message":"There is no such path."}}');
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(worker.port, worker.host, resolve);
+  });
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : worker.port,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+if (import.meta.main) {
+  await runProcess(async () => {
+    const config = readConfig();
+    const log = createLogger('temporal', config.log.level);
+    collectDefaultMetrics();
+    Runtime.install({
+      logger: {
+        log: (level, message) => log[level === 'WARN' ? 'warn' : level === 'ERROR' ? 'error' : 'debug'](message),
+        trace: (message) => log.trace(message),
+        debug: (message) => log.debug(message),
+        info: (message) => log.debug(message),
+        warn: (message) => log.warn(message),
+        error: (message) => log.error(message),
+      },
+      shutdownSignals: [],
+      ...(config.worker.temporalMetricsPort > 0 && {
+        telemetryOptions: {
+          metrics: { prometheus: { bindAddress: `127.0.0.1:${config.worker.temporalMetricsPort}` } },
+        },
+      }),
+    });
+    return startWorker(config, process.env);
+  });
+}

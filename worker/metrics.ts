@@ -1,0 +1,49 @@
+/** Metrics of the worker process; docs/operations.md says which to watch. */
+import { Counter, Gauge } from 'prom-client';
+import type { DataSource } from 'typeorm';
+
+export const attempts = new Counter({
+  name: 'webhook_attempts_total',
+  help: 'Attempts of webhook deliveries that were recorded, by outcome.',
+  labelNames: ['outcome'],
+});
+
+export const rescued = new Counter({
+  name: 'sweeper_rescued_total',
+  help: 'Workflows that the sweeper had to poke because their row was overdue: 0 in normal life.',
+});
+
+export const relayed = new Counter({
+  name: 'relay_sent_total',
+  help: 'Facts fanned out and wakes sent by the relay.',
+  labelNames: ['kind'],
+});
+
+export const relayErrors = new Counter({
+  name: 'relay_errors_total',
+  help: 'Facts and wakes that the relay could not carry on at the first try; it tries again.',
+  labelNames: ['kind'],
+});
+
+/** Gauges that are read from Postgres when they are asked for. */
+export function registerBacklogGauges(source: DataSource): void {
+  const gauges = [
+    { name: 'facts_waiting', help: 'Facts not yet fanned out.', sql: `SELECT count(*)::int AS value FROM facts` },
+    {
+      name: 'facts_lag_seconds',
+      help: 'Age of the oldest fact not yet fanned out.',
+      sql: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(occurred_at)), 0)::float AS value FROM facts`,
+    },
+    { name: 'wakes_waiting', help: 'Wakes not yet sent.', sql: `SELECT count(*)::int AS value FROM wakes` },
+  ];
+  for (const { name, help, sql } of gauges) {
+    const gauge = new Gauge({
+      name,
+      help,
+      async collect() {
+        const [row] = await source.query<{ value: number }[]>(sql);
+        gauge.set(row?.value ?? 0);
+      },
+    });
+  }
+}

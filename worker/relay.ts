@@ -1,0 +1,171 @@
+/** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (DESIGN §1, rules 3, 4 and 9). */
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { relayChannel } from '../domain/core/bell.ts';
+import type { Database } from '../domain/core/database.ts';
+import { describeError } from '../domain/core/describe-error.ts';
+import { claimFacts, claimWakes, deferWake, removeFact, removeWake, type ClaimedWake } from '../domain/facts/outbox.ts';
+import { fanOut } from '../domain/webhooks/fan-out.ts';
+import type { FactToTell } from '../domain/webhooks/bodies.ts';
+import type { InPlaceAdmission } from './in-place-admission.ts';
+import { relayed, relayErrors } from './metrics.ts';
+import type { WorkflowClient } from './workflow-client.ts';
+
+/** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
+const mostInFlight = 32;
+/** How often the relay looks without being called: what a lost NOTIFY costs at most. */
+const pollMs = 1_000;
+/** How long a connection that listens may be away before it is tried again. */
+const reconnectMs = 1_000;
+
+export interface RelayPlatform {
+  database: Database;
+  /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
+  databaseUrl: string;
+  workflows: WorkflowClient;
+  inPlace: InPlaceAdmission;
+  log: Logger;
+}
+
+export interface Relay {
+  /** Takes nothing new and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+export function startRelay(platform: RelayPlatform): Relay {
+  let stopped = false;
+  let rung = false;
+  let wakeUp = () => {};
+  const inFlight = new Set<Promise<void>>();
+  const ring = () => {
+    rung = true;
+    wakeUp();
+  };
+  const listener = listen(platform, ring);
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      rung = false;
+      const room = mostInFlight - inFlight.size;
+      const taken = room > 0 ? await takeUp(room) : 0;
+      if (stopped || taken > 0 || rung) continue;
+      await nextRing(pollMs);
+    }
+  }
+
+  /** Takes up to so many facts and wakes and carries each on its own. @returns how many there were */
+  async function takeUp(room: number): Promise<number> {
+    try {
+      const wakes = await claimWakes(platform.database.source, room);
+      const facts = wakes.length < room ? await claimFacts(platform.database.source, room - wakes.length) : [];
+      for (const wake of wakes) carry('wake', () => sendWake(platform, wake));
+      for (const fact of facts) carry('fact', () => tellFact(platform, fact));
+      return wakes.length + facts.length;
+    } catch (error) {
+      platform.log.error({ error: describeError(error) }, 'the relay cannot read its work');
+      await nextRing(pollMs);
+      return 0;
+    }
+  }
+
+  function carry(kind: 'fact' | 'wake', work: () => Promise<void>): void {
+    const carried = work()
+      .then(
+        () => relayed.inc({ kind }),
+        (error: unknown) => {
+          relayErrors.inc({ kind });
+          platform.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
+        },
+      )
+      .then(() => {
+        inFlight.delete(carried);
+        ring();
+      });
+    inFlight.add(carried);
+  }
+
+  function nextRing(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (rung) wakeUp();
+    });
+  }
+
+  const running = run();
+  return {
+    async stop() {
+      stopped = true;
+      ring();
+      await running;
+      await Promise.all(inFlight);
+      await listener.stop();
+    },
+  };
+}
+
+/** Fans the fact out, starts what it caused, and only then forgets it: dying in between means doing it again. */
+async function tellFact({ database, workflows, inPlace }: RelayPlatform, fact: FactToTell): Promise<void> {
+  const deliveries = await fanOut(database, fact, new Date());
+  await Promise.all(
+    deliveries.map(({ id, endpointId, healthy, attributes }) => {
+      const here = healthy && inPlace.enter(id, endpointId, performance.now());
+      return workflows.start({ workflowType: 'webhookDelivery', subjectId: id, clubId: fact.clubId, attributes }, [
+        here,
+      ]);
+    }),
+  );
+  await removeFact(database.source, fact.id);
+}
+
+/** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
+async function sendWake({ database, workflows }: RelayPlatform, wake: ClaimedWake): Promise<void> {
+  try {
+    await workflows.signalWithStart(wake);
+  } catch (error) {
+    await deferWake(database.source, wake);
+    throw error;
+  }
+  await removeWake(database.source, wake);
+}
+
+/** Listens on a connection of its own and rings after each reconnection: what was missed meanwhile is read then. */
+function listen({ databaseUrl, log }: RelayPlatform, ring: () => void): { stop: () => Promise<void> } {
+  let stopped = false;
+  let client: pg.Client | undefined;
+
+  async function connect(): Promise<void> {
+    if (stopped) return;
+    const fresh = new pg.Client({ connectionString: databaseUrl, application_name: 'club-relay', keepAlive: true });
+    client = fresh;
+    let retried = false;
+    const retry = () => {
+      if (retried || stopped) return;
+      retried = true;
+      setTimeout(() => void connect(), reconnectMs);
+    };
+    fresh.on('notification', ring);
+    fresh.on('error', retry);
+    fresh.on('end', retry);
+    try {
+      await fresh.connect();
+      await fresh.query(`LISTEN ${relayChannel}`);
+      ring();
+    } catch (error) {
+      log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls');
+      fresh.end().catch(() => {});
+      retry();
+    }
+  }
+
+  void connect();
+  return {
+    async stop() {
+      stopped = true;
+      await client?.end().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** What runs by the clock rather than for a row: Temporal Schedules, made or brought up to date at each start. */
+import { Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleOptions } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
+
+const schedules = [
+  {
+    scheduleId: 'sweeper',
+    spec: { intervals: [{ every: '1m' }] }, // overdue means two minutes late, so a round a minute finds it within three
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' }, // missed rounds add nothing
+    action: {
+      type: 'startWorkflow',
+      workflowType: 'sweep',
+      workflowId: 'sweep',
+      taskQueue: 'upkeep',
+      args: [],
+      workflowExecutionTimeout: '5m', // a round that hangs must not keep the next ones from running
+    },
+  },
+] satisfies ScheduleOptions[];
+
+/** Makes the schedules; one that stands is brought to what the code says. */
+export async function ensureSchedules(connection: NativeConnection, namespace: string): Promise<void> {
+  const { schedule: client } = new Client({ connection, namespace });
+  for (const schedule of schedules) {
+    try {
+      await client.create(schedule);
+    } catch (error) {
+      if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+      await client.getHandle(schedule.scheduleId).update((current) => ({ ...current, ...schedule }));
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/** Starting and waking workflows by the rows that they are about: ids, queues, attributes and summaries in one place. */
+import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import type { NativeConnection } from '@temporalio/worker';
+import { noClub } from '../domain/core/ids.ts';
+import {
+  workflowIdOf,
+  workflowTypes,
+  type WorkflowAttributes,
+  type WorkflowType,
+} from '../domain/facts/workflow-names.policy.ts';
+
+export interface Run {
+  workflowType: WorkflowType;
+  /** The row that the run is about. */
+  subjectId: string;
+  /** Whose turn it takes; the nil uuid for nobody's. */
+  clubId: string;
+  attributes: WorkflowAttributes;
+}
+
+export interface WorkflowClient {
+  /** Starts a row's first run, in this process if it can; "already started" is success. */
+  start(run: Run, extraArguments: readonly unknown[]): Promise<void>;
+  /** Makes the row's run look again, and starts one if there is none. */
+  signalWithStart(run: Run): Promise<void>;
+}
+
+const attributeKeys = {
+  ClubId: defineSearchAttributeKey('ClubId', 'KEYWORD'),
+  EndpointId: defineSearchAttributeKey('EndpointId', 'KEYWORD'),
+  EventType: defineSearchAttributeKey('EventType', 'KEYWORD'),
+} as const;
+
+/** @param connection the workers' own: an eager start needs both on one connection */
+export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
+  const { workflow } = new Client({ connection, namespace });
+  return {
+    async start(run, extraArguments) {
+      try {
+        await workflow.start(run.workflowType, {
+          ...optionsOf(run),
+          args: [run.subjectId, ...extraArguments],
+          requestEagerStart: true,
+        });
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+    async signalWithStart(run) {
+      await workflow.signalWithStart(run.workflowType, {
+        ...optionsOf(run),
+        args: [run.subjectId],
+        signal: 'lookAgain',
+        signalArgs: [],
+      });
+    },
+  };
+}
+
+function optionsOf({ workflowType, subjectId, clubId, attributes }: Run) {
+  return {
+    workflowId: workflowIdOf(workflowType, subjectId),
+    taskQueue: workflowTypes[workflowType].taskQueue,
+    typedSearchAttributes: attributePairs(attributes),
+    staticSummary: summaryOf(workflowType, attributes),
+    // One club's backlog must not make another wait (DESIGN §1, rule 9).
+    ...(clubId !== noClub && { priority: { fairnessKey: clubId } }),
+  };
+}
+
+function attributePairs(attributes: WorkflowAttributes): SearchAttributePair[] {
+  return (['ClubId', 'EndpointId', 'EventType'] as const).flatMap((name) => {
+    const value = attributes[name];
+    return value === undefined ? [] : [{ key: attributeKeys[name], value }];
+  });
+}
+
+function summaryOf(
+  workflowType: WorkflowType,
+  { EndpointId: endpointId, EventType: eventType }: WorkflowAttributes,
+): string {
+  return workflowType === 'webhookDelivery'
+    ? `${eventType} to endpoint ${endpointId}`
+    : 'an e-mail that somebody asked for';
+}

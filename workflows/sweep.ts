@@ -1,0 +1,15 @@
+/** One round of the sweeper: it pokes what is overdue and removes what has expired (DESIGN §1, rule 5). Run by a Schedule. */
+import { proxyActivities } from '@temporalio/workflow';
+import type { SweepActivities } from '../activities/sweep.ts';
+
+const { rescueOverdue, removeExpired } = proxyActivities<SweepActivities>({
+  startToCloseTimeout: '1m', // each takes a bounded batch: a few hundred rows
+  retry: { maximumAttempts: 3 }, // the next round comes within the minute
+});
+
+/** @returns how many workflows had to be poked: 0 in normal life */
+export async function sweep(): Promise<{ rescued: number }> {
+  const rescued = await rescueOverdue(Date.now());
+  await removeExpired(Date.now());
+  return { rescued };
+}

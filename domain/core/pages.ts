@@ -2,9 +2,9 @@
 
 export interface Page {
   /** From 1. */
-  page?: number;
+  page: number;
   /** 1 to 100. */
-  page_size?: number;
+  page_size: number;
 }
 
 export interface Listed<T> {
@@ -12,7 +12,7 @@ export interface Listed<T> {
   total: number;
 }
 
-/** @returns LIMIT and OFFSET; 20 rows a page unless told (DESIGN §4) */
-export function windowOf({ page = 1, page_size: size = 20 }: Page): { limit: number; offset: number } {
+/** @returns LIMIT and OFFSET */
+export function windowOf({ page, page_size: size }: Page): { limit: number; offset: number } {
   return { limit: size, offset: (page - 1) * size };
 }

@@ -1,0 +1,7 @@
+/** The contract as the rest of the service sees it: its text, its operations, its checks, its types. */
+export { contractText } from './document.ts';
+export type { CallerKind, Method } from './openapi.ts';
+export { contractOperations, type ContractOperation, type OperationId } from './operations.ts';
+export type { Problem } from './problems.ts';
+export type { BodyOf, EventBodyOf, EventType, ParamsOf, QueryOf, RecordOf, ResponseOf } from './shapes.ts';
+export { compileValidators, type Checked, type RawQuery, type Validators } from './validators.ts';

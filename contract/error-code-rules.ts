@@ -1,0 +1,40 @@
+/** Codes that an operation gives because of what it is; the contract's introduction states the same rules. */
+import type { ErrorCode } from '../domain/core/error-codes.ts';
+import type { Method } from './openapi.ts';
+
+/** What the rules look at. */
+export interface OperationTraits {
+  readonly method: Method;
+  readonly hasSession: boolean;
+  readonly isUnderClub: boolean;
+  readonly hasRoles: boolean;
+  readonly hasBody: boolean;
+  /** Has parameters that can be wrong: of the query, or ids other than the club's. */
+  readonly hasJudgedParameters: boolean;
+}
+
+/**
+ * Codes that are given before an operation is found (`method_not_allowed`, `headers_too_large`, `not_found` of an unknown path) belong
+ * to none.
+ */
+const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (traits: OperationTraits) => boolean }[] =
+  [
+    { codes: ['malformed_request'], holds: () => true },
+    { codes: ['unauthenticated'], holds: ({ hasSession }) => hasSession },
+    { codes: ['forbidden'], holds: ({ isUnderClub }) => isUnderClub },
+    { codes: ['role_not_permitted'], holds: ({ hasRoles }) => hasRoles },
+    { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
+    { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
+    { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
+    { codes: ['internal_error'], holds: () => true },
+  ];
+
+/** @returns the codes in the order of their statuses */
+export function codesByRule(traits: OperationTraits): ErrorCode[] {
+  return rules.filter(({ holds }) => holds(traits)).flatMap(({ codes }) => codes);
+}
+
+/** The club of the path is not judged by its form: whatever names no club of the caller gets the same 403. */
+export function isJudged(parameter: { readonly name: string }): boolean {
+  return parameter.name !== 'clubId';
+}

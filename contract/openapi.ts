@@ -1,0 +1,90 @@
+/** The parts of an OpenAPI document that this contract uses, as types. */
+import type { OperationId } from './operations.ts';
+
+export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
+export type Method = (typeof methods)[number];
+
+/** The security schemes of the contract: the two kinds of session. */
+export const callerKinds = ['student', 'admin'] as const;
+export type CallerKind = (typeof callerKinds)[number];
+
+export interface JsonObject {
+  [key: string]: unknown;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface SchemaObject extends JsonObject {
+  readonly type?: string;
+  readonly format?: string;
+  readonly default?: unknown;
+}
+
+export interface ParameterObject {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required?: boolean;
+  readonly schema: SchemaObject | Reference;
+}
+
+export interface ResponseObject {
+  readonly description: string;
+  readonly content?: JsonObject;
+}
+
+export interface OperationObject {
+  readonly operationId: OperationId;
+  description: string;
+  readonly tags: readonly string[];
+  readonly security: readonly { readonly [scheme in CallerKind]?: readonly never[] }[];
+  parameters?: readonly (ParameterObject | Reference)[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: JsonObject };
+  responses: { readonly [status: string]: ResponseObject | Reference };
+  readonly 'x-roles'?: readonly string[];
+  'x-error-codes'?: readonly string[];
+}
+
+export type PathItem = { readonly [method in Method]?: OperationObject } & {
+  parameters?: readonly (ParameterObject | Reference)[];
+};
+
+/** What the table of error codes says of one code. */
+export interface ErrorCodeEntry {
+  readonly status: number;
+  readonly meaning: string;
+}
+
+export interface ErrorCodeSchema extends SchemaObject {
+  'x-codes': { readonly [code: string]: ErrorCodeEntry };
+  enum?: readonly string[];
+  description: string;
+}
+
+export interface ContractDocument extends JsonObject {
+  readonly info: { readonly version: string };
+  readonly paths: { readonly [path: string]: PathItem };
+  readonly webhooks: { readonly [event: string]: { readonly post: OperationObject } };
+  readonly components: {
+    readonly schemas: { readonly [name: string]: SchemaObject } & { readonly ErrorCode: ErrorCodeSchema };
+    readonly parameters: { readonly [name: string]: ParameterObject };
+    readonly responses: { [name: string]: ResponseObject };
+  };
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Follows a reference into the named table of the document; what is no reference is already what was meant. */
+export function dereference<T extends object>(entry: T | Reference, table: { readonly [name: string]: T }): T {
+  if (!isReference(entry)) return entry;
+  const target = table[entry.$ref.slice(entry.$ref.lastIndexOf('/') + 1)];
+  if (!target) throw new Error(`The contract has nothing at ${entry.$ref}.`);
+  return target;
+}
+
+export function isReference(entry: object): entry is Reference {
+  return '$ref' in entry;
+}

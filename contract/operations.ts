@@ -1,0 +1,98 @@
+/** The operations of the contract as data: what the router, the session middleware and the authorization test read. */
+import { errorStatus, type ErrorCode } from '../domain/core/error-codes.ts';
+import { contractDocument } from './document.ts';
+import type { operations, webhooks } from './generated/types.ts';
+import { notImplemented } from './not-implemented.ts';
+import * as openapi from './openapi.ts';
+import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, SchemaObject } from './openapi.ts';
+
+/** Every `operationId` of the contract; the events that the service sends are not operations. */
+export type OperationId = Exclude<keyof operations, keyof webhooks>;
+
+export interface ContractParameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+  readonly schema: SchemaObject;
+  /** JSON pointer of its schema in the document. */
+  readonly schemaPointer: string;
+}
+
+export interface ContractOperation {
+  readonly operationId: OperationId;
+  readonly method: Method;
+  /** As in the contract: `/v1/clubs/{clubId}/students`. */
+  readonly path: string;
+  /** As in the router: `/v1/clubs/:clubId/students`. */
+  readonly koaPath: string;
+  /** Names in the order of the path. */
+  readonly pathParameters: readonly string[];
+  readonly parameters: readonly ContractParameter[];
+  /** The kinds of session that may call; empty: none is needed. */
+  readonly auth: readonly CallerKind[];
+  /** Roles that may call; absent: every member of the club, or the operation has nothing to do with roles. */
+  readonly roles?: readonly string[];
+  readonly hasBody: boolean;
+  readonly successStatus: number;
+  /** Its own codes, those that follow by rule, and `not_implemented` while it is not. */
+  readonly errorCodes: readonly ErrorCode[];
+  readonly notImplemented: boolean;
+  readonly responses: { readonly [status: string]: ResponseObject | Reference };
+  /** JSON pointer of the operation in the document. */
+  readonly pointer: string;
+}
+
+/** Every operation in the order of the document. */
+export function contractOperations(): ContractOperation[] {
+  return Object.entries(contractDocument.paths).flatMap(([path, item]) =>
+    openapi.methods.filter((method) => item[method]).map((method) => describeOperation(path, item, method)),
+  );
+}
+
+function describeOperation(path: string, item: openapi.PathItem, method: Method): ContractOperation {
+  const operation = item[method];
+  if (!operation) throw new Error(`The contract has no ${method} ${path}.`);
+  const pointer = `#/paths/${path.replaceAll('/', '~1')}/${method}`;
+  const roles = operation['x-roles'];
+  const own = (operation['x-error-codes'] ?? []).filter(isErrorCode);
+  const isMissing = notImplemented.includes(operation.operationId);
+  return {
+    operationId: operation.operationId,
+    method,
+    path,
+    koaPath: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    pathParameters: [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ''),
+    parameters: describeParameters(operation.parameters, `${pointer}/parameters`),
+    auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
+    ...(roles && { roles }),
+    hasBody: operation.requestBody !== undefined,
+    successStatus: Number(Object.keys(operation.responses).find((status) => status.startsWith('2'))),
+    errorCodes: isMissing ? [...own, 'not_implemented'] : own,
+    notImplemented: isMissing,
+    responses: operation.responses,
+    pointer,
+  };
+}
+
+/** The parameters of an operation; those that are shared are followed to where they stand. */
+function describeParameters(list: readonly (ParameterObject | Reference)[] = [], pointer: string): ContractParameter[] {
+  return list.map((entry, index) => {
+    const {
+      name,
+      in: place,
+      required = false,
+      schema,
+    } = openapi.dereference(entry, contractDocument.components.parameters);
+    return {
+      name,
+      in: place,
+      required,
+      schema: openapi.dereference<SchemaObject>(schema, contractDocument.components.schemas),
+      schemaPointer: `${openapi.isReference(entry) ? entry.$ref : `${pointer}/${index}`}/schema`,
+    };
+  });
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return code in errorStatus;
+}

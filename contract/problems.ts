@@ -1,0 +1,74 @@
+/** What is wrong with a request, in words that name the field and never repeat its value. */
+import type { ErrorObject } from 'ajv';
+import { printableName } from './text.ts';
+
+/**
+ * `malformed` is answered with 400 (wrong JSON type, missing or unknown property, a number that is none), `invalid` with 422
+ * (format, enumeration, bounds, pattern).
+ */
+export interface Problem {
+  readonly kind: 'malformed' | 'invalid';
+  /** One sentence's end that begins with the field's path: `event_types/0 must be one of …`. */
+  readonly message: string;
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+};
+
+const formatNames: Readonly<Record<string, string>> = {
+  uuid: 'a UUID',
+  email: 'an e-mail address',
+  'date-time': 'an ISO 8601 date-time',
+};
+
+type Wording = (parameters: Readonly<Record<string, unknown>>) => string;
+
+/** "1 item", "2 items". */
+function count(limit: unknown, noun: string, plural = `${noun}s`): string {
+  return `${String(limit)} ${limit === 1 ? noun : plural}`;
+}
+
+/** What each rule of a schema says when it is broken. */
+const wordings: Readonly<Record<string, Wording>> = {
+  required: () => 'is missing',
+  additionalProperties: () => 'is not known here',
+  unevaluatedProperties: () => 'is not known here',
+  type: ({ type }) => `must be ${typeNames[String(type)] ?? String(type)}`,
+  enum: ({ allowedValues }) =>
+    `must be one of ${Array.isArray(allowedValues) ? allowedValues.join(', ') : 'the values declared'}`,
+  const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
+  format: ({ format }) => `must be ${formatNames[String(format)] ?? `in the format ${String(format)}`}`,
+  pattern: ({ pattern }) => (pattern === '\\S' ? 'must not be blank' : `must match ${String(pattern)}`),
+  minLength: ({ limit }) => `must have at least ${count(limit, 'character')}`,
+  maxLength: ({ limit }) => `must have at most ${count(limit, 'character')}`,
+  minItems: ({ limit }) => `must have at least ${count(limit, 'item')}`,
+  maxItems: ({ limit }) => `must have at most ${count(limit, 'item')}`,
+  uniqueItems: () => 'must not hold the same item twice',
+  minProperties: ({ limit }) => `must have at least ${count(limit, 'property', 'properties')}`,
+  minimum: ({ limit }) => `must be at least ${String(limit)}`,
+  maximum: ({ limit }) => `must be at most ${String(limit)}`,
+};
+
+/**
+ * @param error the first that ajv found
+ * @param kind which of the two checks found it
+ * @param root what the path begins with: the name of a parameter, or nothing for a body
+ */
+export function problemOf(error: ErrorObject, kind: Problem['kind'], root = ''): Problem {
+  const parameters: Readonly<Record<string, unknown>> = error.params;
+  const child = parameters['missingProperty'] ?? parameters['additionalProperty'] ?? parameters['unevaluatedProperty'];
+  const steps = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (typeof child === 'string') steps.push(child);
+  const path = [...(root === '' ? [] : [root]), ...steps].map(printableName).join('/');
+  const wording = wordings[error.keyword] ?? (() => 'is not valid');
+  return { kind, message: `${path === '' ? 'the body' : path} ${wording(parameters)}` };
+}

@@ -1,0 +1,37 @@
+/** Types of records, requests, responses and events by their names in the contract; there is no code here. */
+import type { components, operations, webhooks } from './generated/types.ts';
+import type { OperationId } from './operations.ts';
+
+/** A record of the contract, such as `RecordOf<'Student'>`. */
+export type RecordOf<Name extends keyof components['schemas']> = components['schemas'][Name];
+
+/** The path parameters of an operation; an empty object where it has none. */
+export type ParamsOf<Id extends OperationId> = PresentOrEmpty<operations[Id]['parameters']['path']>;
+
+/** The checked query of an operation: parameters that have a default are always present. */
+export type QueryOf<Id extends OperationId> = WithDefaults<PresentOrEmpty<operations[Id]['parameters']['query']>>;
+
+/** The checked JSON body of an operation; undefined where it takes none. */
+export type BodyOf<Id extends OperationId> = operations[Id] extends {
+  requestBody: { content: { 'application/json': infer Body } };
+}
+  ? Body
+  : undefined;
+
+/** The JSON body of the successful response; undefined where there is none. */
+export type ResponseOf<Id extends OperationId> = JsonOf<SuccessOf<operations[Id]['responses']>>;
+
+export type EventType = keyof webhooks;
+
+/** The body that is posted to endpoints for an event type. */
+export type EventBodyOf<Type extends EventType> = webhooks[Type]['post']['requestBody']['content']['application/json'];
+
+type PresentOrEmpty<T> = [Exclude<T, undefined>] extends [never] ? Record<string, never> : Exclude<T, undefined>;
+
+type Defaulted = 'page' | 'page_size';
+type WithDefaults<Query> = string extends keyof Query
+  ? Query
+  : Omit<Query, Defaulted> & Required<Pick<Query, Defaulted & keyof Query>>;
+
+type SuccessOf<Responses> = Responses[keyof Responses & (200 | 201 | 202 | 204)];
+type JsonOf<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : undefined;

@@ -1,0 +1,193 @@
+/** Checks of requests and responses against the contract, compiled from the bundled document. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { errorStatus } from '../domain/core/error-codes.ts';
+import { contractDocument } from './document.ts';
+import { dereference, isObject, isReference, type SchemaObject } from './openapi.ts';
+import { isJudged } from './error-code-rules.ts';
+import type { ContractOperation, ContractParameter } from './operations.ts';
+import { problemOf, type Problem } from './problems.ts';
+import { deepestNesting, findTextFault, printableName } from './text.ts';
+
+export type Checked<T> = { readonly value: T } | { readonly problem: Problem };
+export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface Validators {
+  /** @returns the path parameters, ids in lower case. `clubId` is not judged: the membership check answers for it. */
+  readonly params: (raw: Readonly<Record<string, string>>) => Checked<Record<string, string>>;
+  /** @returns the query parameters as integers, booleans and strings, with the contract's defaults for those that are absent */
+  readonly query: (raw: RawQuery) => Checked<Record<string, unknown>>;
+  /** @param raw parsed JSON; undefined where the request has no body */
+  readonly body: (raw: unknown) => Checked<unknown>;
+  /** For tests. @returns what the contract does not allow in this response; nothing where it is as declared */
+  readonly response: (status: number, body: unknown) => readonly string[];
+}
+
+const documentId = 'contract';
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Words of OpenAPI and of this contract that say nothing about a value; the document as a whole is held against nothing. */
+const annotations = 'openapi info servers tags security paths webhooks components example discriminator x-codes'.split(
+  ' ',
+);
+
+/** Rules about a value of the right shape: broken, they are a 422. The other rules are about the shape: 400. */
+const valueRules = [
+  'format',
+  'enum',
+  'const',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+];
+
+/** Both stop at their first error, so that a large body full of mistakes costs no more than a good one. */
+const fullCheck = ajvOverTheContract();
+const shapeCheck = ajvOverTheContract(valueRules);
+
+function ajvOverTheContract(ignoredRules: readonly string[] = []): Ajv2020 {
+  // Without its rules about values the words are unknown to this instance, so it cannot be strict about them.
+  const ajv = new Ajv2020({ strict: ignoredRules.length === 0, strictRequired: false, strictTypes: false });
+  addFormats.default(ajv);
+  // The one of ajv-formats lets `urn:uuid:` pass, which the database refuses.
+  ajv.addFormat('uuid', uuidPattern);
+  ajv.addVocabulary(annotations);
+  for (const rule of ignoredRules) ajv.removeKeyword(rule);
+  return ajv.addSchema(contractDocument, documentId);
+}
+
+function compiled(ajv: Ajv2020, pointer: string): ValidateFunction {
+  const validate = ajv.getSchema(`${documentId}${encodeURI(pointer)}`);
+  if (!validate) throw new Error(`The contract has nothing at ${pointer}.`);
+  return validate;
+}
+
+/**
+ * The checks of one operation. Requests' checks are compiled now, so that a mistake in the contract stops the start; those of
+ * responses when they are first used.
+ */
+export function compileValidators(operation: ContractOperation): Validators {
+  const inPath = operation.parameters
+    .filter((parameter) => parameter.in === 'path' && isJudged(parameter))
+    .map(checkOf);
+  const inQuery = operation.parameters.filter((parameter) => parameter.in === 'query').map(checkOf);
+  return {
+    params: (raw) => checkParams(inPath, raw),
+    query: (raw) => checkQuery(inQuery, raw),
+    body: operation.hasBody ? bodyCheck(operation) : (raw) => ({ value: raw }),
+    response: (status, body) => responseFaults(operation, status, body),
+  };
+}
+
+interface ParameterCheck extends ContractParameter {
+  readonly validate: ValidateFunction;
+}
+
+function checkOf(parameter: ContractParameter): ParameterCheck {
+  return { ...parameter, validate: compiled(fullCheck, parameter.schemaPointer) };
+}
+
+function checkParams(
+  checks: readonly ParameterCheck[],
+  raw: Readonly<Record<string, string>>,
+): Checked<Record<string, string>> {
+  const value = { ...raw };
+  for (const check of checks) {
+    const checked = checkParameter(check, raw[check.name] ?? '');
+    if ('problem' in checked) return { problem: { ...checked.problem, kind: 'invalid' } };
+    value[check.name] = String(checked.value);
+  }
+  return { value };
+}
+
+function checkQuery(checks: readonly ParameterCheck[], raw: RawQuery): Checked<Record<string, unknown>> {
+  const unknown = Object.keys(raw).find((name) => !checks.some((check) => check.name === name));
+  if (unknown !== undefined) return malformed(`${printableName(unknown)} is not a known parameter`);
+  const value: Record<string, unknown> = {};
+  let invalid: Problem | undefined;
+  for (const check of checks) {
+    const given = raw[check.name];
+    if (given === undefined) {
+      if (check.required) return malformed(`${check.name} is missing`);
+      if (check.schema.default !== undefined) value[check.name] = check.schema.default;
+      continue;
+    }
+    if (typeof given !== 'string') return malformed(`${check.name} must be given once`);
+    const checked = checkParameter(check, given);
+    if ('value' in checked) value[check.name] = checked.value;
+    else if (checked.problem.kind === 'malformed') return checked;
+    else invalid ??= checked.problem;
+  }
+  return invalid ? { problem: invalid } : { value };
+}
+
+/** Parameters arrive as text: read as the type of their schema, then held against it. */
+function checkParameter({ name, schema, validate }: ParameterCheck, text: string): Checked<unknown> {
+  if (findTextFault(text)) return unstorable(name);
+  const value = readScalar(text, schema);
+  if (value === undefined)
+    return malformed(`${name} must be ${schema.type === 'integer' ? 'an integer' : 'true or false'}`);
+  if (!validate(value) && validate.errors?.[0]) return { problem: problemOf(validate.errors[0], 'invalid', name) };
+  return { value };
+}
+
+/** @returns undefined where the text is no value of the type */
+function readScalar(text: string, { type, format }: SchemaObject): unknown {
+  if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : undefined;
+  if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  return format === 'uuid' ? text.toLowerCase() : text;
+}
+
+function bodyCheck(operation: ContractOperation): Validators['body'] {
+  const pointer = `${operation.pointer}/requestBody/content/application~1json/schema`;
+  const hasShape = compiled(shapeCheck, pointer);
+  const isValid = compiled(fullCheck, pointer);
+  return (raw) => {
+    if (raw === undefined) return malformed('the body is missing');
+    const text = findTextFault(raw);
+    if (text?.fault === 'too-deep') return malformed(`${text.path} is nested deeper than ${deepestNesting} levels`);
+    if (!hasShape(raw) && hasShape.errors?.[0]) return { problem: problemOf(hasShape.errors[0], 'malformed') };
+    if (text) return unstorable(text.path === '' ? 'the body' : text.path);
+    if (!isValid(raw) && isValid.errors?.[0]) return { problem: problemOf(isValid.errors[0], 'invalid') };
+    return { value: raw };
+  };
+}
+
+function responseFaults(operation: ContractOperation, status: number, body: unknown): readonly string[] {
+  const declared = operation.responses[status] ? String(status) : 'default';
+  const entry = operation.responses[declared];
+  if (!entry || (declared === 'default' && status < 400))
+    return [`${operation.operationId} declares no response ${status}`];
+  const { content = {} } = dereference(entry, contractDocument.components.responses);
+  if (!('application/json' in content)) return body === undefined || body === '' ? [] : [`${status} has no JSON body`];
+  const pointer = isReference(entry) ? entry.$ref : `${operation.pointer}/responses/${declared}`;
+  const validate = compiled(fullCheck, `${pointer}/content/application~1json/schema`);
+  if (!validate(body)) return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message ?? ''}`);
+  return status < 400 ? [] : codeFaults(operation, status, body);
+}
+
+/** A code must be one of the operation's, and stand with the status of its table. */
+function codeFaults(operation: ContractOperation, status: number, body: unknown): readonly string[] {
+  const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
+  const code = operation.errorCodes.find((known) => known === error['code']);
+  if (!code) return [`${operation.operationId} does not declare the code ${String(error['code'])}`];
+  return errorStatus[code] === status ? [] : [`${code} goes with ${errorStatus[code]}, not with ${status}`];
+}
+
+function unstorable(field: string): { readonly problem: Problem } {
+  return { problem: { kind: 'invalid', message: `${field} must not hold a NUL byte or half of a character` } };
+}
+
+function malformed(message: string): { readonly problem: Problem } {
+  return { problem: { kind: 'malformed', message } };
+}

@@ -1,0 +1,51 @@
+/** The committed files of contract/generated against the contract that they are derived from. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { driftedFiles } from '../../contract/generate.ts';
+import { contractText } from '../../contract/contract.ts';
+import { createContractClient } from '../../contract/generated/client.ts';
+
+const committed = fileURLToPath(new URL('../../contract/generated', import.meta.url));
+
+describe('contract/generated', function () {
+  this.timeout(60_000);
+
+  it('is what the contract gives', async () => {
+    expect(await driftedFiles()).to.deep.equal([]);
+  });
+
+  it('a file that was edited or is missing is named', async () => {
+    const copy = mkdtempSync(join(tmpdir(), 'generated-'));
+    try {
+      cpSync(committed, copy, { recursive: true });
+      writeFileSync(join(copy, 'types.ts'), `${readFileSync(join(copy, 'types.ts'), 'utf8')}\n`);
+      rmSync(join(copy, 'client.ts'));
+      expect(await driftedFiles(copy)).to.deep.equal(['types.ts', 'client.ts']);
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  });
+
+  it('names no machine', () => {
+    expect(contractText).not.to.match(/\/(?:root|home|tmp|work)\//);
+  });
+
+  it('the client calls an operation by path and method, with the session token', async () => {
+    const requests: Request[] = [];
+    const answer = (request: Request) => {
+      requests.push(request);
+      return Promise.resolve(Response.json({ error: { code: 'not_found' } }, { status: 404 }));
+    };
+    const client = createContractClient('http://club.test', 'adm_token', { fetch: answer });
+    const { data, error } = await client.GET('/v1/clubs/{clubId}/students/{studentId}', {
+      params: { path: { clubId: 'a', studentId: 'b/c' } },
+    });
+    expect(requests[0]?.url).to.equal('http://club.test/v1/clubs/a/students/b%2Fc');
+    expect(requests[0]?.headers.get('authorization')).to.equal('Bearer adm_token');
+    expect(data).to.equal(undefined);
+    expect(error?.error.code).to.equal('not_found');
+  });
+});

@@ -1,0 +1,275 @@
+/** Each record of the contract against the specification's tables: its fields, their types, and its enumerations, exactly. */
+import { expect } from 'chai';
+import { contractDocument } from '../../contract/document.ts';
+import { isObject, type SchemaObject } from '../../contract/openapi.ts';
+import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
+import { roles } from '../../domain/clubs/roles.policy.ts';
+
+const { schemas } = contractDocument.components;
+
+/**
+ * Specification, Resources and their fields: `field type`, with `!` after a field that is always there. `[T]` is an array of T. What
+ * the specification leaves open (which fields are always present) is decided here and in the descriptions of the records.
+ */
+const records: Readonly<Record<string, string>> = {
+  Student:
+    'id! uuid, name! string, email! email, verified! boolean, has_password! boolean, created_at! datetime, club_id! uuid, club_slug! string, avatar_url string',
+  AdministratorProfile:
+    'id! uuid, name! string, email! email, verified! boolean, phone_verified! boolean, has_password! boolean, phone string, organizations! [OrganizationMembership]',
+  OrganizationMembership: 'organization_id! uuid, name! string, slug! string, role! Role',
+  AgentConversation: 'id! uuid, title! string, last_message_at! datetime, created_at! datetime',
+  AgentMessage:
+    'id! uuid, role! AgentMessageRole, content! string, status! AgentMessageStatus, error_code string, reply_to uuid, images! [Media], citations! [AgentCitation], created_at! datetime, completed_at datetime',
+  AgentCitation:
+    'cited_text! string, source_id uuid, source_kind media|lesson, source_title string, media_id uuid, lesson_id uuid, page_from int, page_to int',
+  AgentLimits: 'daily_limit! int, used! int, remaining! int, resets_at datetime, club_budget_exhausted! boolean',
+  AgentMessageCreation: 'id! uuid, content! string, conversation_id uuid, image_ids [uuid]',
+  Media:
+    'id! uuid, kind! MediaKind, title! string, provider! MediaProvider, status! MediaStatus, visibility! MediaVisibility, archived! boolean, created_at! datetime, file_name string, mime string, size_bytes int64, external_id string, error string, duration_seconds int, width int, height int, preview_url string, thumbnail_url string, folder_id uuid, type MediaScreenType, download_url string, expires_at datetime, favorite boolean, usage_count int',
+  UploadDescriptor: 'method! tus|put, url! string, headers! object, expires_at! datetime',
+  AssignmentSubmission:
+    'id! uuid, status! AssignmentSubmissionStatus, submitted_at! datetime, late! boolean, student! object, lesson_public_id! string, lesson_title! string, course_id! uuid, course_title! string, file_count! int, reviewed_at datetime, block_label string',
+  AssignmentSubmissionCounts: 'submitted! int, approved! int, changes_requested! int',
+  CampaignDelivery:
+    'id! uuid, student_id! uuid, student_name! string, student_email! string, status! CampaignDeliveryStatus, skip_reason suppressed|unsubscribed|bounced|complained|invalid_email|no_longer_eligible|student_removed|canceled, last_error string, sent_at datetime, delivered_at datetime, bounced_at datetime, complained_at datetime, opened_at datetime, clicked_at datetime',
+  Certificate:
+    'id! uuid, code! string, code_formatted! string, student_id! uuid, student_name! string, student_email! string, course_id! uuid, course_title! string, course_public_id! string, club_name! string, lesson_count! int, version! int, issued_at! datetime, completed_at datetime, revoked! boolean, revoked_at datetime, revoked_reason string, verify_url! string, hours int',
+  Automation:
+    'id! uuid, name! string, status! draft|active|paused|archived, draft! AutomationDefinition, active_runs! int, total_runs! int, created_at! datetime, updated_at! datetime, published AutomationVersion',
+  AutomationVersion:
+    'id! uuid, number! int, trigger_kind! AutomationTriggerKind, published_at! datetime, definition! AutomationDefinition',
+  AutomationDefinition:
+    'trigger! AutomationTrigger, reentry! once|after_exit|always, exit_on_access_lost! boolean, exit_when AutomationCondition, steps! [AutomationStep]',
+  AutomationTrigger:
+    'kind! AutomationTriggerKind, delivery_ids [uuid], product_ids [uuid], course_ids [uuid], lesson_ids [uuid], tag_ids [uuid], level_ids [uuid]',
+  AutomationCondition: 'match! all|any, rules! [AutomationRule]',
+  AutomationRule:
+    'kind! has_access|has_purchased|has_tag|lesson_completed|course_completed|course_progress|email_opened|email_clicked, negate! boolean, delivery_ids [uuid], cohort_ids [uuid], product_ids [uuid], tag_ids [uuid], lesson_id uuid, course_id uuid, percent int, step_id string',
+  AutomationStep:
+    'id! string, kind! send_email|wait|condition|add_tag|remove_tag|award_points|exit, points int, note string, tag_id uuid, email AutomationEmail, wait AutomationWait, condition AutomationCondition, then [AutomationStep], else [AutomationStep]',
+  AutomationEmail: 'subject! string, preheader string, reply_to string, blocks! [EmailBlock]',
+  EmailBlock: 'kind! heading|text|image|button|divider, text string, level int, url string, media_id uuid, alt string',
+  AutomationWait: 'kind! delay|until_condition|until_time, amount int, unit minutes|hours|days|weeks, days int',
+  Repository:
+    'id! uuid, public_id! string, title! string, status! draft|published|archived, file_count! int, total_bytes! int64, created_at! datetime, items! [object], description string, instructor_name string, cover Media, published_at datetime',
+  CommunitySpace:
+    'id! uuid, name! string, posting! members|admins, private! boolean, has_access! boolean, can_post! boolean, joined! boolean, member_count! int, unread! boolean, muted! boolean, digest! boolean, description string, cover_url string',
+  RegistrationLinkClaim: 'club_name! string, name! string, deliveries! [string]',
+  StorageUsage: 'bytes! int64, files! int, by_kind! [object], limit_bytes! int64',
+  WebhookEndpoint:
+    'id! uuid, url! string, description string, event_types! [WebhookEventType], status! WebhookEndpointStatus, disabled_reason manual|failing, disabled_at datetime, consecutive_failures! int, failing_since datetime, hold_until datetime, last_success_at datetime, previous_secret_expires_at datetime, pending_deliveries! int, created_at! datetime, updated_at! datetime',
+  WebhookDelivery:
+    'id! uuid, event_id! uuid, event_type! WebhookDeliveryEventType, endpoint_id! uuid, status! WebhookDeliveryStatus, cancel_reason expired|student_removed, payload_purged! boolean, attempt_count! int, next_attempt_at datetime, created_at! datetime, completed_at datetime',
+  WebhookAttempt:
+    'number! int, trigger! schedule|manual|recovery|test, started_at! datetime, duration_ms int, outcome! succeeded|http_error|timeout|connection_error|tls_error|dns_error|address_refused|interrupted, response_status int, response_excerpt string, retry_after_seconds int',
+};
+
+/** Records that stand within another, by the way to them. */
+const nested: readonly { readonly record: string; readonly way: readonly string[]; readonly fields: string }[] = [
+  { record: 'AssignmentSubmission', way: ['properties', 'student'], fields: 'id! uuid, name! string, email! string' },
+  { record: 'Repository', way: ['properties', 'items', 'items'], fields: 'media! Media, added_at! datetime' },
+  {
+    record: 'StorageUsage',
+    way: ['properties', 'by_kind', 'items'],
+    fields: 'kind! MediaKind, bytes! int64, files! int',
+  },
+];
+
+const enumerations: Readonly<Record<string, readonly string[]>> = {
+  AgentMessageRole: ['user', 'assistant'],
+  AgentMessageStatus: ['generating', 'complete', 'truncated', 'refused', 'failed'],
+  MediaKind: ['video', 'audio', 'image', 'document'],
+  MediaProvider: ['hostedvideo_stream', 'objstore', 'videosite1', 'videosite2', 'external', 'protectedvideo'],
+  MediaStatus: ['uploading', 'processing', 'ready', 'failed'],
+  MediaVisibility: ['private', 'public'],
+  MediaScreenType: ['video', 'image', 'audio', 'pdf', 'file', 'embed'],
+  AssignmentSubmissionStatus: ['submitted', 'approved', 'changes_requested'],
+  CampaignDeliveryStatus: ['pending', 'sending', 'sent', 'skipped', 'failed'],
+  WebhookEndpointStatus: ['enabled', 'paused', 'disabled'],
+  WebhookDeliveryStatus: ['pending', 'succeeded', 'failed', 'canceled'],
+  Role: roles,
+  AutomationTriggerKind: [
+    'student_created',
+    'access_granted',
+    'access_revoked',
+    'purchase_paid',
+    'purchase_refunded',
+    'subscription_past_due',
+    'subscription_canceled',
+    'lesson_completed',
+    'course_completed',
+    'certificate_issued',
+    'student_tagged',
+    'student_untagged',
+    'student_level_reached',
+    'manual',
+  ],
+};
+
+/** Operation 15 of the specification, in its order. */
+const registrationTypes =
+  'student.created student.updated student.removed access.granted access.revoked access.extended access.shortened access.restored access.moved purchase.paid purchase.refunded subscription.past_due subscription.canceled lesson.completed course.completed certificate.issued student.tagged student.untagged student.level_reached'.split(
+    ' ',
+  );
+
+/** The specification's word for the type of a schema. */
+function typeWord(schema: SchemaObject): string {
+  const { $ref: reference, enum: values, items, format, type = '' } = schema;
+  if (typeof reference === 'string') return reference.slice(reference.lastIndexOf('/') + 1);
+  if (Array.isArray(values)) return values.join('|');
+  if (isObject(items)) return `[${typeWord(items)}]`;
+  const words: Readonly<Record<string, string>> = {
+    'date-time': 'datetime',
+    int64: 'int64',
+    uuid: 'uuid',
+    email: 'email',
+  };
+  return words[format ?? ''] ?? (type === 'integer' ? 'int' : type);
+}
+
+/** The fields of a record as the tables of this file write them. */
+function fieldsOf({ properties, required }: SchemaObject): string[] {
+  if (!isObject(properties)) return [];
+  const present: readonly unknown[] = Array.isArray(required) ? required : [];
+  return Object.entries(properties).map(
+    ([name, schema]) => `${name}${present.includes(name) ? '!' : ''} ${isObject(schema) ? typeWord(schema) : ''}`,
+  );
+}
+
+function schemaNamed(name: string): SchemaObject {
+  const schema = schemas[name];
+  if (!schema) throw new Error(`The contract has no schema ${name}.`);
+  return schema;
+}
+
+function follow(schema: SchemaObject, way: readonly string[]): SchemaObject {
+  return way.reduce<SchemaObject>((at, step) => {
+    const next = at[step];
+    return isObject(next) ? next : {};
+  }, schema);
+}
+
+/** `student.level_reached` → `StudentLevelReachedEvent`. */
+function schemaOf(type: string): SchemaObject {
+  const words = type.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return schemaNamed(`${words.join('')}Event`);
+}
+
+describe('records', () => {
+  for (const [name, fields] of Object.entries(records)) {
+    it(`${name} has the fields of the specification, with their types`, () => {
+      expect(fieldsOf(schemaNamed(name))).to.have.members(fields.split(', '));
+    });
+  }
+
+  for (const { record, way, fields } of nested) {
+    it(`${record}/${way.join('/')} has the fields of the specification`, () => {
+      expect(fieldsOf(follow(schemaNamed(record), way))).to.have.members(fields.split(', '));
+    });
+  }
+
+  it('admit no field that is not declared, so that nothing private slips out', () => {
+    for (const name of Object.keys(records)) expect(schemaNamed(name)['additionalProperties'], name).to.equal(false);
+  });
+
+  it('never hold null', () => {
+    expect(JSON.stringify(schemas)).not.to.contain('"null"');
+  });
+});
+
+describe('enumerations', () => {
+  for (const [name, values] of Object.entries(enumerations)) {
+    it(`${name} is ${values.join(', ')}`, () => {
+      expect(schemaNamed(name)['enum']).to.deep.equal(values);
+    });
+  }
+
+  it('registration takes the 19 event types of the specification, in its order, and not webhook.test', () => {
+    expect(registrationTypes).to.have.length(19);
+    expect(schemaNamed('WebhookEventType')['enum']).to.deep.equal(registrationTypes);
+    expect(eventTypes).to.deep.equal(registrationTypes);
+  });
+
+  it('a delivery carries one of them or webhook.test', () => {
+    expect(schemaNamed('WebhookDeliveryEventType')['enum']).to.deep.equal([...registrationTypes, 'webhook.test']);
+  });
+});
+
+describe('outbound events', () => {
+  const envelope = [
+    'id! uuid',
+    'type! WebhookDeliveryEventType',
+    'occurred_at! datetime',
+    'club_id! uuid',
+    'data! object',
+  ];
+  /** What `data` holds for each type; `?` after what can be absent. */
+  const data: Readonly<Record<string, string>> = {
+    'student.created': 'student',
+    'student.updated': 'student',
+    'student.removed': 'student',
+    'access.granted': 'enrollment delivery student',
+    'access.revoked': 'enrollment delivery student',
+    'access.extended': 'enrollment delivery student previous_ends_at?',
+    'access.shortened': 'enrollment delivery student previous_ends_at?',
+    'access.restored': 'enrollment delivery student',
+    'access.moved': 'enrollment delivery student previous_cohort_id?',
+    'purchase.paid': 'purchase student',
+    'purchase.refunded': 'purchase student',
+    'subscription.past_due': 'subscription student',
+    'subscription.canceled': 'subscription student',
+    'lesson.completed': 'lesson course completed_at student',
+    'course.completed': 'course completed_at student',
+    'certificate.issued': 'certificate course student',
+    'student.tagged': 'tag student',
+    'student.untagged': 'tag student',
+    'student.level_reached': 'level student',
+    'webhook.test': 'endpoint',
+  };
+
+  it('are those of registration and the test message, each its own operation', () => {
+    expect(Object.keys(contractDocument.webhooks)).to.have.members([...registrationTypes, 'webhook.test']);
+    for (const [type, { post }] of Object.entries(contractDocument.webhooks)) expect(post.operationId).to.equal(type);
+  });
+
+  it('share one envelope', () => {
+    expect(fieldsOf(schemaNamed('WebhookEnvelope'))).to.deep.equal(envelope);
+  });
+
+  for (const [type, fields] of Object.entries(data)) {
+    it(`${type} carries ${fields.replaceAll(' ', ', ')}`, () => {
+      const schema = schemaOf(type);
+      expect(schema['allOf']).to.deep.equal([{ $ref: '#/components/schemas/WebhookEnvelope' }]);
+      expect(schema['unevaluatedProperties']).to.equal(false);
+      expect(follow(schema, ['properties', 'type'])['const']).to.equal(type);
+      const found = fieldsOf(follow(schema, ['properties', 'data'])).map((field) => field.split(' ')[0] ?? '');
+      const expected = fields.split(' ').map((field) => (field.endsWith('?') ? field.slice(0, -1) : `${field}!`));
+      expect(found).to.have.members(expected);
+    });
+  }
+
+  it('student.removed sends only the id', () => {
+    const student = follow(schemaOf('student.removed'), ['properties', 'data', 'properties', 'student']);
+    expect(fieldsOf(student)).to.deep.equal(['id! uuid']);
+    expect(student['additionalProperties']).to.equal(false);
+  });
+
+  it('show a student by id, name, e-mail, confirmation and creation', () => {
+    expect(fieldsOf(schemaNamed('EventStudent'))).to.deep.equal([
+      'id! uuid',
+      'name! string',
+      'email! email',
+      'verified! boolean',
+      'created_at! datetime',
+    ]);
+  });
+
+  it('never hold a tax document: no record of an event admits an undeclared field, or a field of that name', () => {
+    const ofEvents = Object.entries(schemas).filter(([name]) => name.startsWith('Event'));
+    expect(ofEvents).to.have.length(11);
+    for (const [name, schema] of ofEvents) {
+      expect(schema['additionalProperties'], name).to.equal(false);
+      expect(fieldsOf(schema).join(' '), name).not.to.match(/tax|document|national|cpf|ssn|vat/i);
+    }
+  });
+});

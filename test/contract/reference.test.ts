@@ -1,0 +1,29 @@
+/** The API reference page: it loads nothing from elsewhere, and works without inline scripts. */
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { referenceAssets, referenceContentSecurityPolicy, referenceHtml } from '../../contract/reference.ts';
+
+describe('API reference', () => {
+  const loaded = [...referenceHtml().matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
+
+  it('loads only what this service serves', () => {
+    const assets = [...referenceAssets.keys()].map((name) => `/docs/${name}`);
+    expect(loaded).to.have.members([...assets, '/v1/openapi.json']);
+  });
+
+  it('has every asset on this machine, with its content type', () => {
+    for (const [name, { path, contentType }] of referenceAssets) {
+      expect(readFileSync(path).length, name).to.be.above(0);
+      const ending = name.slice(name.lastIndexOf('.') + 1);
+      expect(contentType, name).to.equal(
+        { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', png: 'image/png' }[ending],
+      );
+    }
+  });
+
+  it('has no inline script, style or handler, so that the policy can forbid them', () => {
+    expect(referenceHtml()).not.to.match(/<script(?![^>]* src=)|<style| style=| on\w+=/);
+    expect(referenceContentSecurityPolicy).not.to.match(/unsafe|https?:|\*/);
+    expect(referenceContentSecurityPolicy).to.match(/^default-src 'none'; /);
+  });
+});

@@ -1,0 +1,387 @@
+/** What the compiled checks of an operation say of a request: accepted, 400 (`malformed`) or 422 (`invalid`), and which field. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  compileValidators,
+  contractOperations,
+  type Checked,
+  type OperationId,
+  type Validators,
+} from '../../contract/contract.ts';
+import { contractDocument } from '../../contract/document.ts';
+import { isObject } from '../../contract/openapi.ts';
+
+const operations = contractOperations();
+
+function validatorsOf(operationId: OperationId): Validators {
+  const operation = operations.find((candidate) => candidate.operationId === operationId);
+  if (!operation) throw new Error(`The contract has no operation ${operationId}.`);
+  return compileValidators(operation);
+}
+
+const register = validatorsOf('registerWebhookEndpoint');
+const signUp = validatorsOf('signUpStudent');
+const ask = validatorsOf('askAgent');
+const certificates = validatorsOf('listCertificates');
+const deliveries = validatorsOf('listWebhookDeliveries');
+const endpoint = validatorsOf('getWebhookEndpoint');
+
+const uuid = '3c1f0a52-9f0e-4f3b-8a7d-1e2d3c4b5a69';
+const goodEndpoint = { url: 'https://example.com', event_types: ['student.created'] };
+const goodSignUp = { name: 'Ada', email: 'ada@example.com', password: 'long enough' };
+const goodQuestion = { id: '1b4e28ba-2fa1-4d3b-883f-0016d3cca427', content: 'Why?' };
+
+/** `accepted`, or the class and the message. */
+function verdict(checked: Checked<unknown>): string {
+  return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'accepted';
+}
+
+function kindOf(checked: Checked<unknown>): string {
+  return 'problem' in checked ? checked.problem.kind : 'accepted';
+}
+
+/** Characters beyond the basic plane: a limit counts characters, not UTF-16 units. */
+function characters(count: number): string {
+  return '😀'.repeat(count);
+}
+
+describe('bounds, at each limit and one beyond', () => {
+  const bodies: readonly [limit: string, within: Checked<unknown>[], beyond: Checked<unknown>[]][] = [
+    [
+      'webhook url: 1 to 2048',
+      [1, 2048].map((length) => register.body({ ...goodEndpoint, url: 'x'.repeat(length) })),
+      [0, 2049].map((length) => register.body({ ...goodEndpoint, url: 'x'.repeat(length) })),
+    ],
+    [
+      'webhook description: at most 200',
+      [0, 200].map((length) => register.body({ ...goodEndpoint, description: characters(length) })),
+      [register.body({ ...goodEndpoint, description: characters(201) })],
+    ],
+    [
+      'confirm-e-mail token: 1 to 128',
+      [1, 128].map((length) => validatorsOf('verifyStudentEmail').body({ token: characters(length) })),
+      [0, 129].map((length) => validatorsOf('verifyStudentEmail').body({ token: characters(length) })),
+    ],
+    [
+      'question content: 1 to 8000',
+      [1, 8000].map((length) => ask.body({ ...goodQuestion, content: characters(length) })),
+      [0, 8001].map((length) => ask.body({ ...goodQuestion, content: characters(length) })),
+    ],
+    [
+      'image_ids: at most 2',
+      [0, 2].map((count) => ask.body({ ...goodQuestion, image_ids: Array.from({ length: count }, () => uuid) })),
+      [ask.body({ ...goodQuestion, image_ids: [uuid, uuid, uuid] })],
+    ],
+    [
+      'agent publicId: 1 to 32',
+      [1, 32].map((length) => ask.params({ clubId: uuid, publicId: 'a'.repeat(length) })),
+      [0, 33].map((length) => ask.params({ clubId: uuid, publicId: 'a'.repeat(length) })),
+    ],
+    [
+      'registration-link code: up to 64',
+      [1, 64].map((length) => validatorsOf('claimRegistrationLink').params({ clubId: uuid, code: 'a'.repeat(length) })),
+      [validatorsOf('claimRegistrationLink').params({ clubId: uuid, code: 'a'.repeat(65) })],
+    ],
+    [
+      'certificates q: 120',
+      [0, 120].map((length) => certificates.query({ q: characters(length) })),
+      [certificates.query({ q: characters(121) })],
+    ],
+    [
+      'students q: 120',
+      [validatorsOf('listStudents').query({ q: characters(120) })],
+      [validatorsOf('listStudents').query({ q: characters(121) })],
+    ],
+    [
+      'name: 1 to 120',
+      [1, 120].map((length) => signUp.body({ ...goodSignUp, name: characters(length) })),
+      [0, 121].map((length) => signUp.body({ ...goodSignUp, name: characters(length) })),
+    ],
+    [
+      'password: 8 to 128',
+      [8, 128].map((length) => signUp.body({ ...goodSignUp, password: characters(length) })),
+      [7, 129].map((length) => signUp.body({ ...goodSignUp, password: characters(length) })),
+    ],
+    [
+      'registration code: 1 to 64',
+      [1, 64].map((length) => signUp.body({ ...goodSignUp, registration_code: characters(length) })),
+      [0, 65].map((length) => signUp.body({ ...goodSignUp, registration_code: characters(length) })),
+    ],
+    [
+      'one-time code: six digits',
+      [validatorsOf('exchangeStudentCode').body({ club_id: uuid, email: 'ada@example.com', code: '012345' })],
+      ['01234', '0123456', '01234a', '٠١٢٣٤٥', '12345\n'].map((code) =>
+        validatorsOf('exchangeStudentCode').body({ club_id: uuid, email: 'ada@example.com', code }),
+      ),
+    ],
+  ];
+  for (const [limit, within, beyond] of bodies) {
+    it(limit, () => {
+      expect(within.map(kindOf)).to.deep.equal(within.map(() => 'accepted'));
+      expect(beyond.map(kindOf)).to.deep.equal(beyond.map(() => 'invalid'));
+    });
+  }
+
+  it('page size 1 to 100 and page from 1, in every list', () => {
+    const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);
+    expect(lists).to.have.length(7);
+    for (const { query } of lists) {
+      expect(['1', '100'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal(['accepted', 'accepted']);
+      expect(['0', '101', '-1'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal([
+        'invalid',
+        'invalid',
+        'invalid',
+      ]);
+      expect(kindOf(query({ page: '1' }))).to.equal('accepted');
+      expect(['0', '-1', '9'.repeat(30), '9'.repeat(400)].map((page) => kindOf(query({ page })))).to.deep.equal([
+        'invalid',
+        'invalid',
+        'invalid',
+        'invalid',
+      ]);
+    }
+  });
+});
+
+describe('400: the request cannot be read', () => {
+  const cases: readonly [what: string, body: unknown, message: string][] = [
+    ['no body', undefined, 'the body is missing'],
+    ['a body that is no object', [], 'the body must be an object'],
+    ['null', null, 'the body must be an object'],
+    ['a missing property', { url: 'https://example.com' }, 'event_types is missing'],
+    ['an unknown property', { ...goodEndpoint, secret: 'x' }, 'secret is not known here'],
+    [
+      '__proto__',
+      JSON.parse('{"url":"x","event_types":["student.created"],"__proto__":{}}'),
+      '__proto__ is not known here',
+    ],
+    ['a wrong JSON type', { ...goodEndpoint, url: 1 }, 'url must be a string'],
+    ['null for an optional property', { ...goodEndpoint, description: null }, 'description must be a string'],
+    [
+      'a wrong JSON type within a list',
+      { ...goodEndpoint, event_types: ['student.created', 7] },
+      'event_types/1 must be a string',
+    ],
+    [
+      'a number that could be read as a string is not',
+      { ...goodEndpoint, description: 5 },
+      'description must be a string',
+    ],
+  ];
+  for (const [what, body, message] of cases) {
+    it(what, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
+  }
+
+  it('wins over 422 when both apply, whichever comes first', () => {
+    expect(verdict(register.body({ url: '', event_types: ['*'], extra: 1 }))).to.equal(
+      'malformed: extra is not known here',
+    );
+    expect(verdict(register.body({ url: '\0', event_types: 'student.created' }))).to.equal(
+      'malformed: event_types must be an array',
+    );
+    expect(verdict(deliveries.query({ status: 'lost', page: 'x' }))).to.equal('malformed: page must be an integer');
+  });
+
+  it('nesting beyond 64 levels, however deep', () => {
+    const notice = validatorsOf('receiveBillingNotice');
+    const nestedIn = (levels: number): unknown =>
+      JSON.parse(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`);
+    expect(kindOf(notice.body(nestedIn(64)))).to.equal('accepted');
+    expect(verdict(notice.body(nestedIn(65)))).to.match(/^malformed: a\/0\/.* is nested deeper than 64 levels$/);
+    expect(kindOf(notice.body(nestedIn(200_000)))).to.equal('malformed');
+  });
+});
+
+describe('422: a value breaks a rule', () => {
+  const types = (...list: string[]) => ({ ...goodEndpoint, event_types: list });
+  const cases: readonly [what: string, body: unknown, message: RegExp][] = [
+    ['an empty list', types(), /^event_types must have at least 1 item$/],
+    ['a wildcard', types('*'), /^event_types\/0 must be one of student\.created, .*student\.level_reached$/],
+    ['student.*', types('student.created', 'student.*'), /^event_types\/1 must be one of /],
+    ['webhook.test', types('webhook.test'), /^event_types\/0 must be one of /],
+    ['an unknown type', types('student.deleted'), /^event_types\/0 must be one of /],
+    ['a duplicate', types('student.created', 'student.created'), /^event_types must not hold the same item twice$/],
+    ['a NUL byte', { ...goodEndpoint, description: 'a\0b' }, /^description must not hold a NUL byte/],
+    [
+      'half of a surrogate pair',
+      { ...goodEndpoint, description: 'a\ud83d' },
+      /^description must not hold a NUL byte or half/,
+    ],
+  ];
+  for (const [what, body, message] of cases) {
+    it(what, () => {
+      const checked = register.body(body);
+      expect(kindOf(checked)).to.equal('invalid');
+      expect('problem' in checked && checked.problem.message).to.match(message);
+    });
+  }
+
+  it('an address that is none, a name of blanks', () => {
+    for (const email of [
+      'ada',
+      'ada@',
+      '@example.com',
+      'ada@example',
+      'ada@example.com ',
+      'ä@example.com',
+      `${'a'.repeat(250)}@b.co`,
+    ]) {
+      expect(kindOf(signUp.body({ ...goodSignUp, email })), email).to.equal('invalid');
+    }
+    expect(verdict(signUp.body({ ...goodSignUp, name: ' \t ' }))).to.equal('invalid: name must not be blank');
+  });
+
+  it('an id that is no UUID: a question needs version 4', () => {
+    expect(kindOf(ask.body({ ...goodQuestion, id: 'x' }))).to.equal('invalid');
+    expect(kindOf(ask.body({ ...goodQuestion, id: '1b4e28ba-2fa1-1d3b-883f-0016d3cca427' }))).to.equal('invalid');
+    expect(kindOf(ask.body({ ...goodQuestion, id: `urn:uuid:${goodQuestion.id}` }))).to.equal('invalid');
+    expect(kindOf(ask.body({ ...goodQuestion, conversation_id: `urn:uuid:${uuid}` }))).to.equal('invalid');
+  });
+
+  it('a correction that corrects nothing', () => {
+    expect(verdict(validatorsOf('updateStudent').body({}))).to.equal('invalid: the body must have at least 1 property');
+  });
+
+  it('a NUL byte in a notice, however deep, in a value or in a name', () => {
+    const notice = validatorsOf('receiveSalesNotice');
+    expect(verdict(notice.body({ a: [{ b: 'x\0' }] }))).to.match(/^invalid: a\/0\/b must not hold/);
+    expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
+  });
+
+  it('never repeats the value', () => {
+    const secret = 'hunter2-hunter2';
+    const answers = [
+      register.body({ ...goodEndpoint, event_types: [secret] }),
+      signUp.body({ ...goodSignUp, email: secret }),
+      signUp.body({ ...goodSignUp, password: `${secret}\0` }),
+      deliveries.query({ status: secret }),
+      deliveries.query({ page: secret }),
+      endpoint.params({ clubId: uuid, endpointId: secret }),
+    ];
+    for (const answer of answers) {
+      expect(kindOf(answer)).not.to.equal('accepted');
+      expect(verdict(answer)).not.to.contain(secret);
+    }
+  });
+});
+
+describe('query parameters', () => {
+  it('are read as integers, booleans and text, with the defaults of the contract', () => {
+    expect(certificates.query({ revoked: 'false', page: '3', q: '' })).to.deep.equal({
+      value: { revoked: false, page: 3, page_size: 20, q: '' },
+    });
+    expect(certificates.query({})).to.deep.equal({ value: { page: 1, page_size: 20 } });
+  });
+
+  it('400: unknown, repeated, unparseable', () => {
+    expect(verdict(deliveries.query({ colour: 'red' }))).to.equal('malformed: colour is not a known parameter');
+    expect(verdict(endpoint.query({ page: '1' }))).to.equal('malformed: page is not a known parameter');
+    expect(verdict(deliveries.query({ status: ['failed', 'failed'] }))).to.equal(
+      'malformed: status must be given once',
+    );
+    for (const page of ['', 'x', '1.5', '1e2', '0x10', ' 1', '+1', 'NaN', '1,2']) {
+      expect(verdict(deliveries.query({ page })), page).to.equal('malformed: page must be an integer');
+    }
+    for (const revoked of ['', '1', 'yes', 'TRUE', 'null']) {
+      expect(verdict(certificates.query({ revoked })), revoked).to.equal('malformed: revoked must be true or false');
+    }
+  });
+
+  it('422: a value outside of its enumeration, an id that is none, a NUL byte', () => {
+    expect(verdict(deliveries.query({ status: 'lost' }))).to.equal(
+      'invalid: status must be one of pending, succeeded, failed, canceled',
+    );
+    expect(verdict(certificates.query({ student_id: 'x' }))).to.equal('invalid: student_id must be a UUID');
+    expect(verdict(certificates.query({ q: 'a\0' }))).to.match(/^invalid: q must not hold a NUL byte/);
+    expect(kindOf(deliveries.query({ event_type: 'webhook.test' }))).to.equal('accepted');
+  });
+});
+
+describe('path parameters', () => {
+  it('ids come in lower case; one that is no UUID is a 422 that names it', () => {
+    expect(endpoint.params({ clubId: uuid, endpointId: uuid.toUpperCase() })).to.deep.equal({
+      value: { clubId: uuid, endpointId: uuid },
+    });
+    expect(verdict(endpoint.params({ clubId: uuid, endpointId: 'x' }))).to.equal('invalid: endpointId must be a UUID');
+    expect(kindOf(endpoint.params({ clubId: uuid, endpointId: `${uuid}\0` }))).to.equal('invalid');
+    expect(kindOf(ask.params({ clubId: uuid, publicId: 'a\0' }))).to.equal('invalid');
+  });
+
+  it('clubId is not judged: the membership check gives its 403', () => {
+    expect(kindOf(endpoint.params({ clubId: 'no club', endpointId: uuid }))).to.equal('accepted');
+  });
+});
+
+describe('checks as a whole', () => {
+  it('never throw, whatever JSON arrives', () => {
+    const bodies = operations
+      .filter((operation) => operation.hasBody)
+      .map((operation) => compileValidators(operation).body);
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        for (const body of bodies) expect(['accepted', 'malformed', 'invalid']).to.include(kindOf(body(value)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('a good sign-up with one property left out, added or of another type is always a 400', () => {
+    const name = fc.constantFrom('name', 'email', 'password');
+    fc.assert(
+      fc.property(name, fc.constantFrom(1, null, true, [], {}), (property, other) => {
+        const { [property]: _left, ...rest }: Record<string, unknown> = goodSignUp;
+        expect(kindOf(signUp.body(rest))).to.equal('malformed');
+        expect(kindOf(signUp.body({ ...goodSignUp, [property]: other }))).to.equal('malformed');
+        expect(kindOf(signUp.body({ ...goodSignUp, [`${property}_`]: 'x' }))).to.equal('malformed');
+      }),
+    );
+  });
+
+  it('every JSON body admits no unknown property, but notices of platforms', () => {
+    for (const operation of operations) {
+      if (!operation.hasBody) continue;
+      const isNotice = operation.path.startsWith('/webhooks/');
+      const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody?.content['application/json'];
+      const reference = isObject(body) && isObject(body['schema']) ? String(body['schema']['$ref']) : '';
+      const schema = contractDocument.components.schemas[reference.split('/').at(-1) ?? ''];
+      expect(schema?.['additionalProperties'], operation.operationId).to.equal(isNotice);
+    }
+  });
+
+  it('bodies are not alternatives: which of two schemas a mistake was meant for cannot be told', () => {
+    const bodies = Object.entries(contractDocument.components.schemas).filter(([name]) => !name.endsWith('Event'));
+    for (const [name, schema] of bodies) expect(schema, name).not.to.have.any.keys('oneOf', 'anyOf', 'not', 'if');
+  });
+});
+
+describe('responses, as tests check them', () => {
+  const student = contractDocument.components.schemas['Student']?.['examples'];
+  const data: unknown = Array.isArray(student) ? student[0] : undefined;
+  const session = validatorsOf('getSession');
+
+  it('accepts what is declared', () => {
+    expect(session.response(200, { data })).to.deep.equal([]);
+    expect(session.response(401, { error: { code: 'unauthenticated', message: 'x' } })).to.deep.equal([]);
+    expect(session.response(500, { error: { code: 'internal_error' } })).to.deep.equal([]);
+    expect(validatorsOf('endSession').response(204, undefined)).to.deep.equal([]);
+  });
+
+  it('refuses an undeclared status, field or code, a code with another status, a body where there is none', () => {
+    expect(session.response(201, { data })).to.deep.equal(['getSession declares no response 201']);
+    expect(session.response(200, { data: { ...(isObject(data) ? data : {}), password_hash: 'x' } })).to.have.length(1);
+    expect(session.response(401, { error: { code: 'last_owner' } })).to.deep.equal([
+      'getSession does not declare the code last_owner',
+    ]);
+    expect(session.response(400, { error: { code: 'unauthenticated' } })).to.deep.equal([
+      'unauthenticated goes with 401, not with 400',
+    ]);
+    expect(session.response(401, { error: { code: 'unauthenticated', stack: 'x' } })).to.have.length(1);
+    expect(validatorsOf('endSession').response(204, { data: {} })).to.deep.equal(['204 has no JSON body']);
+  });
+
+  it('accepts not_implemented from those operations only', () => {
+    const body = { error: { code: 'not_implemented' } };
+    expect(ask.response(501, body)).to.deep.equal([]);
+    expect(session.response(501, body)).to.deep.equal(['getSession does not declare the code not_implemented']);
+  });
+});

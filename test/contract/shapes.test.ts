@@ -1,0 +1,46 @@
+/** The types that handlers are written against. What is asserted here is asserted by the compiler: a wrong type fails the type check. */
+import { expect } from 'chai';
+import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, ResponseOf } from '../../contract/contract.ts';
+
+describe('types of the contract', () => {
+  it('a checked query has its page and page size, and only its own filters', () => {
+    const query: QueryOf<'listWebhookDeliveries'> = { page: 1, page_size: 20, status: 'pending' };
+    // @ts-expect-error the page is a number
+    const textual: QueryOf<'listWebhookDeliveries'> = { page: '1', page_size: 20 };
+    // @ts-expect-error the page is always there
+    const unpaged: QueryOf<'listWebhookDeliveries'> = { page_size: 20 };
+    const none: QueryOf<'getProfile'> = {};
+    expect([query, textual, unpaged, none]).to.have.length(4);
+  });
+
+  it('parameters and bodies are those of the operation', () => {
+    const params: ParamsOf<'getWebhookEndpoint'> = { clubId: '', endpointId: '' };
+    const noParams: ParamsOf<'getProfile'> = {};
+    const body: BodyOf<'signInStudent'> = { club_id: '', email: '', password: '' };
+    // @ts-expect-error sign-in names the club
+    const clubless: BodyOf<'signInStudent'> = { email: '', password: '' };
+    const noBody: BodyOf<'getProfile'> = undefined;
+    expect([params, noParams, body, clubless, noBody]).to.have.length(5);
+  });
+
+  it('responses are the body of the successful status', () => {
+    const accepted: ResponseOf<'signUpStudent'> = { data: { accepted: true } };
+    const nothing: ResponseOf<'endSession'> = undefined;
+    const secret: ResponseOf<'registerWebhookEndpoint'>['data']['secret'] = '';
+    expect([accepted, nothing, secret]).to.have.length(3);
+  });
+
+  it('an event has the data of its type; a removed student only an id', () => {
+    const envelope = { id: '', occurred_at: '', club_id: '' };
+    const removed: EventBodyOf<'student.removed'> = {
+      ...envelope,
+      type: 'student.removed',
+      data: { student: { id: '' } },
+    };
+    // @ts-expect-error a removed student has no name
+    const named: EventBodyOf<'student.removed'>['data']['student'] = { id: '', name: '' };
+    // @ts-expect-error the type is the event's own
+    const other: EventBodyOf<'student.removed'>['type'] = 'student.created';
+    expect([removed, named, other]).to.have.length(3);
+  });
+});

@@ -64,8 +64,8 @@ export async function attemptDelivery(platform: DeliveryPlatform, id: Id, now: n
   platform.onAttempt({ endpointId: claim.endpointId, outcome: answer.outcome, durationMs: answer.durationMs });
 
   const recordedAt = now + Math.round(performance.now() - started);
-  if (answer.outcome === 'succeeded') await recordSuccess(source, id, claim, answer, recordedAt);
-  else await recordFailure(platform, id, claim, answer, recordedAt);
+  if (answer.outcome !== 'succeeded') await recordFailure(platform, id, claim, answer, recordedAt);
+  else if (await recordSuccess(platform, id, claim, answer, recordedAt)) return { done: true, outcome: 'succeeded' };
   return lookAt(source, id, recordedAt);
 }
 
@@ -118,34 +118,37 @@ async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Cl
 
 /**
  * A 2xx. It also makes good a delivery that was canceled by disabling its endpoint while the attempt was in flight; one
- * canceled by its student's removal stays canceled, and keeps nothing of the answer.
+ * canceled by its student's removal stays canceled, and keeps nothing of the answer. One statement: the endpoint, which
+ * is written only where it has something to be told, is locked before the delivery because the delivery's condition
+ * reads it (DESIGN §1, rule 6).
+ * @returns whether the delivery has succeeded by it
  */
 async function recordSuccess(
-  source: DataSource,
+  { database }: DeliveryPlatform,
   id: Id,
   claim: Claim,
   answer: AttemptAnswer,
   now: number,
-): Promise<void> {
-  // Of its own and first, in the order of DESIGN §1, rule 6; on a healthy endpoint it writes nothing.
-  await source.query(
-    `UPDATE webhook_endpoints
-        SET last_success_at = $2, consecutive_failures = 0, failing_since = NULL, hold_until = NULL
-      WHERE id = $1 AND (consecutive_failures > 0 OR last_success_at IS NULL OR last_success_at < $3)`,
-    [claim.endpointId, new Date(now), new Date(now - successEveryMs)],
-  );
-  await source.query(
-    `WITH delivery AS (
+): Promise<boolean> {
+  const rows = await database.source.query<{ status: string }[]>(
+    `WITH endpoint AS (
+       UPDATE webhook_endpoints
+          SET last_success_at = $4, consecutive_failures = 0, failing_since = NULL, hold_until = NULL
+        WHERE id = $9 AND (consecutive_failures > 0 OR last_success_at IS NULL OR last_success_at < $10)
+    RETURNING 1),
+     delivery AS (
        UPDATE webhook_deliveries
           SET lease_until = NULL, attempt_count = $3,
               status = CASE WHEN cancel_reason IS NULL THEN 'succeeded' ELSE status END,
               completed_at = CASE WHEN cancel_reason IS NULL THEN $4 ELSE completed_at END
-        WHERE id = $1 AND fence = $2
-    RETURNING id, payload_purged_at)
-     UPDATE webhook_attempts attempt
-        SET outcome = $5, duration_ms = $6, response_status = $7,
-            response_excerpt = CASE WHEN delivery.payload_purged_at IS NULL THEN $8 END
-       FROM delivery WHERE attempt.delivery_id = delivery.id AND attempt.fence = $2`,
+        WHERE id = $1 AND fence = $2 AND (SELECT count(*) FROM endpoint) >= 0
+    RETURNING id, status, payload_purged_at),
+     attempt AS (
+       UPDATE webhook_attempts attempt
+          SET outcome = $5, duration_ms = $6, response_status = $7,
+              response_excerpt = CASE WHEN delivery.payload_purged_at IS NULL THEN $8 END
+         FROM delivery WHERE attempt.delivery_id = delivery.id AND attempt.fence = $2)
+     SELECT status FROM delivery`,
     [
       id,
       claim.fence,
@@ -155,8 +158,11 @@ async function recordSuccess(
       answer.durationMs,
       answer.responseStatus ?? null,
       answer.responseExcerpt ?? null,
+      claim.endpointId,
+      new Date(now - successEveryMs),
     ],
   );
+  return rows[0]?.status === 'succeeded';
 }
 
 /** @param answer undefined when the number was interrupted too often: nothing was posted, and the endpoint is not to blame */
@@ -228,29 +234,19 @@ async function writeFailure(
   );
 }
 
+interface DeliveryNow {
+  status: 'pending' | 'succeeded' | 'failed' | 'canceled';
+  dueAt: Date;
+  leaseUntil: Date | null;
+  createdAt: Date;
+  attempt: number;
+  endpointOpen: boolean;
+}
+
 /** What the row says now; cancels what has been pending for 30 days. */
 async function lookAt(source: DataSource, id: Id, now: number): Promise<DeliveryStep> {
-  const [expired] = await source.query<[unknown[], number]>(
-    `UPDATE webhook_deliveries
-        SET status = 'canceled', cancel_reason = 'expired', completed_at = $2
-      WHERE id = $1 AND status = 'pending' AND created_at <= $3
-        AND (lease_until IS NULL OR lease_until < clock_timestamp())
-  RETURNING 1`,
-    [id, new Date(now), new Date(now - deliveryRules.expiryMs)],
-  );
-  if (expired.length > 0) return { done: true, outcome: 'canceled' };
-
-  const [row] = await source.query<
-    {
-      status: 'pending' | 'succeeded' | 'failed' | 'canceled';
-      nextAttemptAt: Date;
-      leaseUntil: Date | null;
-      createdAt: Date;
-      attempt: number;
-      endpointOpen: boolean;
-    }[]
-  >(
-    `SELECT delivery.status, delivery.next_attempt_at AS "nextAttemptAt", delivery.created_at AS "createdAt",
+  const [row] = await source.query<DeliveryNow[]>(
+    `SELECT delivery.status, delivery.next_attempt_at AS "dueAt", delivery.created_at AS "createdAt",
             CASE WHEN delivery.lease_until > clock_timestamp() THEN delivery.lease_until END AS "leaseUntil",
             delivery.attempt_count + 1 AS attempt, endpoint.status = 'enabled' AS "endpointOpen"
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
@@ -260,10 +256,21 @@ async function lookAt(source: DataSource, id: Id, now: number): Promise<Delivery
   if (!row) return { done: true, outcome: 'canceled' }; // its endpoint was deleted, and the delivery with it
   if (row.status !== 'pending') return { done: true, outcome: row.status };
 
-  const expiresAt = row.createdAt.getTime() + deliveryRules.expiryMs;
   const waiting = { done: false, attempt: row.attempt } as const;
   if (row.leaseUntil) return { ...waiting, waitingFor: 'lease', at: row.leaseUntil.getTime() };
-  const dueAt = row.nextAttemptAt.getTime();
-  if (!row.endpointOpen && dueAt <= now) return { ...waiting, waitingFor: 'endpoint', at: expiresAt };
-  return { ...waiting, waitingFor: 'attempt', at: Math.min(dueAt, expiresAt) };
+  const expiresAt = row.createdAt.getTime() + deliveryRules.expiryMs;
+  if (expiresAt <= now) return expire(source, id, now);
+  if (!row.endpointOpen && row.dueAt.getTime() <= now) return { ...waiting, waitingFor: 'endpoint', at: expiresAt };
+  return { ...waiting, waitingFor: 'attempt', at: Math.min(row.dueAt.getTime(), expiresAt) };
+}
+
+async function expire(source: DataSource, id: Id, now: number): Promise<DeliveryStep> {
+  const [expired] = await source.query<[unknown[], number]>(
+    `UPDATE webhook_deliveries SET status = 'canceled', cancel_reason = 'expired', completed_at = $2
+      WHERE id = $1 AND status = 'pending' AND (lease_until IS NULL OR lease_until < clock_timestamp())
+  RETURNING 1`,
+    [id, new Date(now)],
+  );
+  // Nobody else may have ended it meanwhile: then the row says how.
+  return expired.length > 0 ? { done: true, outcome: 'canceled' } : lookAt(source, id, now);
 }

@@ -1,5 +1,5 @@
 /** What each event says: `data` of the envelope, read from the resource as it is when the body is assembled. */
-import type { components } from '../../contract/generated/types.ts';
+import type { EventBodyOf } from '../../contract/contract.ts';
 import type { EventType } from '../facts/catalogue.policy.ts';
 import type { Id } from '../core/ids.ts';
 
@@ -27,7 +27,7 @@ type Data = { [Type in EventType]?: (student: SubjectStudent) => object };
 const dataOf: Data = {
   'student.created': studentRecord,
   'student.updated': studentRecord,
-  'student.removed': ({ id }): components['schemas']['StudentRemovedEvent']['data'] => ({ student: { id } }),
+  'student.removed': ({ id }): EventBodyOf<'student.removed'>['data'] => ({ student: { id } }),
 };
 
 /** @returns the exact JSON that is signed and sent (specification: Events, Envelope) */
@@ -43,7 +43,7 @@ export function assembleBody(fact: FactToTell, student: SubjectStudent): string 
   });
 }
 
-function studentRecord(student: SubjectStudent): components['schemas']['StudentCreatedEvent']['data'] {
+function studentRecord(student: SubjectStudent): EventBodyOf<'student.created'>['data'] {
   return {
     student: {
       id: student.id,

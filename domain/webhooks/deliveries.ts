@@ -1,5 +1,5 @@
 /** The history of an endpoint: its deliveries, and one of them with its attempts and its body. */
-import type { components } from '../../contract/generated/types.ts';
+import type { RecordOf } from '../../contract/contract.ts';
 import type { DeliveryStatus } from '../../entities/webhooks/webhook-delivery.ts';
 import type { Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
@@ -9,9 +9,9 @@ import type { DeliveredEventType } from '../facts/catalogue.policy.ts';
 import type { AttemptOutcome, AttemptTrigger } from './attempts.ts';
 import { findEndpoint } from './endpoints.ts';
 
-type WebhookDelivery = components['schemas']['WebhookDelivery'];
-type WebhookDeliveryDetail = components['schemas']['WebhookDeliveryDetail'];
-type WebhookAttempt = components['schemas']['WebhookAttempt'];
+type WebhookDelivery = RecordOf<'WebhookDelivery'>;
+type WebhookDeliveryDetail = RecordOf<'WebhookDeliveryDetail'>;
+type WebhookAttempt = RecordOf<'WebhookAttempt'>;
 
 interface DeliveryRow {
   id: Id;

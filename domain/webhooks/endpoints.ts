@@ -1,5 +1,5 @@
 /** The endpoints of a club: registering, listing, reading (specification: operation 15, Webhook endpoint). */
-import type { components } from '../../contract/generated/types.ts';
+import type { RecordOf } from '../../contract/contract.ts';
 import type { EndpointStatus } from '../../entities/webhooks/webhook-endpoint.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
@@ -11,7 +11,7 @@ import type { Egress } from './egress.ts';
 import { deliveryRules } from './schedule.policy.ts';
 import { newSecret } from './signature.ts';
 
-type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
 interface EndpointRow {
   id: Id;

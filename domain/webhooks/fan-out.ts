@@ -20,39 +20,24 @@ export interface NewDelivery {
  */
 export async function fanOut(database: Database, fact: FactToTell, now: Date): Promise<NewDelivery[]> {
   return inTransaction(database, async (tx) => {
-    // Locked before anything is read, student before endpoints: a removal, a pause or a disable is wholly before or after.
-    const student = await lockStudent(tx, fact.studentId);
-    const endpoints = await tx.query<{ id: Id }[]>(
-      `SELECT id FROM webhook_endpoints
-        WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$2]
-        ORDER BY id FOR SHARE`,
-      [fact.clubId, fact.type],
-    );
+    const { student, endpoints } = await lockAudience(tx, fact);
     if (endpoints.length === 0) return [];
 
     // Whatever happened to a student who is removed by now is not told; only the removal is (delivery rule 9).
     const told = student !== undefined && (!student.removed || fact.type === 'student.removed');
-    await tx.query(
-      `INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING`,
-      [
-        fact.id,
-        fact.clubId,
-        fact.type,
-        fact.studentId,
-        fact.occurredAt,
-        told ? assembleBody(fact, student) : null,
-        now,
-      ],
-    );
-    await tx.query(
-      `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
+    const deliveries = endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy }));
+    const inserted = await tx.query<{ id: Id }[]>(
+      `WITH event AS (
+         INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
+         VALUES ($3, $2, $4, $5, $10, $11, $9) ON CONFLICT (id) DO NOTHING)
+       INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
                                        payload_purged_at, next_attempt_at, created_at, completed_at)
        SELECT (one->>'id')::uuid, $2, (one->>'endpointId')::uuid, $3, $4, $5, $6, $7, $8, $9, $9, $8
          FROM jsonb_array_elements($1::jsonb) AS one
-       ON CONFLICT (event_id, endpoint_id) DO NOTHING`,
+       ON CONFLICT (event_id, endpoint_id) DO NOTHING
+       RETURNING id`,
       [
-        JSON.stringify(endpoints.map((endpoint) => ({ id: newId(), endpointId: endpoint.id }))),
+        JSON.stringify(deliveries),
         fact.clubId,
         fact.id,
         fact.type,
@@ -61,28 +46,49 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
         told ? null : 'student_removed',
         told ? null : now,
         now,
+        fact.occurredAt,
+        told ? assembleBody(fact, student) : null,
       ],
     );
-    const pending = await tx.query<Omit<NewDelivery, 'attributes'>[]>(
-      `SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
-         FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
-        WHERE delivery.event_id = $1 AND delivery.status = 'pending'`,
-      [fact.id],
-    );
-    return pending.map(({ id, endpointId, healthy }) => ({
-      id,
-      endpointId,
-      healthy,
-      attributes: { ClubId: fact.clubId, EndpointId: endpointId, EventType: fact.type },
+    if (!told) return [];
+    const pending = inserted.length === deliveries.length ? deliveries : await pendingOf(tx, fact.id);
+    return pending.map((delivery) => ({
+      ...delivery,
+      attributes: { ClubId: fact.clubId, EndpointId: delivery.endpointId, EventType: fact.type },
     }));
   });
 }
 
-async function lockStudent(tx: Transaction, studentId: Id): Promise<SubjectStudent | undefined> {
-  const [student] = await tx.query<SubjectStudent[]>(
-    `SELECT id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed
-       FROM students WHERE id = $1 FOR SHARE`,
-    [studentId],
+interface Audience {
+  student: SubjectStudent | undefined;
+  endpoints: { endpointId: Id; healthy: boolean }[];
+}
+
+/**
+ * Whom it is about and who asked for it, locked before anything is read, the student before the endpoints (the join
+ * cannot begin otherwise): a removal, a pause or a disable is wholly before the fan-out or wholly after it.
+ */
+async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
+  const rows = await tx.query<(SubjectStudent & { endpointId: Id; healthy: boolean })[]>(
+    `WITH student AS MATERIALIZED (
+       SELECT id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed
+         FROM students WHERE id = $2 FOR SHARE)
+     SELECT student.*, endpoint.id AS "endpointId", endpoint.healthy
+       FROM student CROSS JOIN LATERAL (
+         SELECT id, consecutive_failures = 0 AS healthy FROM webhook_endpoints
+          WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$3] AND student.id IS NOT NULL
+          ORDER BY id FOR SHARE) endpoint`,
+    [fact.clubId, fact.studentId, fact.type],
   );
-  return student;
+  return { student: rows[0], endpoints: rows };
+}
+
+/** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
+async function pendingOf(tx: Transaction, eventId: Id): Promise<Omit<NewDelivery, 'attributes'>[]> {
+  return tx.query<Omit<NewDelivery, 'attributes'>[]>(
+    `SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
+       FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
+      WHERE delivery.event_id = $1 AND delivery.status = 'pending'`,
+    [eventId],
+  );
 }

@@ -1,0 +1,73 @@
+/** Which addresses a webhook may reach: the public internet, judged address by address (specification: Delivery rules, 7). */
+import ipaddr from 'ipaddr.js';
+
+type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>;
+
+/** `public`, or why an address is not: the special range that it lies in, or one of three reasons of our own. */
+export type AddressClass =
+  | 'public'
+  | Exclude<Range, 'unicast'>
+  /** Not an address in canonical text: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
+  | 'invalid'
+  /** A cloud's metadata or control service, wherever it lies. */
+  | 'cloudMetadata'
+  /** IPv6 outside the block that is handed out to the public (RFC 4291, IANA: 2000::/3). */
+  | 'outsideGlobalUnicast';
+
+/**
+ * Addresses at which clouds hand credentials to whoever asks. Named one by one, because the range that each lies in may be
+ * allowed by an operator (100.64.0.0/10, fd00::/8), or be public (Azure's).
+ */
+const cloudMetadata: ReadonlySet<string> = new Set(
+  [
+    '169.254.169.254', // AWS, Azure, GCP, DigitalOcean, OpenStack
+    '169.254.170.2', // AWS ECS task credentials
+    '169.254.170.23', // AWS EKS pod identity
+    '169.254.42.42', // Scaleway
+    '100.100.100.200', // Alibaba
+    '168.63.129.16', // Azure's platform service
+    '192.0.0.192', // Oracle
+    'fd00:ec2::254', // AWS
+    'fd00:ec2::23', // AWS EKS pod identity
+    'fd20:ce::254', // GCP
+    'fd00:42::42', // Scaleway
+    'fd00:c1::a9fe:a9fe', // Oracle
+  ].map((address) => ipaddr.parse(address).toNormalizedString()),
+);
+
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/**
+ * Judges one address.
+ *
+ * IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are refused whatever they carry: each is a
+ * range of its own or lies outside 2000::/3, and no public receiver needs one.
+ * @param ip an address in canonical text, as sockets, resolvers and the URL parser give it; no brackets
+ */
+export function classifyAddress(ip: string): AddressClass {
+  const address = parseCanonical(ip);
+  if (!address) return 'invalid';
+  if (cloudMetadata.has(address.toNormalizedString())) return 'cloudMetadata';
+  const range = address.range();
+  if (range !== 'unicast') return range;
+  return address.kind() === 'ipv4' || address.match(globalUnicast) ? 'public' : 'outsideGlobalUnicast';
+}
+
+/**
+ * Whether a webhook may reach an address: it is public, or an operator allowed its network. Cloud metadata is refused even
+ * then, so that allowing one's own private network never opens it. An IPv4 network does not cover IPv6 forms of its addresses.
+ * @param allowedNetworks CIDR blocks of the configuration, empty in production
+ */
+export function isAllowed(ip: string, allowedNetworks: readonly string[]): boolean {
+  const kind = classifyAddress(ip);
+  if (kind === 'public') return true;
+  if (kind === 'invalid' || kind === 'cloudMetadata') return false;
+  const networks = allowedNetworks.map((network) => ipaddr.parseCIDR(network));
+  return ipaddr.subnetMatch(ipaddr.parse(ip), { allowed: networks }, 'other') === 'allowed';
+}
+
+function parseCanonical(ip: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(ip)) return ipaddr.IPv4.parse(ip);
+  if (ip.includes(':') && !ip.includes('%') && ipaddr.IPv6.isValid(ip)) return ipaddr.IPv6.parse(ip);
+  return undefined;
+}

@@ -1,0 +1,175 @@
+/**
+ * The connections to receivers, a few kept for the next request. A kept connection was checked when it was made, and it is
+ * kept so shortly that "checked on every connection" loses nothing: it saves the handshakes while an endpoint's deliveries
+ * follow one another, and a name that moves is followed within half a minute (specification: Delivery rules, 7).
+ */
+import type { Socket } from 'node:net';
+import { callbackify } from 'node:util';
+import { Client, type Dispatcher } from 'undici';
+
+export interface ConnectionLimits {
+  /** Connections of the process, busy and kept. A guard against leaks: how many attempts run at once is the caller's to bound. */
+  open: number;
+  kept: number;
+  keptPerOrigin: number;
+  /** A kept connection is closed when nobody has used it for so long. Shorter than common receivers' own patience. */
+  idleMs: number;
+  /** A connection older than this is not kept any more, however busy. */
+  ageMs: number;
+  /** Largest head of a response, in bytes. */
+  headBytes: number;
+}
+
+export const connectionLimits: ConnectionLimits = {
+  open: 1_000,
+  kept: 64,
+  keptPerOrigin: 8,
+  idleMs: 2_000,
+  ageMs: 30_000,
+  headBytes: 16_384,
+};
+
+/** What `postWebhook` needs; undici's own dispatchers have it too. Handlers are of undici's current kind (`onRequestStart` …). */
+export interface WebhookDispatcher {
+  dispatch(
+    options: Dispatcher.DispatchOptions & { origin: string; signal: AbortSignal },
+    handler: Dispatcher.DispatchHandler,
+  ): boolean;
+}
+
+/** Makes a checked, encrypted connection to an origin; the signal ends the endeavour. */
+export type OpenSocket = (origin: string, signal: AbortSignal) => Promise<Socket>;
+
+type Request = { options: Parameters<WebhookDispatcher['dispatch']>[0]; handler: Dispatcher.DispatchHandler };
+
+/** One undici client, so at most one socket, used by one request at a time. */
+interface Connection {
+  readonly client: Client;
+  readonly origin: string;
+  readonly madeAt: number;
+  /** Of the request that it serves now. */
+  signal: AbortSignal;
+  /** Whether its socket was made for that request. */
+  fresh: boolean;
+}
+
+/** A dispatcher without a queue: a request takes a kept connection or makes its own, so none waits behind a slow one. */
+export class Connections implements WebhookDispatcher {
+  readonly #open: OpenSocket;
+  readonly #all = new Set<Connection>();
+  /** Oldest first. */
+  readonly #kept = new Set<Connection>();
+  readonly #limits: ConnectionLimits;
+  #closed = false;
+
+  constructor(open: OpenSocket, limits = connectionLimits) {
+    this.#open = open;
+    this.#limits = limits;
+  }
+
+  /** @throws Error when closed, or when as many connections are open as may be: faults of ours, never a receiver's */
+  dispatch(options: Request['options'], handler: Request['handler']): boolean {
+    if (this.#closed) throw new Error('The connections to webhook receivers are closed.');
+    this.#send({ options, handler }, this.#takeKept(options) ?? this.#make(options));
+    return true;
+  }
+
+  /** Lets requests in flight end, then closes every connection. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#kept.clear();
+    await Promise.all(Array.from(this.#all, ({ client }) => client.close()));
+    this.#all.clear();
+  }
+
+  #send({ options, handler }: Request, connection: Connection): void {
+    let answered = false;
+    connection.client.dispatch(options, {
+      onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+      onResponseStart: (controller, status, headers, message) => {
+        answered = true;
+        handler.onResponseStart?.(controller, status, headers, message);
+      },
+      onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
+      onResponseEnd: (controller, trailers) => {
+        this.#keep(connection);
+        handler.onResponseEnd?.(controller, trailers);
+      },
+      onResponseError: (controller, error) => {
+        this.#drop(connection);
+        // A receiver may close a kept connection just as it is used. That says nothing about the receiver, so the request
+        // goes out once more, over a connection of its own; should the first have arrived, it is one of the duplicates that
+        // receivers expect (rule 4).
+        if (!connection.fresh && !answered && !options.signal.aborted && closedByReceiver(error) && !this.#closed) {
+          this.#send({ options, handler }, this.#make(options));
+        } else {
+          handler.onResponseError?.(controller, error);
+        }
+      },
+    });
+  }
+
+  #make({ origin, signal }: Request['options']): Connection {
+    if (this.#all.size >= this.#limits.open) this.#dropOldestKept();
+    if (this.#all.size >= this.#limits.open) throw new Error(`${this.#limits.open} connections to receivers are open.`);
+    const client = new Client(origin, {
+      connect: (_options, callback) => {
+        connection.fresh = true;
+        callbackify(() => this.#open(origin, connection.signal))((error, socket) =>
+          error ? callback(error, null) : callback(null, socket),
+        );
+      },
+      pipelining: 1,
+      keepAliveTimeout: this.#limits.idleMs,
+      keepAliveMaxTimeout: this.#limits.idleMs,
+      keepAliveTimeoutThreshold: 1_000,
+      maxHeaderSize: this.#limits.headBytes,
+      // The attempt has one limit for everything; a second clock here would only make two answers possible.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const connection: Connection = { client, origin, madeAt: performance.now(), signal, fresh: true };
+    client.on('disconnect', () => {
+      if (this.#kept.has(connection)) this.#drop(connection);
+    });
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #takeKept({ origin, signal }: Request['options']): Connection | undefined {
+    const connection = this.#keptOf(origin).at(-1);
+    if (!connection) return undefined;
+    this.#kept.delete(connection);
+    return Object.assign(connection, { signal, fresh: false });
+  }
+
+  #keep(connection: Connection): void {
+    const old = performance.now() - connection.madeAt > this.#limits.ageMs;
+    if (this.#closed || old || this.#keptOf(connection.origin).length >= this.#limits.keptPerOrigin) {
+      this.#drop(connection);
+      return;
+    }
+    this.#kept.add(connection);
+    if (this.#kept.size > this.#limits.kept) this.#dropOldestKept();
+  }
+
+  #keptOf(origin: string): Connection[] {
+    return Array.from(this.#kept).filter((connection) => connection.origin === origin);
+  }
+
+  #dropOldestKept(): void {
+    const [oldest] = this.#kept;
+    if (oldest) this.#drop(oldest);
+  }
+
+  #drop(connection: Connection): void {
+    this.#kept.delete(connection);
+    if (this.#all.delete(connection)) void connection.client.destroy();
+  }
+}
+
+const closedCodes: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+function closedByReceiver(error: Error): boolean {
+  return 'code' in error && closedCodes.has(error.code);
+}

@@ -1,0 +1,76 @@
+/** When a delivery is attempted again: the numbers of the delivery rules, each here and nowhere else (specification: Delivery rules). */
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** Wait after attempt 1..7, in milliseconds, before it is varied (rule 3). */
+const waitsMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] as const;
+
+export const deliveryRules = {
+  /** The first attempt and one after each wait (rule 3). */
+  attempts: waitsMs.length + 1,
+  waitsMs,
+  /** Each wait varies by this share of itself, up or down (rule 3). */
+  jitter: 0.1,
+  /** Name look-up, connection, TLS, request and response together (rule 1). */
+  attemptTimeLimitMs: 15 * second,
+  /** Largest Retry-After that is honoured (rule 2). */
+  retryAfterLimitSeconds: (10 * hour) / second,
+  /** A delivery still pending after this is canceled, `cancel_reason: expired` (States: Webhook delivery). */
+  expiryMs: 30 * day,
+  /** How much of the start of a response is kept (rule 8). */
+  excerptBytes: 2_048,
+  /** Endpoints of one club (operation 15). */
+  endpointsPerClub: 20,
+} as const;
+
+/** Statuses whose Retry-After is honoured (rule 2). */
+const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
+
+/**
+ * How long a delivery waits after a failed attempt (rules 2 and 3).
+ * @param attempt the number of the attempt that failed, from 1
+ * @param variation.jitter from 0 up to but not including 1: 0 gives the shortest wait, 0.5 the table's own
+ * @param variation.retryAfterSeconds what the receiver asked for: lengthens the wait, never shortens it
+ * @returns whole milliseconds, or undefined after the last attempt
+ * @throws RangeError for a number that is no attempt, or a jitter outside its bounds
+ */
+export function waitAfterAttempt(
+  attempt: number,
+  { jitter, retryAfterSeconds = 0 }: { jitter: number; retryAfterSeconds?: number | undefined },
+): number | undefined {
+  if (!Number.isInteger(attempt) || attempt < 1) throw new RangeError(`There is no attempt ${attempt}.`);
+  if (!(jitter >= 0 && jitter < 1)) throw new RangeError(`A jitter lies from 0 up to 1, not at ${jitter}.`);
+  const base = waitsMs[attempt - 1];
+  if (base === undefined) return undefined;
+  const varied = Math.round(base * (1 + deliveryRules.jitter * (2 * jitter - 1)));
+  return Math.max(varied, Math.min(retryAfterSeconds, deliveryRules.retryAfterLimitSeconds) * second);
+}
+
+/** The three spellings of a date in HTTP (RFC 9110, 5.6.7), and what completes each for `Date.parse`. */
+const httpDates = [
+  { pattern: /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/, suffix: '' },
+  { pattern: /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/, suffix: '' },
+  { pattern: /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/, suffix: ' GMT' },
+] as const;
+
+/**
+ * What a response's Retry-After asks for (rule 2), in whole seconds from `now`, capped.
+ * @param status of the response: on any other than 429 and 503 the header means nothing
+ * @param header the header's value: seconds, or an HTTP date
+ * @param now Unix milliseconds
+ * @returns undefined where there is nothing to honour: no header, garbage, a negative number, a date that has passed
+ */
+export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
+  if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
+  const asked = /^\d+$/.test(header) ? Number(header) : secondsUntil(header, now);
+  return asked === undefined ? undefined : Math.min(asked, deliveryRules.retryAfterLimitSeconds);
+}
+
+function secondsUntil(date: string, now: number): number | undefined {
+  const spelling = httpDates.find(({ pattern }) => pattern.test(date));
+  const seconds = spelling ? Math.ceil((Date.parse(date + spelling.suffix) - now) / second) : Number.NaN;
+  return seconds > 0 ? seconds : undefined;
+}

@@ -1,0 +1,68 @@
+/** Who the client is: the address behind trusted proxies, and the part of it that a rate limit counts. */
+import ipaddr from 'ipaddr.js';
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** Stands for a peer without a readable address (its connection is already closed): all of these count as one client. */
+export const unknownClient = 'unknown';
+
+/** A subscriber's IPv6 network: whoever has one address has the other 2^64 as well. */
+const subscriberPrefixBits = 64;
+
+/**
+ * The client's address: the peer of the connection or, as long as that is a trusted proxy, the hop that it names.
+ * X-Forwarded-For is walked from the right, which is where our own proxies write; what stands to the left of the first
+ * hop that is not trusted is the client's own claim, and so is what stands left of an entry that is no plain address.
+ *
+ * @param remoteAddress the socket's peer
+ * @param xForwardedFor the header as it came, several of them joined by commas
+ * @param trustedProxies networks (CIDR) of our own proxies; the header is ignored unless the peer is in one of them
+ * @returns the canonical text of an address (an IPv4-mapped IPv6 address is the IPv4 address), or {@link unknownClient}
+ */
+export function clientIp(
+  remoteAddress: string | undefined,
+  xForwardedFor: string | undefined,
+  trustedProxies: readonly string[],
+): string {
+  const peer = parse(remoteAddress ?? '');
+  if (peer === undefined) return unknownClient;
+  const networks = trustedProxies.map((network) => ipaddr.parseCIDR(network));
+  const trusts = (address: Address) => networks.some((network) => contains(network, address));
+
+  let client = peer;
+  for (const hop of (xForwardedFor ?? '').split(',').toReversed()) {
+    if (!trusts(client)) break;
+    const address = parse(hop.trim());
+    if (address === undefined) break;
+    client = address;
+  }
+  return client.toString();
+}
+
+/**
+ * What a limit "per IP" counts: an IPv4 address, or the /64 of an IPv6 address.
+ * @param ip an address as {@link clientIp} returns it; anything else counts as itself
+ */
+export function addressCounted(ip: string): string {
+  const address = parse(ip);
+  if (address === undefined) return ip;
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  const network = ipaddr.IPv6.networkAddressFromCIDR(`${plain(address)}/${subscriberPrefixBits}`);
+  return `${network.toString()}/${subscriberPrefixBits}`;
+}
+
+/** Strict: neither shortened, octal and hexadecimal spellings of IPv4, nor ports, are addresses here. */
+function parse(text: string): Address | undefined {
+  if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
+  const address = ipaddr.process(text);
+  return address instanceof ipaddr.IPv6 ? ipaddr.IPv6.parse(plain(address)) : address;
+}
+
+/** Without the zone (`%eth0`), which names an interface of this machine and not the peer. */
+function plain(address: ipaddr.IPv6): string {
+  return new ipaddr.IPv6(address.parts).toString();
+}
+
+function contains([network, bits]: [Address, number], address: Address): boolean {
+  return network.kind() === address.kind() && address.match(network, bits);
+}

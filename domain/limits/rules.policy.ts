@@ -1,0 +1,212 @@
+/** The rate limits of the specification as a table, and which row a request falls under (specification: Limits). */
+
+export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** One budget of calls: rows that name the same counter spend from it together. */
+export interface Budget {
+  readonly counter: string;
+  /** Calls that one subject may make in one window. */
+  readonly limit: number;
+  readonly windowSeconds: number;
+  /** Whose calls are counted together: the club's, the student's, or the client address's. */
+  readonly scope: 'club' | 'student' | 'ip';
+}
+
+/** One row of the table. */
+export interface Rule extends Budget {
+  /** What is limited, in the specification's words. */
+  readonly name: string;
+  readonly methods: readonly WriteMethod[];
+  /** In the form of the contract: `{parameter}` stands for one segment, a final `*` for nothing or anything below. */
+  readonly path: string;
+  /** What happens while the counters cannot be reached: the call is let through, or answered `503 rate_limit_unavailable`. */
+  readonly whenDown: 'pass' | 'refuse';
+}
+
+const minute = 60;
+const hour = 3_600;
+const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
+const classroom = '/v1/clubs/{clubId}/classroom';
+
+const writeRate = { limit: 60, windowSeconds: minute };
+/** One row of the specification, "including `/v1/auth/admin/*` (sign-up, …)": so classroom sign-up and administrators spend from it too. */
+const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
+/** One row that names two paths for one act, so a student's comments are counted together wherever they are published. */
+const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
+/** "Combined": booking and cancelling spend from one budget. */
+const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
+
+/** The club write limit; administrators use it on classroom paths as well. */
+export const clubWrites: Rule = {
+  name: 'Write operations of a club',
+  methods: writeMethods,
+  path: '/v1/clubs/{clubId}/*',
+  counter: 'club_writes',
+  ...writeRate,
+  scope: 'club',
+  whenDown: 'pass',
+};
+
+/**
+ * Calls that fail authentication or membership where a club or a student would be charged: they count for the address
+ * that they come from, by the rate of "per IP elsewhere", so an outsider cannot exhaust a club's 60.
+ */
+export const refusedCalls: Rule = {
+  name: 'Refused write operations',
+  methods: writeMethods,
+  path: '/*',
+  counter: 'refused_calls',
+  ...writeRate,
+  scope: 'ip',
+  whenDown: 'pass',
+};
+
+/**
+ * Every row; where several match, the most specific replaces the others ({@link ruleFor}). The order has no meaning.
+ *
+ * - `GET /v1/auth/session` and its `DELETE` are exempt from the credential limit because that row is for `POST`: the one
+ *   is a read, the other a write "elsewhere".
+ * - `POST /webhooks/billing` is no `{platform}/{token}` path, so it is a write "elsewhere": plan changes come one by one
+ *   from one processor, which resends after a 429.
+ */
+export const rules: readonly Rule[] = [
+  {
+    name: 'Write operations elsewhere',
+    methods: writeMethods,
+    path: '/*',
+    counter: 'writes',
+    ...writeRate,
+    scope: 'ip',
+    whenDown: 'pass',
+  },
+  clubWrites,
+  { name: 'Credentials', methods: ['POST'], path: '/v1/auth/*', ...credentials, whenDown: 'refuse' },
+  {
+    name: 'Credentials of administrators',
+    methods: ['POST'],
+    path: '/v1/auth/admin/*',
+    ...credentials,
+    whenDown: 'pass', // "classroom credential routes answer 503": these are not the classroom's
+  },
+  { name: 'Classroom sign-up', methods: ['POST'], path: `${classroom}/sign-up`, ...credentials, whenDown: 'refuse' },
+  {
+    name: 'Notices of sales platforms',
+    methods: ['POST'],
+    path: '/webhooks/{platform}/{token}',
+    counter: 'platform_notices',
+    limit: 600,
+    windowSeconds: minute,
+    scope: 'ip',
+    whenDown: 'pass',
+  },
+  {
+    name: 'Classroom writes',
+    methods: writeMethods,
+    path: `${classroom}/*`,
+    counter: 'classroom_writes',
+    limit: 600,
+    windowSeconds: minute,
+    scope: 'student',
+    whenDown: 'pass',
+  },
+  {
+    name: 'Publish comment on a lesson',
+    methods: ['POST'],
+    path: `${classroom}/lessons/{publicId}/comments`,
+    ...comments,
+    whenDown: 'pass',
+  },
+  {
+    name: 'Publish comment on a post',
+    methods: ['POST'],
+    path: `${classroom}/posts/{publicId}/comments`,
+    ...comments,
+    whenDown: 'pass',
+  },
+  {
+    name: 'Publish community post',
+    methods: ['POST'],
+    path: `${classroom}/community/spaces/{spaceId}/posts`,
+    counter: 'community_posts',
+    limit: 20,
+    windowSeconds: hour,
+    scope: 'student',
+    whenDown: 'pass',
+  },
+  {
+    name: 'Book a mentorship session',
+    methods: ['POST'],
+    path: `${classroom}/mentorships/{publicId}/bookings`,
+    ...mentorshipSessions,
+    whenDown: 'pass',
+  },
+  {
+    name: 'Cancel a mentorship session',
+    methods: ['DELETE'],
+    path: `${classroom}/mentorships/{publicId}/sessions/{sessionId}`,
+    ...mentorshipSessions,
+    whenDown: 'pass',
+  },
+  {
+    name: 'Agent question',
+    methods: ['POST'],
+    path: `${classroom}/agents/{publicId}/messages`,
+    counter: 'agent_questions',
+    limit: 20,
+    windowSeconds: minute,
+    scope: 'student',
+    whenDown: 'pass',
+  },
+];
+
+/** The rows with their paths taken apart, those with the most literal segments first. */
+const bySpecificity = rules
+  .map((rule) => {
+    const segments = segmentsOf(rule.path);
+    const openEnded = segments.at(-1) === '*';
+    const fixed = openEnded ? segments.slice(0, -1) : segments;
+    return { rule, fixed, openEnded, literals: fixed.filter((segment) => !isParameter(segment)).length };
+  })
+  .toSorted((left, right) => right.literals - left.literals);
+
+/**
+ * The row that a request falls under: of those that match, the one with the most literal segments.
+ *
+ * Works on the path alone, whether or not an operation answers there, so that operations that come later and paths that
+ * lead nowhere are limited too. Differences of spelling that a router or a proxy might forgive (case, percent-encoding,
+ * doubled and trailing slashes) lead to the same row.
+ *
+ * @param request the method, and the path as it was sent: percent-encoded, without the query
+ * @returns undefined for everything that is no write: reads are not limited
+ */
+export function ruleFor(request: { readonly method: string; readonly path: string }): Rule | undefined {
+  const method = writeMethods.find((candidate) => candidate === request.method.toUpperCase());
+  if (method === undefined) return undefined;
+  const segments = segmentsOf(request.path);
+  return bySpecificity.find(
+    ({ rule, fixed, openEnded }) =>
+      rule.methods.includes(method) &&
+      (openEnded ? segments.length >= fixed.length : segments.length === fixed.length) &&
+      fixed.every((segment, index) => isParameter(segment) || segment === segments[index]),
+  )?.rule;
+}
+
+/** Taken apart before it is decoded: an encoded slash belongs to its segment, for the router too. */
+function segmentsOf(path: string): readonly string[] {
+  return path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => decoded(segment).toLowerCase());
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment; // malformed encoding names no literal of the table; it may still stand for a parameter
+  }
+}
+
+function isParameter(segment: string): boolean {
+  return segment.startsWith('{');
+}

@@ -1,0 +1,17 @@
+/** Fixed windows that are aligned to the clock: which one a moment is in, and how long until one begins (docs/adr/0002). */
+
+/**
+ * @param now Unix milliseconds
+ * @returns the number of the window that holds this moment, counted from the epoch
+ */
+export function windowAt(now: number, windowSeconds: number): number {
+  return Math.floor(now / (windowSeconds * 1_000));
+}
+
+/**
+ * @param now Unix milliseconds
+ * @returns the `Retry-After` of a call at `now` that has to wait for the window: whole seconds, rounded up, at least 1
+ */
+export function secondsUntilWindow(window: number, windowSeconds: number, now: number): number {
+  return Math.max(1, Math.ceil((window * windowSeconds * 1_000 - now) / 1_000));
+}

@@ -1,0 +1,14 @@
+/** A process that charges one budget many times at once and prints how many calls were allowed: argv = url, counter, limit, calls. */
+import { Secret } from '../../../config.ts';
+import { createLimiter } from '../../../domain/limits/limiter.ts';
+import { masterKey } from './stores.ts';
+
+const [url = '', counter = '', limit, calls] = process.argv.slice(2);
+const limiter = createLimiter({ url: new Secret(url), masterKey, clock: Date.now, onFailure: () => undefined });
+await limiter.ready();
+const budget = { counter, limit: Number(limit), windowSeconds: 60, scope: 'ip' } as const;
+const verdicts = await Promise.all(
+  Array.from({ length: Number(calls) }, () => limiter.charge(budget, 'one subject', 0)),
+);
+await limiter.close();
+process.stdout.write(String(verdicts.filter(({ allowed }) => allowed).length));

@@ -1,0 +1,98 @@
+/** A store that is down costs at most one wait a second. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createCircuit } from '../../../domain/limits/circuit.ts';
+import { CountersUnavailable, storeDeadlineMs } from '../../../domain/limits/counter-store.ts';
+
+const outcome = (call: Promise<unknown>) => call.catch((error: unknown) => error);
+
+describe('the circuit before the counters', () => {
+  const broken = new Error('connection refused');
+  let now: number;
+  let tries: number;
+  let failures: unknown[];
+  const circuit = () =>
+    createCircuit(
+      () => now,
+      (error) => failures.push(error),
+    );
+  const fails = () => {
+    tries += 1;
+    return Promise.reject(broken);
+  };
+  const works = () => {
+    tries += 1;
+    return Promise.resolve('counted');
+  };
+
+  beforeEach(() => {
+    now = 0;
+    tries = 0;
+    failures = [];
+  });
+
+  it('gives the result of the store', async () => {
+    expect(await circuit()(works)).to.equal('counted');
+    expect(failures).to.deep.equal([]);
+  });
+
+  it('turns a failure of the store into CountersUnavailable, with its cause', async () => {
+    const error = await outcome(circuit()(fails));
+    expect(error).to.be.instanceOf(CountersUnavailable).with.property('cause', broken);
+    expect(failures).to.deep.equal([broken]);
+  });
+
+  it('does not try the store again within a second of a failure, and does after it', async () => {
+    const through = circuit();
+    await outcome(through(fails));
+    now = 999;
+    expect(await outcome(through(works))).to.be.instanceOf(CountersUnavailable);
+    expect(tries).to.equal(1);
+    now = 1_000;
+    expect(await through(works)).to.equal('counted');
+    expect(await through(works)).to.equal('counted');
+    expect(failures).to.have.length(1);
+  });
+
+  it('one call tries a store that was down; those beside it do not wait', async () => {
+    const through = circuit();
+    await outcome(through(fails));
+    now = 1_000;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const probe = through(() => promise);
+    expect(await outcome(through(works))).to.be.instanceOf(CountersUnavailable);
+    expect(tries).to.equal(1);
+    resolve('back');
+    expect(await probe).to.equal('back');
+    expect(await through(works)).to.equal('counted');
+  });
+
+  it('a probe that fails starts a new second', async () => {
+    const through = circuit();
+    await outcome(through(fails));
+    now = 1_000;
+    await outcome(through(fails));
+    now = 1_999;
+    expect(await outcome(through(works))).to.be.instanceOf(CountersUnavailable);
+    now = 2_000;
+    expect(await through(works)).to.equal('counted');
+  });
+
+  it('a clock that goes backwards does not keep the store shut out', async () => {
+    const through = circuit();
+    now = 100_000;
+    await outcome(through(fails));
+    now = 0;
+    expect(await through(works)).to.equal('counted');
+  });
+
+  it('a store that does not answer fails after the deadline, and leaves nothing behind', async () => {
+    const through = circuit();
+    const begun = performance.now();
+    const error = await outcome(through(() => new Promise(() => undefined)));
+    expect(performance.now() - begun).to.be.within(storeDeadlineMs - 10, storeDeadlineMs + 400);
+    expect(error).to.be.instanceOf(CountersUnavailable);
+    await sleep(1);
+    expect(failures.map(String)).to.deep.equal([`Error: No answer within ${storeDeadlineMs} ms.`]);
+  });
+});

@@ -1,6 +1,5 @@
 /** What a handler is: typed by the contract, given a request that has passed every check, answering with the body alone. */
-import type { OperationId } from '../contract/contract.ts';
-import type { operations } from '../contract/generated/types.ts';
+import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { Role } from '../domain/clubs/roles.policy.ts';
 import type { Id } from '../domain/core/ids.ts';
 import type { Platform } from '../domain/core/platform.ts';
@@ -17,24 +16,8 @@ export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
   | { kind: 'admin'; token: string; administratorId: Id; role: Role | null };
 
-type PathOf<Op extends OperationId> = operations[Op]['parameters'] extends { path: infer Path } ? Path : object;
-type QueryOf<Op extends OperationId> = NonNullable<operations[Op]['parameters']['query']>;
-type BodyOf<Op extends OperationId> = operations[Op] extends {
-  requestBody: { content: { 'application/json': infer Body } };
-}
-  ? Body
-  : undefined;
-type JsonOf<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : undefined;
-type SuccessOf<Responses> = {
-  [Status in keyof Responses]: Status extends 200 | 201 | 202
-    ? JsonOf<Responses[Status]>
-    : Status extends 204
-      ? undefined
-      : never;
-}[keyof Responses];
-
 export interface OperationRequest<Op extends OperationId> {
-  params: PathOf<Op>;
+  params: ParamsOf<Op>;
   query: QueryOf<Op>;
   body: BodyOf<Op>;
   services: Services;
@@ -49,9 +32,7 @@ export interface OperationRequest<Op extends OperationId> {
 }
 
 /** Answers with the body of the contract's success response; the status stands in the contract. */
-export type Operation<Op extends OperationId> = (
-  request: OperationRequest<Op>,
-) => Promise<SuccessOf<operations[Op]['responses']>>;
+export type Operation<Op extends OperationId> = (request: OperationRequest<Op>) => Promise<ResponseOf<Op>>;
 
 /** A handler for each operation: a missing or an extra one stops the start. */
 export type Operations = { [Op in OperationId]?: Operation<Op> };

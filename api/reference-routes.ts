@@ -1,17 +1,14 @@
 /** The API reference at `/docs`: a page and its assets, all served from here. */
 import { createReadStream } from 'node:fs';
-import { referenceAssets, referenceHtml } from '../contract/reference.ts';
+import { referenceAssets, referenceContentSecurityPolicy, referenceHtml } from '../contract/reference.ts';
 import type { Middleware } from './middleware/context.ts';
-
-/** Nothing on the page comes from elsewhere, and nothing may. */
-const pagePolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
 export function referenceRoutes(): Middleware {
   return async (context, next) => {
     if (context.method !== 'GET' || !/^\/docs(\/|$)/.test(context.path)) return next();
     context.state.route = '/docs';
     if (context.path === '/docs') {
-      context.set('Content-Security-Policy', pagePolicy);
+      context.set('Content-Security-Policy', referenceContentSecurityPolicy);
       context.type = 'html';
       context.body = referenceHtml();
       return undefined;

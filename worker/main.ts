@@ -25,17 +25,11 @@ import { attempts, registerBacklogGauges, rescued } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from './smtp.ts';
+import { slots } from './task-queues.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
 /** How long attempts in flight may take to end at a stop: the 15 s of an attempt, and its record (DESIGN §1, rule 10). */
 const shutdownGraceMs = 20_000;
-
-/** Slots of each queue's worker. A webhook attempt mostly waits, so many fit; the rest is kept small. */
-const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
-  webhooks: { workflowTasks: 64, activities: 200 },
-  mail: { workflowTasks: 10, activities: 8 }, // twice the SMTP connections
-  upkeep: { workflowTasks: 4, activities: 2 },
-};
 
 export interface RunningWorker {
   port: number;

@@ -12,7 +12,7 @@ import { relayed, relayErrors } from './metrics.ts';
 import type { WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
-const mostInFlight = 32;
+export const mostInFlight = 32;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
 /** How long a connection that listens may be away before it is tried again. */

@@ -1,5 +1,5 @@
 /** Who administers a club, and as what: members and open invitations. A club never loses its last owner. */
-import type { components } from '../../contract/generated/types.ts';
+import type { RecordOf } from '../../contract/contract.ts';
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -12,8 +12,8 @@ import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../ide
 import { hashPassword } from '../identity/passwords.ts';
 import type { Role } from './roles.policy.ts';
 
-type Member = components['schemas']['Member'];
-type AdministratorSession = components['schemas']['AdministratorSession'];
+type Member = RecordOf<'Member'>;
+type AdministratorSession = RecordOf<'AdministratorSession'>;
 
 interface MemberRow {
   administratorId: Id | null;

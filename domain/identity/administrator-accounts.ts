@@ -1,5 +1,5 @@
 /** An administrator's own account: sign-up with the organization, confirmation, sign-in, reset, profile. */
-import type { components } from '../../contract/generated/types.ts';
+import type { RecordOf } from '../../contract/contract.ts';
 import { createOrganization, listOrganizations } from '../clubs/organizations.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -11,8 +11,8 @@ import { issueToken, spendToken, tokenGone, withdrawTokensOf } from './one-time-
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 
-type AdministratorSession = components['schemas']['AdministratorSession'];
-type Profile = components['schemas']['AdministratorProfile'];
+type AdministratorSession = RecordOf<'AdministratorSession'>;
+type Profile = RecordOf<'AdministratorProfile'>;
 
 /** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. */
 export async function signUpAdministrator(

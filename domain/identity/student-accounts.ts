@@ -1,5 +1,5 @@
 /** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
-import type { components } from '../../contract/generated/types.ts';
+import type { RecordOf } from '../../contract/contract.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -15,7 +15,7 @@ import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';
 import { getStudent } from './students.ts';
 
-type StudentSession = components['schemas']['StudentSession'];
+type StudentSession = RecordOf<'StudentSession'>;
 
 export interface SignUp {
   name: string;

@@ -1,5 +1,5 @@
 /** A student as sessions and lists carry it, and the record that callers see (specification: Student). */
-import type { components } from '../../contract/generated/types.ts';
+import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../core/ids.ts';
 
 export interface StudentIdentity {
@@ -14,7 +14,7 @@ export interface StudentIdentity {
   clubSlug: string;
 }
 
-export function presentStudent(student: StudentIdentity): components['schemas']['Student'] {
+export function presentStudent(student: StudentIdentity): RecordOf<'Student'> {
   return {
     id: student.id,
     name: student.name,

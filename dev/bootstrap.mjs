@@ -1,0 +1,56 @@
+/**
+ * Makes sure that node_modules is there and as new as package-lock.json. Plain JavaScript without dependencies, for any
+ * Node from 18 on, because it runs before anything is installed: `prestart`, `pretest` and temporal-dev.sh call it.
+ */
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const oldestNode = 18;
+
+/** Milliseconds since 1970 of the file's last change; 0 where there is no such file. */
+function changedAt(file) {
+  return statSync(new URL(`../${file}`, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** Why `npm ci` is needed, or undefined. npm writes node_modules/.package-lock.json last, so a broken-off install lacks it. */
+function reasonToInstall() {
+  const installedAt = changedAt('node_modules/.package-lock.json');
+  if (installedAt === 0) return 'node_modules is missing';
+  if (installedAt < changedAt('package-lock.json')) return 'package-lock.json is newer than node_modules';
+  return undefined;
+}
+
+function fail(message) {
+  process.stderr.write(`\n${message}\n`);
+  process.exit(1);
+}
+
+if (Number.parseInt(process.versions.node, 10) < oldestNode) {
+  fail(`Node ${process.versions.node} is too old: this needs Node ${oldestNode} or newer (https://nodejs.org).`);
+}
+
+const reason = reasonToInstall();
+if (reason !== undefined) {
+  process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
+  // Under `npm run` the very npm that runs us; otherwise the one on the PATH.
+  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
+  const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (error)
+    fail(`npm could not be run (${error.message}). Install Node with npm from https://nodejs.org, then try again.`);
+  if (status !== 0) {
+    fail(
+      [
+        `npm ci failed (exit code ${status ?? 'none'}); its own message stands above.`,
+        '  - Without a network: it needs the npm registry once. Connect, or point npm at a mirror: npm config set registry <url>',
+        '  - With a proxy: npm config set https-proxy <url>',
+        '  - Otherwise: remove node_modules and try again.',
+      ].join('\n'),
+    );
+  }
+  process.stdout.write('Packages are installed.\n\n');
+}

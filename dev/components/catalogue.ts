@@ -1,0 +1,140 @@
+/** The programs of the development stack that npm does not bring: their pinned versions, and where each is to be had. */
+import os from 'node:os';
+import { runCommand } from '../commands.ts';
+import { messageOf } from '../problem.ts';
+import { downloadArchive } from './download.ts';
+import { goInstall } from './go.ts';
+import { mavenTestServer, startsAsTestServer } from './test-server.ts';
+
+/** One place that a component can be had from. */
+export interface Source {
+  readonly title: string;
+  /** Puts the executable, under its own name, into the directory. Throws with the reason when it cannot. */
+  fetch(directory: string, report: (line: string) => void): Promise<void>;
+}
+
+export interface Component {
+  /** What it is called in messages. */
+  readonly title: string;
+  /** Its name on the PATH and in the cache. */
+  readonly executable: string;
+  /** The version that the sources bring, and the name of its directory in the cache. */
+  readonly version: string;
+  /** The environment variable that names an executable of one's own. */
+  readonly variable: string;
+  /** Tried in this order. */
+  readonly sources: readonly Source[];
+  /** What a user can install so that one of the sources works. */
+  readonly advice: readonly string[];
+  /** Why an executable that was found on the PATH will not do; undefined when it will. */
+  flawOf(executable: string): Promise<string | undefined>;
+  /** Whether a freshly installed executable works on this machine. */
+  check(executable: string): Promise<void>;
+}
+
+const temporalVersion = '1.5.1';
+const versitygwVersion = '1.8.0';
+const testServerVersion = '1.38.0';
+
+/** The first Temporal server whose task queues know fairness keys. */
+const oldestTemporalServer = '1.29.0';
+
+const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };
+const goArchitecture = amd64 ? 'amd64' : os.arch();
+const github = 'https://github.com';
+
+const installGo = 'install Go 1.25 or newer (https://go.dev/dl) and try again: it is then built from source';
+
+export const components = {
+  temporal: {
+    title: 'Temporal',
+    executable: 'temporal',
+    version: temporalVersion,
+    variable: 'TEMPORAL_BINARY',
+    sources: [
+      downloadArchive({
+        url: `${github}/temporalio/cli/releases/download/v${temporalVersion}/temporal_cli_${temporalVersion}_${os.platform()}_${goArchitecture}.tar.gz`,
+        checksums: `${github}/temporalio/cli/releases/download/v${temporalVersion}/checksums.txt`,
+        member: 'temporal',
+      }),
+      downloadArchive({
+        url: `https://temporal.download/cli/archive/v${temporalVersion}?platform=${os.platform()}&arch=${goArchitecture}`,
+        member: 'temporal',
+      }),
+      goInstall({
+        module: `github.com/temporalio/cli/cmd/temporal@v${temporalVersion}`,
+        executable: 'temporal',
+        duration: '3 to 5 minutes the first time',
+      }),
+    ],
+    advice: [installGo, 'install the Temporal CLI: https://docs.temporal.io/cli (macOS: brew install temporal)'],
+    async flawOf(executable) {
+      try {
+        const version = /\(Server (\d+\.\d+\.\d+)/.exec(await runCommand(executable, ['--version']))?.[1];
+        if (version === undefined) return 'does not say which server it holds';
+        return isOlder(version, oldestTemporalServer)
+          ? `holds server ${version}; ${oldestTemporalServer} or newer is needed`
+          : undefined;
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+    check: answersVersion,
+  },
+  versitygw: {
+    title: 'S3 server',
+    executable: 'versitygw',
+    version: versitygwVersion,
+    variable: 'VERSITYGW_BINARY',
+    sources: [
+      downloadArchive({
+        url: `${github}/versity/versitygw/releases/download/v${versitygwVersion}/${versitygwArchive()}.tar.gz`,
+        checksums: `${github}/versity/versitygw/releases/download/v${versitygwVersion}/checksums.txt`,
+        member: `${versitygwArchive()}/versitygw`,
+      }),
+      goInstall({
+        module: `github.com/versity/versitygw/cmd/versitygw@v${versitygwVersion}`,
+        executable: 'versitygw',
+        duration: 'about a minute the first time',
+      }),
+    ],
+    advice: [installGo, `download it: ${github}/versity/versitygw/releases/tag/v${versitygwVersion}`],
+    flawOf: async () => undefined,
+    check: answersVersion,
+  },
+  testServer: {
+    title: 'Time-skipping test server',
+    executable: 'temporal-test-server',
+    version: testServerVersion,
+    variable: 'TEMPORAL_TEST_SERVER_BINARY',
+    sources: [
+      downloadArchive({
+        url: `${github}/temporalio/sdk-java/releases/download/v${testServerVersion}/${testServerArchive()}.tar.gz`,
+        member: `${testServerArchive()}/temporal-test-server`,
+      }),
+      mavenTestServer(testServerVersion),
+    ],
+    advice: [
+      'install Java 11 or newer and Maven, and try again (Debian: apt-get install default-jre-headless maven; macOS: brew install maven)',
+      `download it: ${github}/temporalio/sdk-java/releases/tag/v${testServerVersion}`,
+    ],
+    flawOf: async () => undefined,
+    check: startsAsTestServer,
+  },
+} satisfies Record<string, Component>;
+
+async function answersVersion(executable: string): Promise<void> {
+  await runCommand(executable, ['--version']);
+}
+
+function versitygwArchive(): string {
+  return `versitygw_v${versitygwVersion}_${linux ? 'Linux' : 'Darwin'}_${amd64 ? 'x86_64' : os.arch()}`;
+}
+
+function testServerArchive(): string {
+  return `temporal-test-server_${testServerVersion}_${linux ? 'linux' : 'macOS'}_${goArchitecture}`;
+}
+
+function isOlder(version: string, than: string): boolean {
+  return version.localeCompare(than, 'en', { numeric: true }) < 0;
+}

@@ -1,0 +1,100 @@
+/** Official downloads: fetched with a short connect timeout, checked against the publisher's checksum where there is one. */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { EnvHttpProxyAgent, fetch, type Response } from 'undici';
+import { runCommand } from '../commands.ts';
+import type { Source } from './catalogue.ts';
+
+export interface Archive {
+  /** Address of a .tar.gz. */
+  readonly url: string;
+  /** Address of a list with lines such as `<sha256>  <file name>`, where the publisher has one. */
+  readonly checksums?: string;
+  /** Path of the executable inside the archive. */
+  readonly member: string;
+}
+
+const connectTimeoutMs = 5_000;
+const headersTimeoutMs = 15_000;
+const stallTimeoutMs = 30_000;
+const progressEveryBytes = 20_000_000;
+
+/** A source that downloads an archive and takes one executable out of it; honours HTTPS_PROXY and NO_PROXY. */
+export function downloadArchive(archive: Archive): Source {
+  return {
+    title: archive.url,
+    async fetch(directory, report) {
+      const expected =
+        archive.checksums === undefined ? undefined : await publishedChecksum(archive.checksums, archive.url);
+      const file = path.join(directory, 'archive.tar.gz');
+      const actual = await save(archive.url, file, report);
+      if (expected !== undefined && actual !== expected) {
+        throw new Error(`its SHA-256 is ${actual}, but the publisher says ${expected}`);
+      }
+      await runCommand('tar', ['-xzf', file, '-C', directory]);
+      await rm(file);
+      await promote(directory, archive.member);
+    },
+  };
+}
+
+/** Moves the executable to the top of the directory, out of the archive's own directory if it has one. */
+async function promote(directory: string, member: string): Promise<void> {
+  const [top = '', ...below] = member.split('/');
+  if (below.length === 0) return;
+  const unpacked = path.join(directory, '.unpacked');
+  await rename(path.join(directory, top), unpacked);
+  await rename(path.join(unpacked, ...below), path.join(directory, path.basename(member)));
+  await rm(unpacked, { recursive: true });
+}
+
+async function publishedChecksum(checksums: string, url: string): Promise<string> {
+  const name = url.slice(url.lastIndexOf('/') + 1);
+  const lines = (await (await get(checksums)).text()).split('\n').map((line) => line.trim().split(/\s+/));
+  const found = lines.find((line) => line[1]?.replace(/^\*/, '') === name)?.[0];
+  if (found === undefined) throw new Error(`${checksums} has no line for ${name}`);
+  return found.toLowerCase();
+}
+
+/** Saves what is at the address. @returns its SHA-256, in hexadecimal */
+async function save(url: string, file: string, report: (line: string) => void): Promise<string> {
+  const response = await get(url);
+  if (response.body === null) throw new Error('the answer is empty');
+  const total = Number(response.headers.get('content-length') ?? 0);
+  const hash = createHash('sha256');
+  let received = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      const before = received;
+      received += chunk.length;
+      if (Math.floor(before / progressEveryBytes) !== Math.floor(received / progressEveryBytes)) {
+        report(`  ${megabytes(received)}${total > 0 ? ` of ${megabytes(total)}` : ''}`);
+      }
+      done(null, chunk);
+    },
+  });
+  await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(file));
+  return hash.digest('hex');
+}
+
+async function get(url: string): Promise<Response> {
+  const dispatcher = new EnvHttpProxyAgent({
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: stallTimeoutMs,
+    // One request each: nothing is kept open that would hold the process.
+    pipelining: 0,
+  });
+  const response = await fetch(url, { dispatcher });
+  if (!response.ok) throw new Error(`it answers ${response.status}`);
+  return response;
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1_000_000)} MB`;
+}

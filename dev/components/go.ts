@@ -1,0 +1,28 @@
+/** Builds a component from source with Go, straight into the cache. */
+import { runCommand } from '../commands.ts';
+import type { Source } from './catalogue.ts';
+
+export interface GoModule {
+  /** What `go install` takes: package@version. */
+  readonly module: string;
+  readonly executable: string;
+  /** Told before it begins, for it can be long. */
+  readonly duration: string;
+}
+
+/** A source that runs `go install`; Go checks the module against its checksum database. */
+export function goInstall({ module, executable, duration }: GoModule): Source {
+  const title = `go install ${module}`;
+  return {
+    title,
+    async fetch(directory, report) {
+      await runCommand('go', ['version']);
+      report(`  building ${executable} from source with Go: ${duration}`);
+      await runCommand('go', ['install', module], {
+        // A GOOS or GOARCH that somebody set for another purpose must not decide what runs here.
+        env: { GOBIN: directory, GOOS: '', GOARCH: '' },
+        stillRunning: (seconds) => report(`  still building ${executable} (${seconds} s)`),
+      });
+    },
+  };
+}

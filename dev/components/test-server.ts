@@ -1,0 +1,51 @@
+/** The time-skipping test server from Maven Central, for machines that its official download does not reach. */
+import { chmod, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startChild } from '../children.ts';
+import { runCommand } from '../commands.ts';
+import { freePorts } from '../ports.ts';
+import { untilPortAnswers } from '../readiness.ts';
+import type { Source } from './catalogue.ts';
+
+const pom = fileURLToPath(new URL('../temporal-test-server.pom.xml', import.meta.url));
+const startTimeoutMs = 60_000;
+
+const wrapper = `#!/bin/sh
+# Temporal's time-skipping test server. Usage: temporal-test-server PORT
+directory=$(cd "$(dirname "$0")" && pwd)
+exec "\${JAVA_HOME:+$JAVA_HOME/bin/}java" -cp "$directory/jars/*" io.temporal.testserver.TestServer "$@"
+`;
+
+/** A source that copies the server and its dependencies with Maven and writes a script that runs them with Java. */
+export function mavenTestServer(version: string): Source {
+  return {
+    title: `Maven and Java, io.temporal:temporal-test-server:${version}`,
+    async fetch(directory, report) {
+      await runCommand('java', ['-version']);
+      report('  copying the test server and its dependencies with Maven');
+      const options = [`-DserverVersion=${version}`, `-DoutputDirectory=${path.join(directory, 'jars')}`];
+      await runCommand(
+        'mvn',
+        ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', '-DincludeScope=runtime', ...options],
+        {
+          stillRunning: (seconds) => report(`  still copying (${seconds} s)`),
+        },
+      );
+      const script = path.join(directory, 'temporal-test-server');
+      await writeFile(script, wrapper);
+      await chmod(script, 0o755);
+    },
+  };
+}
+
+/** Starts the server on a free port for a moment: it has no --version. @throws Error when it does not come up */
+export async function startsAsTestServer(executable: string): Promise<void> {
+  const { port } = await freePorts(['port']);
+  const server = startChild({ name: 'The test server', command: executable, args: [String(port)], logFile: undefined });
+  try {
+    await untilPortAnswers(port, { timeoutMs: startTimeoutMs, child: server });
+  } finally {
+    await server.stop();
+  }
+}

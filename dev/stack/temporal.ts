@@ -1,0 +1,90 @@
+/** The Temporal development server, with its UI, our namespace and our search attributes. */
+import path from 'node:path';
+import { Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { startChild } from '../children.ts';
+import { locate } from '../components.ts';
+import { components } from '../components/catalogue.ts';
+import { host } from '../ports.ts';
+import { until, untilPortAnswers } from '../readiness.ts';
+import { type Part, type PartContext, startTimeoutMs } from './part.ts';
+
+export interface TemporalPorts {
+  readonly temporal: number;
+  /** Absent: no UI. */
+  readonly temporalUi?: number;
+}
+
+/** How long closed workflows can be read. */
+const retention = '3 days';
+
+/** What makes a run findable in the UI: opaque ids, never a name. */
+const searchAttributes = { ClubId: 'Keyword', EndpointId: 'Keyword', EventType: 'Keyword' };
+
+const dynamicConfig = {
+  // Without it a club's task waits behind every task that another club has queued before it (design §1, rule 9). It
+  // brings the task matcher that it needs (matching.useNewMatcher) with it: measured on server 1.29.1.
+  'matching.enableFairness': true,
+  // The four limits protect shared clusters. Here one machine talks to itself, and a refused call is only retried later.
+  'frontend.rps': 20_000,
+  'frontend.namespaceRPS': 20_000,
+  'history.rps': 20_000,
+  'matching.rps': 20_000,
+};
+
+// Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last of
+// them; the sweeper starts again what Temporal has forgotten (design §1, rule 5).
+const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
+
+/** Starts the server; its data stay in the part's directory. */
+export async function startTemporal(namespace: string, ports: TemporalPorts, context: PartContext): Promise<Part> {
+  const command = await locate(components.temporal, { report: context.report });
+  const ui = ports.temporalUi === undefined ? ['--headless'] : ['--ui-port', String(ports.temporalUi)];
+  const server = startChild({
+    name: 'The Temporal server',
+    command,
+    args: ['server', 'start-dev', '--ip', host, '--port', String(ports.temporal)].concat(
+      ui,
+      ['--db-filename', path.join(context.directory, 'temporal.sqlite'), '--namespace', namespace],
+      pairs('--sqlite-pragma', sqlitePragmas),
+      pairs('--search-attribute', searchAttributes),
+      pairs('--dynamic-config-value', dynamicConfig),
+    ),
+    logFile: context.logFile,
+  });
+  try {
+    const wait = { timeoutMs: startTimeoutMs, child: server };
+    await untilPortAnswers(ports.temporal, wait);
+    await until('The Temporal server', () => keepClosedWorkflows(`${host}:${ports.temporal}`, namespace), wait);
+    if (ports.temporalUi !== undefined) await untilPortAnswers(ports.temporalUi, wait);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return {
+    environment: {
+      TEMPORAL_ADDRESS: `${host}:${ports.temporal}`,
+      TEMPORAL_NAMESPACE: namespace,
+      ...(ports.temporalUi === undefined ? {} : { TEMPORAL_UI_URL: `http://${host}:${ports.temporalUi}` }),
+    },
+    child: server,
+    stop: () => server.stop(),
+  };
+}
+
+/** Sets the namespace's retention: the server's command line has no word for it. */
+async function keepClosedWorkflows(address: string, namespace: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: '2s' });
+  try {
+    await connection.workflowService.updateNamespace({
+      namespace,
+      config: { workflowExecutionRetentionTtl: msToTs(retention) },
+    });
+  } finally {
+    await connection.close();
+  }
+}
+
+function pairs(flag: string, values: Readonly<Record<string, string | number | boolean>>): string[] {
+  return Object.entries(values).flatMap(([key, value]) => [flag, `${key}=${value}`]);
+}

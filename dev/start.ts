@@ -1,0 +1,124 @@
+/**
+ * `npm start`: the whole product on one machine. Starts the development stack, migrates, starts API and worker, plays
+ * the tour, and stays up until Ctrl-C, which stops everything that it started, in the reverse order.
+ */
+import path from 'node:path';
+import { authorityIn } from './certificates.ts';
+import { type Child, describeExit, startChild } from './children.ts';
+import { runCommand } from './commands.ts';
+import { interruption } from './interruption.ts';
+import { ensurePortsAreFree, host, portsFromEnvironment } from './ports.ts';
+import { messageOf, Problem, runScript, say } from './problem.ts';
+import { dataDirectory, projectDirectory, scriptArguments } from './project.ts';
+import { untilOk } from './readiness.ts';
+import type { StackIsUp } from './serve.ts';
+import { runTour } from './tour.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Stop = () => Promise<void>;
+
+/** API and worker get the time to finish what is in flight: an attempt may take 15 s. */
+const drainMs = 25_000;
+const readyTimeoutMs = 60_000;
+
+async function start(): Promise<number> {
+  const interrupted = interruption();
+  const stops: Stop[] = [];
+  let fail: (problem: Problem) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  /** From now on the child's end is the end of everything, unless we asked for it. */
+  const dependOn = (child: Child) => {
+    child.exited.then(
+      (exit) => exit.asked || fail(new Problem(describeExit(child, exit))),
+      (error: unknown) => fail(new Problem(`${child.name} could not be started: ${messageOf(error)}`)),
+    );
+  };
+
+  try {
+    const up = bringUp(stops, dependOn);
+    const complete = await Promise.race([up, failed, interrupted.then(() => undefined)]);
+    if (complete !== undefined) await Promise.race([interrupted, failed]);
+    return complete === false ? 1 : 0;
+  } finally {
+    if (stops.length > 0) say('\nStopping …');
+    for (const stop of stops.toReversed()) await stop();
+    if (stops.length > 0) say('Everything is stopped; the data stay (npm run reset removes them).');
+  }
+}
+
+/** @returns whether the tour came to its end; everything is up in any case */
+async function bringUp(stops: Stop[], dependOn: (child: Child) => void): Promise<boolean> {
+  const ports = portsFromEnvironment(['api', 'worker'], process.env);
+  await ensurePortsAreFree(ports);
+
+  say('Starting Temporal, Postgres, S3 and the mailbox …');
+  const environment: Environment = {
+    PUBLIC_URL: `http://${host}:${ports.api}`,
+    ...process.env,
+    ...(await startDevelopmentStack(stops, dependOn)),
+    API_PORT: String(ports.api),
+    WORKER_PORT: String(ports.worker),
+  };
+
+  const migrated = await runCommand(process.execPath, scriptArguments('entities/migrate.ts'), { env: environment });
+  say(migrated.trim());
+
+  const api = startProcess('The API', 'api/server.ts', environment);
+  const worker = startProcess('The worker', 'worker/main.ts', environment);
+  stops.push(async () => void (await Promise.all([api.stop(), worker.stop()])));
+  await Promise.all([
+    untilOk(`http://${host}:${ports.api}/readyz`, { timeoutMs: readyTimeoutMs, child: api }),
+    untilOk(`http://${host}:${ports.worker}/readyz`, { timeoutMs: readyTimeoutMs, child: worker }),
+  ]);
+  dependOn(api);
+  dependOn(worker);
+  say(`API and worker are ready; their logs: ${path.relative(process.cwd(), path.join(dataDirectory, 'logs'))}\n`);
+
+  try {
+    const { authority } = await authorityIn(path.join(dataDirectory, 'certificates'));
+    const tour = await runTour({ environment, authority, say });
+    stops.splice(-1, 0, tour.stop);
+    say('\nAll of this stays up until Ctrl-C.');
+    return true;
+  } catch (error) {
+    say(
+      `\nThe tour did not come to its end: ${messageOf(error)}\nEverything stays up until Ctrl-C, so that you can look at it.`,
+    );
+    return false;
+  }
+}
+
+/** Runs temporal-dev.sh until it says that everything is up. @returns the environment for API and worker */
+async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
+  const script = startChild({
+    name: 'The development stack',
+    command: path.join(projectDirectory, 'temporal-dev.sh'),
+    args: [],
+    logFile: undefined,
+    attached: 'terminal',
+    graceMs: drainMs,
+  });
+  stops.push(() => script.stop());
+  const isUp = new Promise<StackIsUp>((resolve) => script.onMessage((message) => resolve(message as StackIsUp)));
+  const over = script.exited.then((exit): never => {
+    // It has said why by itself.
+    throw new Problem(`The development stack did not start (exit code ${exit.code}).`);
+  });
+  const { environment } = await Promise.race([isUp, over]);
+  dependOn(script);
+  return environment;
+}
+
+function startProcess(name: string, file: string, environment: Environment): Child {
+  return startChild({
+    name,
+    command: process.execPath,
+    args: scriptArguments(file),
+    env: environment,
+    cwd: projectDirectory,
+    logFile: path.join(dataDirectory, 'logs', `${path.dirname(file)}.log`),
+    graceMs: drainMs,
+  });
+}
+
+await runScript(start);

@@ -1,0 +1,7 @@
+#!/bin/sh
+# The development stack in the foreground until Ctrl-C: Temporal with its UI, Postgres, the S3 server and the mailbox.
+# Needs Node and npm; installs what is missing, and prints the addresses. `npm start` runs it, with API, worker and tour.
+set -eu
+cd "$(dirname "$0")"
+node dev/bootstrap.mjs
+exec node_modules/.bin/node --import tsx dev/serve.ts

@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+
+describe('dev/bootstrap', () => {
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(path.join(os.tmpdir(), 'bootstrap-'));
+    mkdirSync(path.join(directory, 'dev'));
+    mkdirSync(path.join(directory, 'bin'));
+    copyFileSync(path.join(projectDirectory, 'dev', 'bootstrap.mjs'), path.join(directory, 'dev', 'bootstrap.mjs'));
+    writeFileSync(path.join(directory, 'package-lock.json'), '{}');
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  /** Runs it with an npm that only says what it was asked for. */
+  const run = (npmExitCode = 0) => {
+    const npm = path.join(directory, 'bin', 'npm');
+    writeFileSync(npm, `#!/bin/sh\necho "npm $1 in $PWD"\nexit ${npmExitCode}\n`);
+    chmodSync(npm, 0o755);
+    const script = path.join(directory, 'dev', 'bootstrap.mjs');
+    const { stdout, stderr, status } = spawnSync(process.execPath, [script], {
+      encoding: 'utf8',
+      env: { PATH: `${path.dirname(npm)}:/usr/bin:/bin` },
+    });
+    return { stdout, stderr, status };
+  };
+  const install = (secondsAfterLock: number) => {
+    mkdirSync(path.join(directory, 'node_modules'));
+    const marker = path.join(directory, 'node_modules', '.package-lock.json');
+    writeFileSync(marker, '{}');
+    const at = Date.now() / 1000 + secondsAfterLock;
+    utimesSync(marker, at, at);
+  };
+
+  it('installs when node_modules is missing, or was never finished', () => {
+    const expected = `Installing packages with npm ci: node_modules is missing.\nnpm ci in ${directory}\nPackages are installed.\n\n`;
+    expect(run()).to.deep.equal({ stdout: expected, stderr: '', status: 0 });
+    mkdirSync(path.join(directory, 'node_modules'));
+    expect(run().stdout).to.equal(expected);
+  });
+
+  it('installs when the lock file is newer', () => {
+    install(-60);
+    expect(run().stdout).to.contain('npm ci: package-lock.json is newer than node_modules.');
+  });
+
+  it('does nothing, and says nothing, when node_modules is newer', () => {
+    install(60);
+    expect(run()).to.deep.equal({ stdout: '', stderr: '', status: 0 });
+  });
+
+  it('says what to do when npm fails', () => {
+    const { stderr, status } = run(7);
+    expect(status).to.equal(1);
+    expect(stderr).to.contain('npm ci failed (exit code 7)').and.to.contain('npm config set registry');
+  });
+});

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import net from 'node:net';
+import {
+  ensurePortsAreFree,
+  fixedPorts,
+  freePorts,
+  host,
+  portsFromEnvironment,
+  type PortName,
+} from '../../dev/ports.ts';
+import { Problem } from '../../dev/problem.ts';
+import { problemOf } from './problem-of.ts';
+
+describe('dev/ports', () => {
+  describe('a port in use', () => {
+    let server: net.Server;
+    let port: number;
+    before(async () => {
+      server = net.createServer();
+      await new Promise<void>((resolve) => server.listen(0, host, resolve));
+      port = (server.address() as net.AddressInfo).port;
+    });
+    after(() => server.close());
+
+    it('is named, with what wanted it and the variable that moves it', async () => {
+      const message = await problemOf(ensurePortsAreFree({ postgres: port }));
+      expect(message).to.equal(
+        `Port ${port} on 127.0.0.1 is in use: Postgres wants it. Another: POSTGRES_PORT=<port> npm start\n` +
+          `Who has it: lsof -nP -iTCP:${port} -sTCP:LISTEN`,
+      );
+    });
+
+    it('is waited for when it may be about to come free', async () => {
+      setTimeout(() => server.close(), 100);
+      await ensurePortsAreFree({ postgres: port }, 5_000);
+    });
+  });
+
+  it('the fixed ports differ, and so do their variables', () => {
+    const values = Object.values(fixedPorts);
+    expect(new Set(values.map(({ port }) => port)).size).to.equal(values.length);
+    expect(new Set(values.map(({ variable }) => variable)).size).to.equal(values.length);
+  });
+
+  it('a variable moves a port; an empty one does not', () => {
+    expect(portsFromEnvironment(['api', 'worker'], { API_PORT: '9090', WORKER_PORT: '' })).to.deep.equal({
+      api: 9090,
+      worker: 8081,
+    });
+  });
+
+  for (const value of ['0', '65536', '80.5', 'http']) {
+    it(`${value} is no port`, () => {
+      expect(() => portsFromEnvironment(['api'], { API_PORT: value })).to.throw(Problem, 'API_PORT must be a port');
+    });
+  }
+
+  it('one port for two is refused, naming both variables', () => {
+    expect(() => portsFromEnvironment(['api', 'worker'], { API_PORT: '8081' })).to.throw(
+      Problem,
+      'WORKER_PORT and API_PORT both say 8081',
+    );
+  });
+
+  it('free ports are free and differ', async () => {
+    const names: PortName[] = ['postgres', 'temporal', 'storage', 'smtp', 'mailbox'];
+    const ports = await freePorts(names);
+    expect(new Set(Object.values(ports)).size).to.equal(names.length);
+    await ensurePortsAreFree(ports);
+  });
+});

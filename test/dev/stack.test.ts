@@ -1,0 +1,205 @@
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { Connection } from '@temporalio/client';
+import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { readConfig } from '../../config.ts';
+import { isAlive } from '../../dev/children.ts';
+import { lockHolder } from '../../dev/lock.ts';
+import { fixedPorts, freePorts, host, type PortName } from '../../dev/ports.ts';
+import { projectDirectory } from '../../dev/project.ts';
+import { type Stack, type StackOptions, startStack } from '../../dev/stack.ts';
+import { testStack } from '../support/stack.ts';
+import { problemOf } from './problem-of.ts';
+
+describe('dev/stack', () => {
+  let directory: string;
+  const running: Stack[] = [];
+  beforeEach(async () => {
+    directory = await mkdtemp(path.join(os.tmpdir(), 'stack-'));
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((stack) => stack.stop()));
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const start = async (options: Partial<StackOptions> = {}) => {
+    const stack = await startStack({
+      directory,
+      ports: 'free',
+      parts: ['postgres'],
+      env: { PATH: process.env['PATH'] },
+      ...options,
+    });
+    running.push(stack);
+    return stack;
+  };
+  const query = async (stack: Stack, sql: string) => {
+    const client = new pg.Client({ connectionString: stack.environment['DATABASE_URL'] });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows as unknown[];
+    } finally {
+      await client.end();
+    }
+  };
+
+  it('a second start keeps its data and its secrets', async () => {
+    const first = await start();
+    await query(first, 'CREATE TABLE kept AS SELECT 1 AS one');
+    await first.stop();
+    const second = await start();
+    expect(await query(second, 'SELECT * FROM kept')).to.deep.equal([{ one: 1 }]);
+    expect(second.environment['MASTER_KEY']).to.equal(first.environment['MASTER_KEY']);
+    expect((await stat(path.join(directory, 'secrets.json'))).mode & 0o777).to.equal(0o600);
+  });
+
+  it('data of people survive a power cut, those of tests need not', async () => {
+    const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
+    const env = Object.fromEntries(
+      Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
+    );
+    const durable = await start({ ports: 'fixed', env });
+    const settings = `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`;
+    expect(await query(durable, settings)).to.deep.equal([{ fsync: 'on', commit: 'on' }]);
+    await durable.stop();
+    expect(await query(await start(), settings)).to.deep.equal([{ fsync: 'off', commit: 'off' }]);
+  });
+
+  it('an address in the environment replaces its part', async () => {
+    const url = 'postgres://somebody@db.example.com/theirs';
+    const stack = await start({ parts: ['postgres', 'mailbox'], env: { DATABASE_URL: url } });
+    expect(stack.environment['DATABASE_URL']).to.equal(url);
+    expect(stack.pids).to.deep.equal({});
+    expect(stack.environment['SMTP_URL']).to.match(/^smtp:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  it('with a port in use nothing stays started', async () => {
+    const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
+    const env = Object.fromEntries(
+      Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
+    );
+    const occupant = net.createServer().listen(ports.mailbox, host);
+    await once(occupant, 'listening');
+    try {
+      const message = await problemOf(start({ ports: 'fixed', parts: ['postgres', 'mailbox'], env }));
+      expect(message.split('\n')[0]).to.equal(
+        `Port ${ports.mailbox} on 127.0.0.1 is in use: the mailbox, for browsers wants it. Another: MAILBOX_PORT=<port> npm start`,
+      );
+      expect(await lockHolder(directory)).to.equal(undefined);
+    } finally {
+      occupant.close();
+    }
+    await start({ ports: 'fixed', parts: ['postgres', 'mailbox'], env });
+  });
+
+  it('one run at a time has a directory', async () => {
+    await start({ parts: ['mailbox'] });
+    expect(await problemOf(start({ parts: ['mailbox'] }))).to.equal(
+      `The development stack is running already in ${directory} (process ${process.pid}). Stop it first, with Ctrl-C where it runs.`,
+    );
+  });
+
+  it('a part that ends by itself is reported with its last words', async () => {
+    let report: (message: string) => void = () => undefined;
+    const reported = new Promise<string>((resolve) => (report = resolve));
+    const { pids } = await start({ onUnexpectedEnd: report });
+    process.kill(pids.postgres ?? 0, 'SIGINT');
+    expect(await reported).to.match(
+      /^Postgres ended unexpectedly \(exit code 0\)\. Its last words:\n[^]*database system is shut down$/,
+    );
+  });
+
+  describe('after a run that was killed', () => {
+    const startAndKill = async () => {
+      const holder = spawn(
+        process.execPath,
+        ['--import', 'tsx', path.join(projectDirectory, 'test/dev/stack-in-a-process.ts'), directory],
+        {
+          env: { PATH: process.env['PATH'] },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
+      const [line] = (await once(holder.stdout, 'data')) as [Buffer];
+      holder.kill('SIGKILL');
+      await once(holder, 'exit');
+      return Number(line.toString());
+    };
+
+    it('its processes end too', async () => {
+      const pid = await startAndKill();
+      for (let waited = 0; isAlive(pid) && waited < 10_000; waited += 100) await sleep(100);
+      expect(isAlive(pid)).to.equal(false);
+    });
+
+    it('the next start succeeds at once', async () => {
+      await startAndKill();
+      expect(await query(await start(), 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    });
+
+    it('a pid file that names a process which is no Postgres hinders nobody', async () => {
+      await (await start()).stop();
+      const pidFile = path.join(directory, 'postgres', 'data', 'postmaster.pid');
+      await writeFile(pidFile, `${process.pid}\n${path.dirname(pidFile)}\n`);
+      await start();
+      expect(Number.parseInt(await readFile(pidFile, 'utf8'), 10)).not.to.equal(process.pid);
+    });
+  });
+});
+
+describe('dev/stack, whole', () => {
+  let stack: Stack;
+  before(async function () {
+    this.timeout(60_000);
+    stack = await testStack();
+  });
+
+  it('its environment is a complete configuration', () => {
+    const config = readConfig(stack.environment);
+    expect(config.temporal.namespace).to.equal('club-learning');
+    expect(config.egress.allowedNetworks).to.deep.equal(['127.0.0.0/8']);
+  });
+
+  it('the Temporal namespace keeps closed workflows for 3 days and has the search attributes', async () => {
+    const connection = await Connection.connect({ address: stack.environment['TEMPORAL_ADDRESS'] ?? '' });
+    try {
+      const namespace = stack.environment['TEMPORAL_NAMESPACE'] ?? '';
+      const described = await connection.workflowService.describeNamespace({ namespace });
+      expect(Number(described.config?.workflowExecutionRetentionTtl?.seconds)).to.equal(3 * 86_400);
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+      const keyword = 2;
+      expect(customAttributes).to.include({ ClubId: keyword, EndpointId: keyword, EventType: keyword });
+    } finally {
+      await connection.close();
+    }
+  });
+
+  it('anybody may read from the public bucket, nobody from the private one, and nobody may list or write either', async () => {
+    const storage = readConfig(stack.environment).storage;
+    const client = new S3Client({
+      endpoint: storage.endpoint,
+      region: storage.region,
+      forcePathStyle: true,
+      credentials: { accessKeyId: storage.accessKeyId.reveal(), secretAccessKey: storage.secretAccessKey.reveal() },
+    });
+    const statusOf = async (target: string, init?: RequestInit) =>
+      (await fetch(`${storage.endpoint}/${target}`, init)).status;
+    try {
+      for (const Bucket of [storage.publicBucket, storage.privateBucket]) {
+        await client.send(new PutObjectCommand({ Bucket, Key: 'a/picture.txt', Body: 'picture' }));
+        expect(await statusOf(`${Bucket}/`)).to.equal(403);
+        expect(await statusOf(`${Bucket}/a/other.txt`, { method: 'PUT', body: 'x' })).to.equal(403);
+      }
+    } finally {
+      client.destroy();
+    }
+    expect(await statusOf(`${storage.publicBucket}/a/picture.txt`)).to.equal(200);
+    expect(await statusOf(`${storage.privateBucket}/a/picture.txt`)).to.equal(403);
+  });
+});

@@ -1,62 +1,120 @@
 /**
- * Which deliveries make their first attempt in place, as a local activity: faster, but it holds a workflow task while it
- * runs, so that hung receivers would stop everything else (DESIGN §6). Bounded overall and an endpoint, and closed to
- * endpoints that were slow or failed lately. The relay admits; the activity reports. One for a process.
+ * Which deliveries make their first attempt in place, as a local activity: half the engine's work, but it holds a
+ * workflow task while it runs, so that hung receivers would stop everything else (DESIGN §6, ADR 0004). Bounded overall
+ * and an endpoint, and closed to endpoints that were slow or failed lately. The relay asks for a place; the activity
+ * gives it back. One for a process.
  */
 
-/** Attempts in place at a time, of all and to one endpoint: a quarter of the workflow task slots, and two. */
 export interface InPlaceBounds {
+  /** Attempts in place at a time that are not yet slow. */
   total: number;
+  /** Attempts in place at a time with the slow ones: what may hold workflow tasks while others still get theirs. */
+  totalWithSlow: number;
+  /** Attempts in place at a time to one endpoint. */
   perEndpoint: number;
 }
 
-/** An attempt that took longer than this closes its endpoint to attempts in place. */
-const slowMs = 1_000;
+/** A receiver that takes longer than this gets ordinary activities: while it answers, a workflow task would be held for it. */
+const slowReceiverMs = 100;
+/** A place held for longer than this, whatever for, closes its endpoint and counts as slow. */
+const slowPlaceMs = 1_000;
+/** How long a delivery waits for a place: by then each that is taken has been given back or is slow. */
+const patienceMs = slowPlaceMs;
 /** A place that nobody gave back (the run went to another worker) is free again after this: longer than an attempt. */
 const placeHeldMs = 30_000;
 /** Endpoints remembered as slow; the oldest is forgotten first. */
 const slowRemembered = 10_000;
 
 export interface InPlaceAdmission {
-  /** @param now milliseconds of any steady clock @returns whether this delivery may be attempted in place; it then holds a place */
-  enter(deliveryId: string, endpointId: string, now: number): boolean;
+  /**
+   * Asks for a place, waiting a little where there is none. The wait is what keeps the relay from starting more than
+   * the engine carries: a start is quick, so a burst would all be started at once, and nearly all of it the slow way.
+   * Meanwhile the backlog stays in Postgres, where the clubs take turns.
+   * @returns whether this delivery may be attempted in place; it then holds a place
+   */
+  enter(deliveryId: string, endpointId: string): Promise<boolean>;
   /** The step of this delivery ended: its place, if it held one, is free. */
   leave(deliveryId: string): void;
   /** How an attempt fared, in place or not: decides whether its endpoint is open to attempts in place. */
   report(endpointId: string, attempt: { ok: boolean; tookMs: number }): void;
 }
 
-export function createInPlaceAdmission({ total, perEndpoint }: InPlaceBounds): InPlaceAdmission {
-  const places = new Map<string, { endpointId: string; since: number }>();
-  const slowEndpoints = new Set<string>();
+interface Place {
+  endpointId: string;
+  slow: boolean;
+  /** Ends when the place is given back. */
+  watch: NodeJS.Timeout;
+}
 
-  const expire = (now: number) => {
-    for (const [deliveryId, place] of places) {
-      if (now - place.since < placeHeldMs) return; // insertion order is the order of time
-      places.delete(deliveryId);
-    }
+interface Waiter {
+  deliveryId: string;
+  endpointId: string;
+  answer: (admitted: boolean) => void;
+}
+
+export function createInPlaceAdmission({ total, totalWithSlow, perEndpoint }: InPlaceBounds): InPlaceAdmission {
+  const places = new Map<string, Place>();
+  const slowEndpoints = new Set<string>();
+  const waiters = new Set<Waiter>();
+  const count = (counts: (place: Place) => boolean) => [...places.values()].filter(counts).length;
+
+  const endpointIsFull = (endpointId: string) => count((place) => place.endpointId === endpointId) >= perEndpoint;
+
+  const take = (deliveryId: string, endpointId: string): boolean => {
+    if (slowEndpoints.has(endpointId) || endpointIsFull(endpointId)) return false;
+    if (places.size >= totalWithSlow || count((place) => !place.slow) >= total) return false;
+    const watch = setTimeout(() => becomeSlow(deliveryId), slowPlaceMs);
+    places.set(deliveryId, { endpointId, slow: false, watch });
+    return true;
+  };
+
+  const giveBack = (deliveryId: string) => {
+    clearTimeout(places.get(deliveryId)?.watch);
+    if (places.delete(deliveryId)) admitWaiters();
+  };
+
+  const becomeSlow = (deliveryId: string) => {
+    const place = places.get(deliveryId);
+    if (!place) return;
+    place.slow = true;
+    place.watch = setTimeout(() => giveBack(deliveryId), placeHeldMs - slowPlaceMs);
+    close(place.endpointId);
+    admitWaiters();
+  };
+
+  const close = (endpointId: string) => {
+    slowEndpoints.add(endpointId);
+    const [oldest] = slowEndpoints;
+    if (slowEndpoints.size > slowRemembered && oldest !== undefined) slowEndpoints.delete(oldest);
+    for (const waiter of waiters) if (waiter.endpointId === endpointId) waiter.answer(false);
+  };
+
+  const admitWaiters = () => {
+    for (const waiter of waiters) if (take(waiter.deliveryId, waiter.endpointId)) waiter.answer(true);
   };
 
   return {
-    enter(deliveryId, endpointId, now) {
-      expire(now);
-      if (places.size >= total || slowEndpoints.has(endpointId)) return false;
-      const held = [...places.values()].filter((place) => place.endpointId === endpointId).length;
-      if (held >= perEndpoint) return false;
-      places.set(deliveryId, { endpointId, since: now });
-      return true;
+    enter(deliveryId, endpointId) {
+      if (take(deliveryId, endpointId)) return Promise.resolve(true);
+      if (slowEndpoints.has(endpointId)) return Promise.resolve(false);
+      return new Promise((resolve) => {
+        const waiter: Waiter = {
+          deliveryId,
+          endpointId,
+          answer(admitted) {
+            waiters.delete(waiter);
+            clearTimeout(patience);
+            resolve(admitted);
+          },
+        };
+        const patience = setTimeout(() => waiter.answer(false), patienceMs);
+        waiters.add(waiter);
+      });
     },
-    leave(deliveryId) {
-      places.delete(deliveryId);
-    },
+    leave: giveBack,
     report(endpointId, { ok, tookMs }) {
-      if (ok && tookMs <= slowMs) {
-        slowEndpoints.delete(endpointId);
-        return;
-      }
-      slowEndpoints.add(endpointId);
-      const [oldest] = slowEndpoints;
-      if (slowEndpoints.size > slowRemembered && oldest !== undefined) slowEndpoints.delete(oldest);
+      if (ok && tookMs <= slowReceiverMs) slowEndpoints.delete(endpointId);
+      else close(endpointId);
     },
   };
 }

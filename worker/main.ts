@@ -25,7 +25,7 @@ import { attempts, registerBacklogGauges, rescued } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from './smtp.ts';
-import { slots } from './task-queues.ts';
+import { inPlaceBounds, slots } from './task-queues.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
 /** How long attempts in flight may take to end at a stop: the 15 s of an attempt, and its record (DESIGN §1, rule 10). */
@@ -55,7 +55,7 @@ export async function startWorker(
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
   const smtp = createSmtpSender(config.mail);
-  const inPlace = createInPlaceAdmission({ total: slots.webhooks.workflowTasks / 4, perEndpoint: 2 });
+  const inPlace = createInPlaceAdmission(inPlaceBounds);
   const delivery: DeliveryPlatform = {
     database,
     vault,

@@ -13,6 +13,8 @@ import type { WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
+/** Of these, facts of one club: what waits for a place of one busy endpoint must not hold up the others. */
+const mostOfAClub = 8;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
 /** How long a connection that listens may be away before it is tried again. */
@@ -37,6 +39,7 @@ export function startRelay(platform: RelayPlatform): Relay {
   let rung = false;
   let wakeUp = () => {};
   const inFlight = new Set<Promise<void>>();
+  const factsOfClub = new Map<string, number>();
   const ring = () => {
     rung = true;
     wakeUp();
@@ -57,14 +60,27 @@ export function startRelay(platform: RelayPlatform): Relay {
   async function takeUp(room: number): Promise<number> {
     try {
       const wakes = await claimWakes(platform.database.source, room);
-      const facts = wakes.length < room ? await claimFacts(platform.database.source, room - wakes.length) : [];
+      const full = [...factsOfClub].filter(([, count]) => count >= mostOfAClub).map(([clubId]) => clubId);
+      const facts =
+        wakes.length < room ? await claimFacts(platform.database.source, room - wakes.length, mostOfAClub, full) : [];
       for (const wake of wakes) carry('wake', () => sendWake(platform, wake));
-      for (const fact of facts) carry('fact', () => tellFact(platform, fact));
+      for (const fact of facts) carry('fact', () => tellInTurn(fact));
       return wakes.length + facts.length;
     } catch (error) {
       platform.log.error({ error: describeError(error) }, 'the relay cannot read its work');
       await nextRing(pollMs);
       return 0;
+    }
+  }
+
+  async function tellInTurn(fact: FactToTell): Promise<void> {
+    factsOfClub.set(fact.clubId, (factsOfClub.get(fact.clubId) ?? 0) + 1);
+    try {
+      await tellFact(platform, fact);
+    } finally {
+      const left = (factsOfClub.get(fact.clubId) ?? 1) - 1;
+      if (left > 0) factsOfClub.set(fact.clubId, left);
+      else factsOfClub.delete(fact.clubId);
     }
   }
 
@@ -111,8 +127,8 @@ export function startRelay(platform: RelayPlatform): Relay {
 async function tellFact({ database, workflows, inPlace }: RelayPlatform, fact: FactToTell): Promise<void> {
   const deliveries = await fanOut(database, fact, new Date());
   await Promise.all(
-    deliveries.map(({ id, endpointId, healthy, attributes }) => {
-      const here = healthy && inPlace.enter(id, endpointId, performance.now());
+    deliveries.map(async ({ id, endpointId, healthy, attributes }) => {
+      const here = healthy && (await inPlace.enter(id, endpointId));
       return workflows.start({ workflowType: 'webhookDelivery', subjectId: id, clubId: fact.clubId, attributes }, [
         here,
       ]);

@@ -1,8 +1,16 @@
 /** How much each queue's worker takes on at a time, in one process. */
 import type { TaskQueue } from '../domain/facts/workflow-names.policy.ts';
+import type { InPlaceBounds } from './in-place-admission.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
   webhooks: { workflowTasks: 64, activities: 200 }, // an attempt mostly waits for its receiver, so many fit
   mail: { workflowTasks: 10, activities: 8 }, // twice the SMTP connections
   upkeep: { workflowTasks: 4, activities: 2 },
+};
+
+/** A quarter of the webhook queue's workflow tasks for attempts in place, half with the slow ones; two an endpoint. */
+export const inPlaceBounds: InPlaceBounds = {
+  total: slots.webhooks.workflowTasks / 4,
+  totalWithSlow: slots.webhooks.workflowTasks / 2,
+  perEndpoint: 2,
 };

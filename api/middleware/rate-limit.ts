@@ -9,7 +9,7 @@ export function chargeRateLimit({ limiter }: ApiPlatform): Middleware {
       limiter,
       {
         method: context.method,
-        path: pathOf(context),
+        path: context.path,
         ip,
         caller: caller && {
           kind: caller.kind,
@@ -22,9 +22,4 @@ export function chargeRateLimit({ limiter }: ApiPlatform): Middleware {
     );
     return next();
   };
-}
-
-/** The path as it was sent: percent-encoded, without the query. */
-function pathOf(context: Context): string {
-  return (context.req.url ?? '/').split('?')[0] ?? '/';
 }

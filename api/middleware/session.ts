@@ -1,5 +1,6 @@
 /** Who calls: the bearer token against the stores that the operation's `security` names (specification: Authentication). */
 import type { ContractOperation } from '../../contract/contract.ts';
+import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../domain/core/errors.ts';
 import { findAdministratorSession, findStudentSession } from '../../domain/identity/sessions.ts';
 import type { Caller } from '../operation.ts';
@@ -19,13 +20,13 @@ const forbidden = () => new DomainError('forbidden', 'This session does not act 
  */
 export function findCaller({ services }: ApiPlatform, operation: ContractOperation): Middleware {
   return async (context, next) => {
+    const clubId = clubOf(operation, context);
     if (operation.auth.length > 0) {
-      const clubId = clubOf(operation, context);
       const caller = await callerOf(context, operation, clubId, services);
       if (!caller) context.state.refusal = unauthenticated();
       else if (clubId !== undefined && !actsIn(caller, clubId)) context.state.refusal = forbidden();
       if (caller) context.state.caller = caller;
-    } else if (operation.pathParameters.includes('clubId') && clubOf(operation, context) === noSuchClub) {
+    } else if (clubId !== undefined && !(await clubExists(services.database.source.manager, clubId))) {
       context.state.refusal = forbidden();
     }
     return next();

@@ -11,12 +11,13 @@ export interface paths {
         put?: never;
         /**
          * Sign up in a club
-         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; a club that does not exist answers `403`, as everywhere under a club's path.
+         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; a club that does not exist answers `403`, as everywhere under a club's path; a registration code that is none of the club's, `404`.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
@@ -460,7 +461,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a member
-         * @description Sends an invitation that is good for 7 days. Only an owner may invite an owner: else `403 role_not_permitted`. A person who is a member or has an open invitation: `409 already_member`.
+         * @description Sends an invitation that is good for 7 days; it replaces an open one to the same e-mail. Only an owner may invite an owner, or replace the invitation of one: else `403 role_not_permitted`. A person who is a member: `409 already_member`.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -468,7 +469,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
-         *     | `already_member` | 409 | The person is a member of the club already, or has an open invitation. |
+         *     | `already_member` | 409 | The person is a member of the club already. |
          */
         post: operations["inviteMember"];
         delete?: never;
@@ -1747,7 +1748,7 @@ export interface components {
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `method_not_allowed` | 405 | The path exists, with other methods; the header `Allow` names them. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
-         *     | `already_member` | 409 | The person is a member of the club already, or has an open invitation. |
+         *     | `already_member` | 409 | The person is a member of the club already. |
          *     | `last_owner` | 409 | The club would be left without an owner. |
          *     | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
          *     | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
@@ -4593,6 +4594,15 @@ export interface operations {
                 };
             };
             403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];

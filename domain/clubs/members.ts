@@ -33,7 +33,7 @@ const membersSql = `
   UNION ALL
   SELECT NULL, id, NULL, email, role, invited_at, expires_at FROM invitations WHERE club_id = $1`;
 
-/** @returns members first, then open invitations, each in the order of time */
+/** @returns members first, then open invitations, each by e-mail */
 export async function listMembers(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Member>> {
   const { limit, offset } = windowOf(page);
   const [counted] = await tx.query<{ total: number }[]>(
@@ -42,7 +42,7 @@ export async function listMembers(tx: Transaction, clubId: Id, page: Page): Prom
   );
   const rows = await tx.query<MemberRow[]>(
     `SELECT * FROM (${membersSql}) AS member
-      ORDER BY "administratorId" IS NULL, since, email LIMIT ${limit} OFFSET ${offset}`,
+      ORDER BY "administratorId" IS NULL, email LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
   return { rows: rows.map(presentMember), total: counted?.total ?? 0 };
@@ -50,7 +50,7 @@ export async function listMembers(tx: Transaction, clubId: Id, page: Page): Prom
 
 /**
  * Invites somebody by e-mail; inviting the same address again replaces the open invitation.
- * @throws DomainError role_not_permitted if somebody who is no owner would make one; already_member
+ * @throws DomainError role_not_permitted if somebody who is no owner would make one, or take one's invitation back; already_member
  */
 export async function inviteMember(
   { database, vault }: Platform,
@@ -70,7 +70,11 @@ export async function inviteMember(
     );
     if (member) throw new DomainError('already_member', 'This person is a member already: change the role instead.');
 
-    await tx.query(`DELETE FROM invitations WHERE club_id = $1 AND email = $2`, [clubId, email]);
+    const [replaced] = await tx.query<[{ role: Role }[], number]>(
+      `DELETE FROM invitations WHERE club_id = $1 AND email = $2 RETURNING role`,
+      [clubId, email],
+    );
+    mayTouchOwners(by, ...replaced.map(({ role }) => role));
     const id = newId();
     const expiresAt = new Date(now.getTime() + tokenLifetimeMs.administrator_invitation);
     await tx.query(

@@ -35,6 +35,11 @@ export async function createOrganization(tx: Transaction, ownerId: Id, name: str
   throw new DomainError('internal_error', 'No free address was found for the organization.');
 }
 
+export async function clubExists(tx: Transaction, clubId: Id): Promise<boolean> {
+  const [club] = await tx.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
+  return club !== undefined;
+}
+
 /** @returns the clubs that an administrator acts in, by name */
 export function listOrganizations(tx: Transaction, administratorId: Id): Promise<Organization[]> {
   return tx.query<Organization[]>(

@@ -18,12 +18,21 @@ export interface ClaimedWake {
   attributes: WorkflowAttributes;
 }
 
-/** @returns up to `limit` facts: the oldest of each club first, then the second oldest of each … */
-export async function claimFacts(source: DataSource, limit: number): Promise<FactToTell[]> {
+/**
+ * @param perClub at most so many of one club
+ * @param except clubs that have enough under way
+ * @returns up to `limit` facts: the oldest of each club first, then the second oldest of each …
+ */
+export async function claimFacts(
+  source: DataSource,
+  limit: number,
+  perClub: number,
+  except: readonly Id[],
+): Promise<FactToTell[]> {
   const [rows] = await source.query<[FactToTell[], number]>(
     `${inTurns('facts', 'id', 'seq')}
   RETURNING facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId", facts.occurred_at AS "occurredAt"`,
-    [limit, leaseSeconds],
+    [limit, leaseSeconds, perClub, except],
   );
   return rows;
 }
@@ -34,7 +43,7 @@ export async function claimWakes(source: DataSource, limit: number): Promise<Cla
     `${inTurns('wakes', 'workflow_id', 'recorded_at')}
   RETURNING wakes.workflow_id AS "workflowId", wakes.seq, wakes.workflow_type AS "workflowType",
             wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
-    [limit, leaseSeconds],
+    [limit, leaseSeconds, limit, []],
   );
   return rows;
 }
@@ -75,8 +84,9 @@ function inTurns(table: 'facts' | 'wakes', key: string, order: string): string {
     candidates AS (
       SELECT waiting.${key} AS key, row_number() OVER (PARTITION BY waiting.club_id ORDER BY waiting.${order}) AS turn
         FROM clubs CROSS JOIN LATERAL (
-          SELECT ${key}, club_id, ${order} FROM ${table} WHERE club_id = clubs.club_id AND ${free} ORDER BY ${order} LIMIT $1
+          SELECT ${key}, club_id, ${order} FROM ${table} WHERE club_id = clubs.club_id AND ${free} ORDER BY ${order} LIMIT $3
         ) waiting
+       WHERE clubs.club_id <> ALL ($4::uuid[])
        ORDER BY turn LIMIT $1)
     UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
       FROM candidates WHERE ${table}.${key} = candidates.key AND ${free.replaceAll('lease_until', `${table}.lease_until`)}`;

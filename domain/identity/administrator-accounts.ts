@@ -37,8 +37,8 @@ export async function signUpAdministrator(
     const known = await findByEmail(tx, email);
     if (!known) return;
     const recipient = { administratorId: known.id };
+    await issueToken(tx, vault, { purpose: 'administrator_sign_up_again', owner: recipient, passwordHash }, now);
     if (known.verified) {
-      await issueToken(tx, vault, { purpose: 'administrator_sign_up_again', owner: recipient, passwordHash }, now);
       await requestMail(tx, vault, { template: 'administrator_already_registered', clubId: null, recipient }, now);
     } else {
       const template = 'administrator_verify_email';
@@ -47,27 +47,31 @@ export async function signUpAdministrator(
   });
 }
 
-/** @throws DomainError invalid_credentials; email_not_verified, told only after a right password */
+/**
+ * Whoever offered a password at a sign-up that nobody confirmed is told so, whether the account is theirs or was somebody
+ * else's before: in both cases the last password that was offered.
+ * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
+ */
 export async function signInAdministrator(
   { database }: Platform,
   { email, password }: { email: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
-  const [known] = await database.source.query<
-    { id: Id; passwordHash: string | null; verified: boolean; offered: string | null }[]
-  >(
-    `SELECT administrator.id, administrator.password_hash AS "passwordHash",
-            administrator.verified_at IS NOT NULL AS verified,
-            (SELECT token.password_hash FROM one_time_tokens token
-              WHERE token.administrator_id = administrator.id AND token.password_hash IS NOT NULL AND token.expires_at > $2
-              ORDER BY token.created_at DESC LIMIT 1) AS offered
-       FROM administrators administrator WHERE administrator.email = $1`,
+  const [known] = await database.source.query<{ id: Id; passwordHash: string | null; offered: string | null }[]>(
+    `SELECT administrator.id,
+            CASE WHEN administrator.verified_at IS NOT NULL THEN administrator.password_hash END AS "passwordHash",
+            coalesce(token.password_hash,
+                     CASE WHEN administrator.verified_at IS NULL THEN administrator.password_hash END) AS offered
+       FROM administrators administrator
+       LEFT JOIN one_time_tokens token
+         ON token.administrator_id = administrator.id AND token.purpose = 'administrator_sign_up_again'
+        AND token.expires_at > $2
+      WHERE administrator.email = $1`,
     [foldEmail(email), now],
   );
   const right = await passwordMatches(password, known?.passwordHash ?? null);
   const offered = await passwordMatches(password, known?.offered ?? null);
-  if (!known || !(right || offered)) throw invalidCredentials();
-  if (!(right && known.verified)) throw emailNotVerified();
+  if (!known || !right) throw offered ? emailNotVerified() : invalidCredentials();
   return inTransaction(database, (tx) => openAdministratorSession(tx, known.id, now));
 }
 

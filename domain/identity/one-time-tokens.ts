@@ -14,17 +14,27 @@ export const tokenLifetimeMs = {
   student_invitation: 7 * 24 * hour,
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
-  /** Never mailed: holds the password that a repeated sign-up offered, so that sign-in answers it as it does a first one's. */
-  student_sign_up_again: 24 * hour,
+  /**
+   * Never mailed: holds the password that the last repeated sign-up offered, so that sign-in answers it as it does a first
+   * one's. As good as for ever, because a first one's stays too.
+   */
+  student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,
   administrator_reset_password: 1 * hour,
-  administrator_sign_up_again: 24 * hour,
+  administrator_sign_up_again: 365 * 24 * hour,
   administrator_invitation: 7 * 24 * hour,
 } as const satisfies Record<string, number>;
 export type TokenPurpose = keyof typeof tokenLifetimeMs;
 
 /** Wrong guesses that a code survives. */
 export const codeTries = 5;
+
+/** Of these a person has one: a second code would add five tries, and of the passwords offered only the last is answered. */
+const newestOnly: ReadonlySet<TokenPurpose> = new Set([
+  'student_code',
+  'student_sign_up_again',
+  'administrator_sign_up_again',
+]);
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
@@ -45,20 +55,18 @@ export async function issueToken(
 ): Promise<Id> {
   const id = newId();
   const isCode = purpose === 'student_code';
-  // Only the newest code counts: otherwise each request would add five tries.
-  if (isCode && 'studentId' in owner) {
-    await tx.query(`DELETE FROM one_time_tokens WHERE student_id = $1 AND purpose = $2`, [owner.studentId, purpose]);
+  const [column, ownerId] = ownerColumn(owner);
+  if (newestOnly.has(purpose)) {
+    await tx.query(`DELETE FROM one_time_tokens WHERE ${column} = $1 AND purpose = $2`, [ownerId, purpose]);
   }
   await tx.query(
-    `INSERT INTO one_time_tokens (id, purpose, token_hash, student_id, administrator_id, invitation_id, password_hash, tries_left, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `INSERT INTO one_time_tokens (id, purpose, token_hash, ${column}, password_hash, tries_left, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       id,
       purpose,
       isCode ? null : sha256(tokenText(vault, purpose, id)),
-      'studentId' in owner ? owner.studentId : null,
-      'administratorId' in owner ? owner.administratorId : null,
-      'invitationId' in owner ? owner.invitationId : null,
+      ownerId,
       passwordHash,
       isCode ? codeTries : null,
       now,
@@ -66,6 +74,12 @@ export async function issueToken(
     ],
   );
   return id;
+}
+
+function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
+  if ('studentId' in owner) return ['student_id', owner.studentId];
+  if ('administratorId' in owner) return ['administrator_id', owner.administratorId];
+  return ['invitation_id', owner.invitationId];
 }
 
 /** @returns what the mail says: 43 characters, or six digits for a code */
@@ -125,10 +139,7 @@ export async function tryCode(tx: Transaction, vault: Vault, studentId: Id, code
 }
 
 /** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */
-export async function withdrawTokensOf(
-  tx: Transaction,
-  owner: { studentId: Id } | { administratorId: Id },
-): Promise<void> {
-  if ('studentId' in owner) await tx.query(`DELETE FROM one_time_tokens WHERE student_id = $1`, [owner.studentId]);
-  else await tx.query(`DELETE FROM one_time_tokens WHERE administrator_id = $1`, [owner.administratorId]);
+export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
+  const [column, ownerId] = ownerColumn(owner);
+  await tx.query(`DELETE FROM one_time_tokens WHERE ${column} = $1`, [ownerId]);
 }

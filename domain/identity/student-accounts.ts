@@ -1,7 +1,7 @@
 /** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
-import { DomainError, notFound } from '../core/errors.ts';
+import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { Platform } from '../core/platform.ts';
 import { foldEmail, tidyName } from '../core/text.policy.ts';
@@ -26,14 +26,13 @@ export interface SignUp {
 
 /**
  * Signs a student up. A known e-mail gets a mail that says so, or its confirmation once more, and the same answer.
- * @throws DomainError forbidden for an unknown club; not_found for a registration code that is none
+ * @param clubId of a club that exists
+ * @throws DomainError not_found for a registration code that is none
  */
 export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const passwordHash = await hashPassword(input.password);
   const email = foldEmail(input.email);
   await inTransaction(platform.database, async (tx) => {
-    const [club] = await tx.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
-    if (!club) throw new DomainError('forbidden', 'This session does not act in this organization.');
     // No registration link exists yet, so no code is one.
     if (input.registration_code !== undefined) throw notFound('registration link');
 
@@ -64,34 +63,36 @@ async function answerRepeatedSignUp(
   const student = await findByEmail(tx, clubId, email);
   if (!student) return;
   const recipient = { studentId: student.id };
+  await issueToken(tx, vault, { purpose: 'student_sign_up_again', owner: recipient, passwordHash }, now);
   if (student.verified) {
-    await issueToken(tx, vault, { purpose: 'student_sign_up_again', owner: recipient, passwordHash }, now);
     await requestMail(tx, vault, { template: 'student_already_registered', clubId, recipient }, now);
   } else {
     await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient, passwordHash }, now);
   }
 }
 
-/** @throws DomainError invalid_credentials; email_not_verified, told only after a right password */
+/**
+ * Whoever offered a password at a sign-up that nobody confirmed is told so, whether the account is theirs or was somebody
+ * else's before: in both cases the last password that was offered.
+ * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
+ */
 export async function signInStudent(
   { database }: Platform,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
-  const [student] = await database.source.query<
-    { id: Id; passwordHash: string | null; verified: boolean; offered: string | null }[]
-  >(
-    `SELECT student.id, student.password_hash AS "passwordHash", student.verified_at IS NOT NULL AS verified,
-            (SELECT token.password_hash FROM one_time_tokens token
-              WHERE token.student_id = student.id AND token.password_hash IS NOT NULL AND token.expires_at > $3
-              ORDER BY token.created_at DESC LIMIT 1) AS offered
-       FROM students student WHERE student.club_id = $1 AND student.email = $2`,
+  const [student] = await database.source.query<{ id: Id; passwordHash: string | null; offered: string | null }[]>(
+    `SELECT student.id, CASE WHEN student.verified_at IS NOT NULL THEN student.password_hash END AS "passwordHash",
+            coalesce(token.password_hash, CASE WHEN student.verified_at IS NULL THEN student.password_hash END) AS offered
+       FROM students student
+       LEFT JOIN one_time_tokens token
+         ON token.student_id = student.id AND token.purpose = 'student_sign_up_again' AND token.expires_at > $3
+      WHERE student.club_id = $1 AND student.email = $2`,
     [clubId, foldEmail(email), now],
   );
   const right = await passwordMatches(password, student?.passwordHash ?? null);
   const offered = await passwordMatches(password, student?.offered ?? null);
-  if (!student || !(right || offered)) throw invalidCredentials();
-  if (!(right && student.verified)) throw emailNotVerified();
+  if (!student || !right) throw offered ? emailNotVerified() : invalidCredentials();
   return inTransaction(database, (tx) => openStudentSession(tx, student.id, now));
 }
 

@@ -7,7 +7,7 @@ import { clubWrites, refusedCalls, ruleFor, type Rule } from './rules.policy.ts'
 /** A call as far as it is known when it is charged: after session and membership were judged, before the body is read. */
 export interface Call {
   readonly method: string;
-  /** As it was sent: percent-encoded, without the query. */
+  /** The path that the router matches: still percent-encoded; without origin, query and fragment. */
   readonly path: string;
   /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
   readonly ip: string;

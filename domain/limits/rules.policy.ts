@@ -176,7 +176,8 @@ const bySpecificity = rules
  * lead nowhere are limited too. Differences of spelling that a router or a proxy might forgive (case, percent-encoding,
  * doubled and trailing slashes) lead to the same row.
  *
- * @param request the method, and the path as it was sent: percent-encoded, without the query
+ * @param request the method, and the path that the router matches: still percent-encoded; without origin, query and
+ *   fragment, which must not be cut off in another way than the router's (an absolute-form target would dodge its row)
  * @returns undefined for everything that is no write: reads are not limited
  */
 export function ruleFor(request: { readonly method: string; readonly path: string }): Rule | undefined {

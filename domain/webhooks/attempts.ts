@@ -119,8 +119,8 @@ async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Cl
 /**
  * A 2xx. It also makes good a delivery that was canceled by disabling its endpoint while the attempt was in flight; one
  * canceled by its student's removal stays canceled, and keeps nothing of the answer. One statement: the endpoint, which
- * is written only where it has something to be told, is locked before the delivery because the delivery's condition
- * reads it (DESIGN §1, rule 6).
+ * is written only where it has something to be told and the claim is still ours, is locked before the delivery because the
+ * delivery's condition reads it (DESIGN §1, rule 6).
  * @returns whether the delivery has succeeded by it
  */
 async function recordSuccess(
@@ -135,6 +135,7 @@ async function recordSuccess(
        UPDATE webhook_endpoints
           SET last_success_at = $4, consecutive_failures = 0, failing_since = NULL, hold_until = NULL
         WHERE id = $9 AND (consecutive_failures > 0 OR last_success_at IS NULL OR last_success_at < $10)
+          AND EXISTS (SELECT FROM webhook_deliveries WHERE id = $1 AND fence = $2)
     RETURNING 1),
      delivery AS (
        UPDATE webhook_deliveries

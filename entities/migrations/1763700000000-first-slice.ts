@@ -123,7 +123,7 @@ const schema = `
     CREATE TABLE "one_time_tokens" (
       "id" uuid NOT NULL,
       "purpose" text NOT NULL,
-      "token_hash" bytea NOT NULL,
+      "token_hash" bytea,
       "student_id" uuid,
       "administrator_id" uuid,
       "invitation_id" uuid,
@@ -134,7 +134,7 @@ const schema = `
       CONSTRAINT "one_time_tokens_owner" CHECK (num_nonnulls(student_id, administrator_id, invitation_id) = 1),
       CONSTRAINT "PK_8e470cc9ffc1b2afa054304db17" PRIMARY KEY ("id")
     );
-    CREATE INDEX "one_time_tokens_hash" ON "one_time_tokens" ("token_hash");
+    CREATE UNIQUE INDEX "one_time_tokens_hash" ON "one_time_tokens" ("token_hash");
     CREATE INDEX "one_time_tokens_student" ON "one_time_tokens" ("student_id");
     CREATE INDEX "one_time_tokens_administrator" ON "one_time_tokens" ("administrator_id");
     CREATE INDEX "one_time_tokens_invitation" ON "one_time_tokens" ("invitation_id");
@@ -148,7 +148,7 @@ const schema = `
     );
     CREATE INDEX "student_sessions_student" ON "student_sessions" ("student_id");
     CREATE INDEX "student_sessions_expiry" ON "student_sessions" ("expires_at");
-    CREATE TABLE "rate_limit_counters" (
+    CREATE UNLOGGED TABLE "rate_limit_counters" (
       "key" character varying(255) NOT NULL,
       "points" integer NOT NULL DEFAULT '0',
       "expire" bigint,

@@ -5,9 +5,7 @@ import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { readConfig, Secret } from '../../../config.ts';
 import type { Budget } from '../../../domain/limits/rules.policy.ts';
-import { createDataSource } from '../../../entities/data-source.ts';
-import { migrate } from '../../../entities/migrate.ts';
-import { testStack } from '../../support/stack.ts';
+import { testDatabase } from '../../support/database.ts';
 
 export interface Store {
   readonly url: Secret;
@@ -23,12 +21,8 @@ export function budget(limit: number, windowSeconds = 60): Budget {
 
 /** The run's Postgres, migrated. */
 export async function migratedPostgres(): Promise<Store> {
-  await testStack();
-  const { database } = readConfig();
-  const source = await createDataSource(database, 'test-limits').initialize();
-  await migrate(source);
-  await source.destroy();
-  return { url: database.url, stop: () => Promise.resolve() };
+  await testDatabase();
+  return { url: readConfig().database.url, stop: () => Promise.resolve() };
 }
 
 export const redisInstalled = spawnSync('redis-server', ['--version']).status === 0;

@@ -222,6 +222,17 @@ describe('connections to receivers', () => {
     expect((await next).outcome).to.equal('succeeded');
   });
 
+  it('a connection made anew in the place of one that is closing is a fresh one: nothing goes out twice over it', async () => {
+    const receiver = await receiverThat((socket, _request, number) => {
+      if (number === 1) socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+      else socket.destroy();
+    });
+    const connections = connectionsWith();
+    await post(connections, receiver);
+    expect((await post(connections, receiver)).outcome).to.equal('connection_error');
+    expect(receiver.requests).to.have.length(2);
+  });
+
   it('as many connections as may be open: a kept one makes room, a busy one does not, and that is a fault of ours', async () => {
     const [first, second] = [await receiverThat(ok), await receiverThat(ok)];
     const hanging = await receiverThat(() => {});
@@ -243,6 +254,21 @@ describe('connections to receivers', () => {
     const connections = connectionsWith({ kept: 2 });
     for (const receiver of [...receivers, ...receivers.toReversed()]) await post(connections, receiver);
     expect(receivers.map((receiver) => receiver.connections())).to.deep.equal([2, 1, 1]);
+  });
+
+  it('a connection that ended while it was kept takes no place from one that lives', async () => {
+    const [alive, other] = [await receiverThat(ok), await receiverThat(ok)];
+    const dead = await receiverThat((socket) => {
+      socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+      setTimeout(() => socket.destroy(), 20);
+    });
+    const connections = connectionsWith({ kept: 2 });
+    await post(connections, alive);
+    await post(connections, dead);
+    await after(100);
+    await post(connections, other);
+    await post(connections, alive);
+    expect(alive.connections()).to.equal(1);
   });
 
   it('closing lets a request in flight end, leaves nothing open, and refuses the next', async () => {

@@ -1,0 +1,44 @@
+/** The bare engine, in a process like our worker's: eager starts on the worker's own connection, as many at a time as the relay has. */
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { mostInFlight } from '../../worker/relay.ts';
+import { slots } from '../../worker/task-queues.ts';
+
+const { TEMPORAL_ADDRESS: address = '', TEMPORAL_NAMESPACE: namespace = '', CEILING_PORT: port = '0' } = process.env;
+
+Runtime.install({ logger: new DefaultLogger('WARN') });
+const connection = await NativeConnection.connect({ address });
+const { workflow } = new Client({ connection, namespace });
+const worker = await Worker.create({
+  connection,
+  namespace,
+  taskQueue: 'ceiling',
+  workflowsPath: fileURLToPath(new URL('workflows.ts', import.meta.url)),
+  activities: { async nothing() {} },
+  maxConcurrentWorkflowTaskExecutions: slots.webhooks.workflowTasks,
+  maxConcurrentLocalActivityExecutions: slots.webhooks.workflowTasks,
+});
+void worker.run();
+
+createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  if (pathname === '/readyz') response.end('ready');
+  else void runAll(Number(searchParams.get('count'))).then((perSecond) => response.end(JSON.stringify({ perSecond })));
+}).listen(Number(port), '127.0.0.1');
+
+/** Starts so many workflows, a bounded number at a time, and waits for the last result. @returns workflows a second */
+async function runAll(count: number): Promise<number> {
+  const started = performance.now();
+  let left = count;
+  const runOneAfterAnother = async () => {
+    while (left > 0) {
+      left--;
+      const options = { workflowId: `ceiling/${crypto.randomUUID()}`, taskQueue: 'ceiling', requestEagerStart: true };
+      await workflow.execute('bareDelivery', options);
+    }
+  };
+  await Promise.all(Array.from({ length: mostInFlight }, runOneAfterAnother));
+  return (count * 1_000) / (performance.now() - started);
+}

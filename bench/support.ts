@@ -1,0 +1,92 @@
+/** What benchmarks share: a stack of their own, processes of ours on it, and medians. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startChild, type Child } from '../dev/children.ts';
+import { freePorts } from '../dev/ports.ts';
+import { until } from '../dev/readiness.ts';
+import { startStack, type PartName, type Stack } from '../dev/stack.ts';
+
+export interface Bench {
+  stack: Stack;
+  env: Record<string, string>;
+  /** Starts one of our programs and waits until it is ready. @returns its port */
+  launch(script: string, portVariable: string, env?: Record<string, string>): Promise<{ port: number; child: Child }>;
+}
+
+/** Runs `measure` on a fresh stack, which is gone afterwards. */
+export async function onFreshStack(
+  parts: readonly PartName[],
+  measure: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-bench-'));
+  // The stack's own data, not what a development environment happens to point to.
+  const stack = await startStack({
+    directory: path.join(directory, 'stack'),
+    ports: 'free',
+    parts,
+    env: { PATH: process.env['PATH'] },
+  });
+  const children: Child[] = [];
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: os.homedir(),
+    LOG_LEVEL: 'warn',
+    NODE_ENV: 'production',
+    // Parts that a benchmark leaves out still have to be named in the configuration.
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    S3_ENDPOINT: 'http://127.0.0.1:9',
+    S3_ACCESS_KEY_ID: 'unused',
+    S3_SECRET_ACCESS_KEY: 'unused',
+    ...stack.environment,
+  };
+  try {
+    await measure({
+      stack,
+      env,
+      async launch(script, portVariable, extra = {}) {
+        const { port } = await freePorts(['port']);
+        const child = startChild({
+          name: script,
+          command: process.execPath,
+          args: ['--import', 'tsx', fileURLToPath(new URL(`../${script}`, import.meta.url))],
+          env: { ...env, ...extra, [portVariable]: String(port) },
+          logFile: path.join(directory, `${script.replaceAll('/', '-')}.log`),
+        });
+        children.push(child);
+        const ready = async () => {
+          const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+          if (!answer.ok) throw new Error(`/readyz answers ${answer.status}`);
+        };
+        await until(script, ready, { timeoutMs: 60_000, child });
+        return { port, child };
+      },
+    });
+  } finally {
+    await Promise.all(children.map((child) => child.stop()));
+    await stack.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** @param share 0.5 for the median @returns the value below which this share of the values lies */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+/** Prints `deliveries/s 85 ceiling 120 ratio 0.71`. */
+export function report(figure: string, values: Readonly<Record<string, number>>): void {
+  const words = Object.entries(values).map(
+    ([name, value]) => `${name} ${value < 10 ? value.toFixed(2) : Math.round(value)}`,
+  );
+  process.stdout.write(`${figure} ${words.join(' ').replace(/^value /, '')}\n`);
+}
+
+/** Progress goes to the other stream, so that the figures can be kept alone. */
+export function progress(line: string): void {
+  process.stderr.write(`  ${line}\n`);
+}

@@ -1,0 +1,636 @@
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+import type { Answer, Receiver } from '../../../dev/receiver.ts';
+import { newId } from '../../../domain/core/ids.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import { attemptDelivery, type AttemptOutcome, type DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
+import { newSecret } from '../../../domain/webhooks/signature.ts';
+import { purgeStudentFromWebhooks } from '../../../domain/webhooks/student-removal.ts';
+import { testDatabase, testPlatform } from '../../support/database.ts';
+import {
+  alter,
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  deliveryRow,
+  endLease,
+  endpointRow,
+  eventRow,
+  holdingOpen,
+  useDeliveries,
+  waitingForLocks,
+  type Subscription,
+  type TestDelivery,
+} from '../../support/deliveries.ts';
+import { selfSigned } from '../../support/tls-receiver.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** The specification's own words: wait after attempt 1..7. */
+const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+
+describe('the step of a webhook delivery', () => {
+  const delivering = useDeliveries();
+
+  /** A due delivery to a receiver that answers like this. */
+  const dueAt = async (...answers: readonly (Answer | Promise<Answer>)[]) => {
+    const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
+    const delivery = await buildDelivery(await buildSubscription(`${receiver.url}/hook`));
+    return { receiver, delivery };
+  };
+  const attempt = (delivery: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
+    attemptDelivery(delivering().platform(changes), delivery.id, now);
+  /** A worker that dies at this point. */
+  const dying = (at: 'claimed' | 'posted'): Partial<DeliveryPlatform> => ({
+    failpoint: async (name) => {
+      if (name === at) throw new Error('the worker died');
+    },
+  });
+  const diesAt = async (at: 'claimed' | 'posted', delivery: TestDelivery) => {
+    const failure = await attempt(delivery, dying(at)).catch((error: unknown) => error);
+    expect(String(failure)).to.equal('Error: the worker died');
+  };
+  const outcomesOf = async (delivery: TestDelivery) =>
+    (await attemptRows(delivery.id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
+  /** Everything that a record can change. */
+  const everythingOf = async (delivery: TestDelivery) => ({
+    delivery: await deliveryRow(delivery.id),
+    attempts: await attemptRows(delivery.id),
+    endpoint: await endpointRow(delivery.endpoint.id),
+  });
+
+  describe('what is sent', () => {
+    it('the body of the event, with the event id as webhook-id, signed so that standardwebhooks accepts it', async () => {
+      const { receiver, delivery } = await dueAt();
+      await attempt(delivery);
+      const [request] = receiver.requests;
+      expect(request?.method).to.equal('POST');
+      expect(request?.path).to.equal('/hook');
+      expect(request?.body.toString()).to.equal((await eventRow(delivery.eventId)).body);
+      expect(request?.headers).to.include({
+        'webhook-id': delivery.eventId,
+        'user-agent': 'club-learning-webhooks/1',
+        'content-type': 'application/json',
+      });
+      expect(new Webhook(delivery.endpoint.secret).verify(request?.body ?? '', { ...request?.headers })).to.include({
+        id: delivery.eventId,
+        type: 'student.updated',
+      });
+    });
+
+    it('secret rotation: two signatures while the previous secret is good, and one from that moment on', async () => {
+      const { receiver, delivery } = await dueAt();
+      const { vault } = await testPlatform();
+      const previous = newSecret();
+      const now = Date.now();
+      const endpointId = delivery.endpoint.id;
+      await alter('webhook_endpoints', endpointId, {
+        previous_secret: vault.seal(previous, endpointId),
+        previous_secret_expires_at: new Date(now + 1),
+      });
+      await attempt(delivery, {}, now);
+      await attempt(await buildDelivery(delivery, new Date(now + 1)), {}, now + 1);
+
+      const [within, after] = receiver.requests;
+      expect(within?.headers['webhook-signature']).to.match(/^v1,\S+ v1,\S+$/);
+      for (const secret of [delivery.endpoint.secret, previous]) {
+        new Webhook(secret).verify(within?.body ?? '', { ...within?.headers });
+      }
+      expect(after?.headers['webhook-signature']).to.match(/^v1,\S+$/);
+      new Webhook(delivery.endpoint.secret).verify(after?.body ?? '', { ...after?.headers });
+    });
+  });
+
+  describe('delivery rule 1: any 2xx succeeds, anything else fails', () => {
+    let subscription: Subscription;
+    let receiver: Receiver;
+    let answer: Answer;
+    beforeEach(async () => {
+      receiver = await delivering().receiver(() => answer);
+      subscription = await buildSubscription(`${receiver.url}/hook`);
+    });
+
+    for (const status of [200, 201, 202, 203, 204, 205, 206, 226, 299]) {
+      it(`${status} succeeds`, async () => {
+        answer = { status };
+        const now = Date.now();
+        const delivery = await buildDelivery(subscription, new Date(now));
+        expect(await attempt(delivery, {}, now)).to.deep.equal({ done: true, outcome: 'succeeded' });
+        const row = await deliveryRow(delivery.id);
+        expect(row).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null, cancelReason: null });
+        expect(row.completedAt?.getTime()).to.be.within(now, now + 2 * second);
+        const [recorded] = await attemptRows(delivery.id);
+        expect(recorded).to.include({
+          number: 1,
+          fence: 1,
+          trigger: 'schedule',
+          outcome: 'succeeded',
+          responseStatus: status,
+          retryAfterSeconds: null,
+        });
+        expect(recorded?.startedAt.getTime()).to.equal(now);
+      });
+    }
+
+    for (const status of [
+      300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 418, 422, 429, 451, 500, 501, 502, 503, 504, 599,
+    ]) {
+      it(`${status} fails${status < 400 ? ' and is not followed' : ''}`, async () => {
+        answer = { status, headers: { location: `${receiver.url}/elsewhere` }, ...(status !== 304 && { body: 'no' }) };
+        const delivery = await buildDelivery(subscription);
+        expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+        expect(await deliveryRow(delivery.id)).to.include({
+          status: 'pending',
+          attemptCount: 1,
+          leaseUntil: null,
+          completedAt: null,
+        });
+        const [recorded] = await attemptRows(delivery.id);
+        expect(recorded).to.include({
+          outcome: 'http_error',
+          responseStatus: status,
+          responseExcerpt: status === 304 ? null : 'no',
+        });
+        expect(receiver.requests.map(({ path }) => path)).to.deep.equal(['/hook']);
+      });
+    }
+
+    const noResponse: { what: string; url?: string; answer?: Answer; outcome: AttemptOutcome }[] = [
+      { what: 'silence until the time limit', answer: 'hang', outcome: 'timeout' },
+      { what: 'a connection that is cut', answer: 'drop', outcome: 'connection_error' },
+      { what: 'a port where nobody listens', url: 'https://127.0.0.1:9/hook', outcome: 'connection_error' },
+      { what: 'a name that does not exist', url: 'https://receiver.invalid/hook', outcome: 'dns_error' },
+      { what: 'an address of a private network', url: 'https://10.0.0.1/hook', outcome: 'address_refused' },
+    ];
+    for (const { what, url, answer: given = 'drop', outcome } of noResponse) {
+      it(`${what} fails: ${outcome}`, async () => {
+        answer = given;
+        if (url !== undefined) await alter('webhook_endpoints', subscription.endpoint.id, { url });
+        const delivery = await buildDelivery(subscription);
+        expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+        expect((await attemptRows(delivery.id))[0]).to.include({
+          outcome,
+          responseStatus: null,
+          responseExcerpt: null,
+        });
+      });
+    }
+
+    it('a certificate that nobody vouches for fails: tls_error', async () => {
+      const impostor = await delivering().receiver(undefined, { certificate: await selfSigned('127.0.0.1') });
+      const delivery = await buildDelivery(await buildSubscription(impostor.url));
+      await attempt(delivery);
+      expect((await attemptRows(delivery.id))[0]?.outcome).to.equal('tls_error');
+      expect(impostor.requests).to.have.length(0);
+    });
+  });
+
+  describe('delivery rules 2 and 3: when the next attempt is', () => {
+    /** @returns the wait after this attempt has failed like this, less what the attempt itself took */
+    const waitAfter = async (number: number, answer: Answer, random = 0.5): Promise<number> => {
+      const { delivery } = await dueAt(answer);
+      await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1 });
+      const now = Date.now();
+      const step = await attempt(delivery, { random: () => random }, now);
+      const tookMs = Date.now() - now;
+      const { nextAttemptAt } = await deliveryRow(delivery.id);
+      expect(step).to.deep.equal({
+        done: false,
+        waitingFor: 'attempt',
+        attempt: number + 1,
+        at: nextAttemptAt.getTime(),
+      });
+      const [recorded] = await attemptRows(delivery.id);
+      const wait = nextAttemptAt.getTime() - now - (recorded?.durationMs ?? Number.NaN);
+      expect(recorded?.durationMs).to.be.at.most(tookMs);
+      return wait;
+    };
+    /** The step's own work around the request: opening the secret, and rounding. */
+    const slackMs = 250;
+
+    for (const [index, wait] of waits.entries()) {
+      it(`after attempt ${index + 1}: ${wait / second} s, 10 % less and 10 % more at the ends of the variation`, async () => {
+        const ends = await Promise.all(
+          [0, 0.5, 1 - Number.EPSILON].map((random) => waitAfter(index + 1, { status: 500 }, random)),
+        );
+        for (const [end, share] of [0.9, 1, 1.1].entries()) {
+          expect(ends[end]).to.be.within(Math.round(wait * share), Math.round(wait * share) + slackMs);
+        }
+      });
+    }
+
+    it('after the eighth failure the delivery is failed', async () => {
+      const { receiver, delivery } = await dueAt({ status: 500 });
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 7 });
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      const row = await deliveryRow(delivery.id);
+      expect(row).to.include({ status: 'failed', attemptCount: 8, cancelReason: null });
+      expect(row.completedAt).to.be.an.instanceOf(Date);
+      expect(await attempt(delivery, {}, Date.now() + 10 * hour)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    const retryAfters: {
+      answer: string;
+      attempt: number;
+      status: number;
+      header: string;
+      waitMs: number;
+      kept: number | null;
+    }[] = [
+      { answer: '429 lengthens', attempt: 1, status: 429, header: '600', waitMs: 10 * minute, kept: 600 },
+      { answer: '503 lengthens', attempt: 2, status: 503, header: '3600', waitMs: hour, kept: 3_600 },
+      { answer: 'a shorter one does not shorten', attempt: 4, status: 429, header: '10', waitMs: 2 * hour, kept: 10 },
+      { answer: 'zero does not shorten', attempt: 1, status: 503, header: '0', waitMs: 5 * second, kept: 0 },
+      {
+        answer: 'more than 10 hours counts as 10 hours',
+        attempt: 1,
+        status: 503,
+        header: '36001',
+        waitMs: 10 * hour,
+        kept: 36_000,
+      },
+      { answer: '500 has none', attempt: 1, status: 500, header: '600', waitMs: 5 * second, kept: null },
+      { answer: '404 has none', attempt: 1, status: 404, header: '600', waitMs: 5 * second, kept: null },
+      { answer: '301 has none', attempt: 1, status: 301, header: '600', waitMs: 5 * second, kept: null },
+      { answer: 'garbage counts as none', attempt: 1, status: 429, header: 'soon', waitMs: 5 * second, kept: null },
+    ];
+    for (const { answer, attempt: number, status, header, waitMs, kept } of retryAfters) {
+      it(`Retry-After: ${answer}`, async () => {
+        const { delivery } = await dueAt({ status, headers: { 'retry-after': header } });
+        await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1 });
+        const now = Date.now();
+        await attempt(delivery, {}, now);
+        const { nextAttemptAt } = await deliveryRow(delivery.id);
+        expect(nextAttemptAt.getTime() - now).to.be.within(waitMs, waitMs + slackMs);
+        expect((await attemptRows(delivery.id))[0]?.retryAfterSeconds).to.equal(kept);
+      });
+    }
+
+    it('Retry-After as an HTTP date lengthens', async () => {
+      const { delivery } = await dueAt({
+        status: 429,
+        headers: { 'retry-after': new Date(Date.now() + 20 * minute).toUTCString() },
+      });
+      const now = Date.now();
+      await attempt(delivery, {}, now);
+      // A date of HTTP has whole seconds.
+      expect((await deliveryRow(delivery.id)).nextAttemptAt.getTime() - now).to.be.within(
+        20 * minute - second,
+        20 * minute + second,
+      );
+    });
+  });
+
+  describe('when there is nothing to attempt', () => {
+    it('not yet due: no request, and the time when it is', async () => {
+      const { receiver, delivery } = await dueAt();
+      const at = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
+      expect(await attempt(delivery, {}, at - 1)).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at });
+      expect(receiver.requests).to.have.length(0);
+      expect(await attempt(delivery, {}, at)).to.deep.equal({ done: true, outcome: 'succeeded' });
+    });
+
+    for (const status of ['paused', 'disabled']) {
+      it(`due at an endpoint that is ${status}: it parks, without a request, until its 30 days are over`, async () => {
+        const { receiver, delivery } = await dueAt();
+        await alter('webhook_endpoints', delivery.endpoint.id, { status });
+        const { createdAt } = await deliveryRow(delivery.id);
+        expect(await attempt(delivery)).to.deep.equal({
+          done: false,
+          waitingFor: 'endpoint',
+          attempt: 1,
+          at: createdAt.getTime() + 30 * day,
+        });
+        expect(receiver.requests).to.have.length(0);
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', fence: 0, leaseUntil: null });
+      });
+    }
+
+    it('pending for 30 days: canceled as expired, without a request; a millisecond before, it is attempted', async () => {
+      const { receiver, delivery } = await dueAt();
+      const created = (await deliveryRow(delivery.id)).createdAt.getTime();
+      const another = await buildDelivery(delivery, new Date(created));
+      expect(await attempt(delivery, {}, created + 30 * day)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(receiver.requests).to.have.length(0);
+      const row = await deliveryRow(delivery.id);
+      expect(row).to.include({ status: 'canceled', cancelReason: 'expired', attemptCount: 0 });
+      expect(row.completedAt?.getTime()).to.equal(created + 30 * day);
+      expect(await attempt(another, {}, created + 30 * day - 1)).to.deep.equal({ done: true, outcome: 'succeeded' });
+    });
+
+    it('a retry that is due later than its expiry is waited for no longer than that', async () => {
+      const { delivery } = await dueAt({ status: 500 });
+      const created = (await deliveryRow(delivery.id)).createdAt.getTime();
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 6 });
+      expect(await attempt(delivery, {}, created + 30 * day - hour)).to.include({ at: created + 30 * day });
+    });
+
+    for (const outcome of ['succeeded', 'failed', 'canceled'] as const) {
+      it(`already ${outcome}: it says so and asks nobody`, async () => {
+        const { receiver, delivery } = await dueAt();
+        await alter('webhook_deliveries', delivery.id, { status: outcome });
+        expect(await attempt(delivery)).to.deep.equal({ done: true, outcome });
+        expect(receiver.requests).to.have.length(0);
+      });
+    }
+
+    it('its row is gone with its endpoint: done', async () => {
+      expect(await attempt({ id: newId() })).to.deep.equal({ done: true, outcome: 'canceled' });
+    });
+  });
+
+  describe('the claim', () => {
+    it('excludes a second one while the lease lives, which outlasts the 15 s of an attempt', async () => {
+      const { receiver, delivery } = await dueAt();
+      await diesAt('claimed', delivery);
+      const { leaseUntil } = await deliveryRow(delivery.id);
+      expect((leaseUntil?.getTime() ?? 0) - Date.now()).to.be.within(20 * second, 25 * second);
+      expect(await attempt(delivery)).to.deep.equal({
+        done: false,
+        waitingFor: 'lease',
+        attempt: 1,
+        at: leaseUntil?.getTime(),
+      });
+      expect(receiver.requests).to.have.length(0);
+      expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
+    });
+
+    it('of two steps at the same time one posts, and the other waits for its lease', async () => {
+      const answer = Promise.withResolvers<Answer>();
+      const { receiver, delivery } = await dueAt(answer.promise);
+      const both = [attempt(delivery), attempt(delivery)];
+      expect(await Promise.race(both)).to.include({ done: false, waitingFor: 'lease' });
+      answer.resolve({ status: 200 });
+      expect((await Promise.all(both)).filter(({ done }) => done)).to.deep.equal([
+        { done: true, outcome: 'succeeded' },
+      ]);
+      expect(receiver.requests).to.have.length(1);
+      expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
+    });
+
+    it('of twenty steps at the same time one posts', async () => {
+      const { receiver, delivery } = await dueAt({ status: 200, delayMs: 300 });
+      await Promise.all(Array.from({ length: 20 }, () => attempt(delivery)));
+      expect(receiver.requests).to.have.length(1);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, fence: 1 });
+    });
+  });
+
+  describe('an attempt whose worker died', () => {
+    it('is interrupted once its lease has run out, and its number is used again', async () => {
+      const { receiver, delivery } = await dueAt();
+      await diesAt('posted', delivery);
+      await endLease(delivery.id);
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect(await outcomesOf(delivery)).to.deep.equal([
+        { number: 1, fence: 1, outcome: 'interrupted' },
+        { number: 1, fence: 2, outcome: 'succeeded' },
+      ]);
+      // The receiver tells the two apart by nothing: same id, same bytes.
+      const [first, again] = receiver.requests;
+      expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
+      expect(again?.body).to.deep.equal(first?.body);
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1 });
+    });
+
+    it('at most three times: then it counts as a failed attempt, for which the endpoint is not to blame', async () => {
+      const { receiver, delivery } = await dueAt();
+      for (let times = 1; times <= 4; times++) {
+        await diesAt('claimed', delivery);
+        await endLease(delivery.id);
+      }
+      expect((await deliveryRow(delivery.id)).attemptCount).to.equal(0);
+
+      const reported: AttemptOutcome[] = [];
+      const now = Date.now();
+      const step = await attempt(delivery, { onAttempt: ({ outcome }) => reported.push(outcome) }, now);
+      expect(step).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 2, at: now + 5 * second });
+      expect(reported).to.deep.equal(['interrupted']);
+      expect(receiver.requests).to.have.length(0);
+      expect(await outcomesOf(delivery)).to.deep.equal(
+        [1, 2, 3, 4, 5].map((fence) => ({ number: 1, fence, outcome: 'interrupted' })),
+      );
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 1, leaseUntil: null });
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 0, failingSince: null });
+      // The next number begins afresh.
+      expect(await attempt(delivery, {}, now + 5 * second)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect((await outcomesOf(delivery)).at(-1)).to.deep.equal({ number: 2, fence: 6, outcome: 'succeeded' });
+    });
+
+    it('three interruptions are made good by the fourth try', async () => {
+      const { receiver, delivery } = await dueAt();
+      for (let times = 1; times <= 3; times++) {
+        await diesAt('posted', delivery);
+        await endLease(delivery.id);
+      }
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect(receiver.requests).to.have.length(4);
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 4 });
+    });
+
+    it('the eighth number interrupted too often: the delivery is failed', async () => {
+      const { delivery } = await dueAt();
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 7 });
+      for (let times = 1; times <= 4; times++) {
+        await diesAt('claimed', delivery);
+        await endLease(delivery.id);
+      }
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+    });
+
+    it('a fault of ours is thrown, not held against the receiver: the lease stays, and nothing is recorded', async () => {
+      const { delivery } = await dueAt();
+      const failure = await attempt(delivery, {
+        post: () => Promise.reject(new Error('no sockets left')),
+      }).catch((error: unknown) => error);
+      expect(String(failure)).to.equal('Error: no sockets left');
+      expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 0 });
+    });
+  });
+
+  describe('an outcome that is recorded under an old fence changes nothing', () => {
+    for (const late of [
+      { status: 200, body: 'late' },
+      { status: 500, body: 'late' },
+      { status: 429, headers: { 'retry-after': '3600' } },
+    ]) {
+      it(`${late.status}, after another attempt has succeeded`, async () => {
+        const answer = Promise.withResolvers<Answer>();
+        const { receiver, delivery } = await dueAt(answer.promise, { status: 200 });
+        const stalled = attempt(delivery);
+        await receiver.waitFor(1, 2 * second);
+        await endLease(delivery.id);
+        expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+        await alter('webhook_endpoints', delivery.endpoint.id, {
+          consecutive_failures: 3,
+          failing_since: new Date(0),
+          last_success_at: new Date(1),
+        });
+
+        const before = await everythingOf(delivery);
+        answer.resolve(late);
+        expect(await stalled).to.deep.equal({ done: true, outcome: 'succeeded' });
+        expect(await everythingOf(delivery)).to.deep.equal(before);
+      });
+
+      it(`${late.status}, while another attempt is in flight`, async () => {
+        const answers = [Promise.withResolvers<Answer>(), Promise.withResolvers<Answer>()] as const;
+        const { receiver, delivery } = await dueAt(answers[0].promise, answers[1].promise);
+        const stalled = attempt(delivery);
+        await receiver.waitFor(1, 2 * second);
+        await endLease(delivery.id);
+        const living = attempt(delivery);
+        await receiver.waitFor(2, 2 * second);
+        await alter('webhook_endpoints', delivery.endpoint.id, {
+          consecutive_failures: 3,
+          failing_since: new Date(0),
+          last_success_at: new Date(1),
+        });
+
+        const before = await everythingOf(delivery);
+        answers[0].resolve(late);
+        expect(await stalled).to.include({ done: false, waitingFor: 'lease' });
+        expect(await everythingOf(delivery)).to.deep.equal(before);
+        answers[1].resolve({ status: 200 });
+        expect(await living).to.deep.equal({ done: true, outcome: 'succeeded' });
+      });
+    }
+  });
+
+  describe('a student removed while an attempt is in flight', () => {
+    for (const { status, outcome } of [
+      { status: 200, outcome: 'succeeded' },
+      { status: 503, outcome: 'http_error' },
+    ] as const) {
+      it(`${status}: recorded without an excerpt; the delivery stays canceled and keeps nothing of the answer`, async () => {
+        const answer = Promise.withResolvers<Answer>();
+        const { receiver, delivery } = await dueAt(answer.promise);
+        const inFlight = attempt(delivery);
+        await receiver.waitFor(1, 2 * second);
+        await removeStudent((await testPlatform()).database, delivery.clubId, delivery.studentId, new Date());
+        const removed = await deliveryRow(delivery.id);
+        expect(removed).to.include({ status: 'canceled', cancelReason: 'student_removed' });
+
+        answer.resolve({ status, body: 'Stella Student was told' });
+        expect(await inFlight).to.deep.equal({ done: true, outcome: 'canceled' });
+        expect(await deliveryRow(delivery.id)).to.include({
+          status: 'canceled',
+          cancelReason: 'student_removed',
+          attemptCount: 1,
+          leaseUntil: null,
+        });
+        expect((await deliveryRow(delivery.id)).completedAt).to.deep.equal(removed.completedAt);
+        expect((await attemptRows(delivery.id))[0]).to.include({
+          outcome,
+          responseStatus: status,
+          responseExcerpt: null,
+        });
+        expect((await eventRow(delivery.eventId)).body).to.equal(null);
+      });
+    }
+
+    for (const status of [200, 503]) {
+      it(`${status}, recorded while the removal is not yet committed: the record waits for it, and keeps no excerpt`, async () => {
+        const answer = Promise.withResolvers<Answer>();
+        const { receiver, delivery } = await dueAt(answer.promise);
+        const inFlight = attempt(delivery);
+        await receiver.waitFor(1, 2 * second);
+        await holdingOpen(
+          (tx) => purgeStudentFromWebhooks(tx, delivery.studentId, new Date()),
+          async () => {
+            answer.resolve({ status, body: 'Stella Student was told' });
+            await waitingForLocks(1);
+          },
+        );
+        expect(await inFlight).to.deep.equal({ done: true, outcome: 'canceled' });
+        expect((await attemptRows(delivery.id))[0]).to.include({ responseStatus: status, responseExcerpt: null });
+      });
+    }
+  });
+
+  describe('an endpoint disabled while an attempt is in flight', () => {
+    /** What disabling does to the endpoint and its queue. */
+    const disable = async ({ endpoint }: TestDelivery) => {
+      await alter('webhook_endpoints', endpoint.id, {
+        status: 'disabled',
+        disabled_reason: 'manual',
+        disabled_at: new Date(),
+      });
+      await (
+        await testDatabase()
+      ).query(
+        `UPDATE webhook_deliveries SET status = 'canceled', completed_at = $2 WHERE endpoint_id = $1 AND status = 'pending'`,
+        [endpoint.id, new Date()],
+      );
+    };
+    for (const { status, becomes } of [
+      { status: 200, becomes: 'succeeded' },
+      { status: 500, becomes: 'canceled' },
+    ] as const) {
+      it(`${status}: the delivery, canceled without a reason, is ${becomes}`, async () => {
+        const answer = Promise.withResolvers<Answer>();
+        const { receiver, delivery } = await dueAt(answer.promise);
+        const inFlight = attempt(delivery);
+        await receiver.waitFor(1, 2 * second);
+        await disable(delivery);
+        answer.resolve({ status, body: 'noted' });
+        expect(await inFlight).to.deep.equal({ done: true, outcome: becomes });
+        expect(await deliveryRow(delivery.id)).to.include({ status: becomes, cancelReason: null, attemptCount: 1 });
+        expect((await attemptRows(delivery.id))[0]).to.include({ responseStatus: status, responseExcerpt: 'noted' });
+      });
+    }
+  });
+
+  describe('how the endpoint has fared', () => {
+    it('each failure counts; failing_since is the first one’s time and stays', async () => {
+      const { delivery } = await dueAt({ status: 500 }, { status: 404 }, { status: 503 });
+      const now = Date.now();
+      await attempt(delivery, {}, now);
+      const first = await endpointRow(delivery.endpoint.id);
+      expect(first).to.include({ consecutiveFailures: 1, lastSuccessAt: null });
+      expect(first.failingSince?.getTime()).to.be.within(now, now + 2 * second);
+      await attempt(delivery, {}, now + hour);
+      await attempt(delivery, {}, now + 2 * hour);
+      const third = await endpointRow(delivery.endpoint.id);
+      expect(third.consecutiveFailures).to.equal(3);
+      expect(third.failingSince).to.deep.equal(first.failingSince);
+    });
+
+    it('any 2xx sets it back: no failures in a row, failing since never, last success now', async () => {
+      const { delivery } = await dueAt({ status: 500 }, { status: 204 });
+      const now = Date.now();
+      await attempt(delivery, {}, now);
+      await alter('webhook_endpoints', delivery.endpoint.id, { hold_until: new Date(now + hour) });
+      await attempt(delivery, {}, now + minute);
+      const row = await endpointRow(delivery.endpoint.id);
+      expect(row).to.include({ consecutiveFailures: 0, failingSince: null, holdUntil: null });
+      expect(row.lastSuccessAt?.getTime()).to.be.within(now + minute, now + minute + 2 * second);
+    });
+
+    it('failures at the same time are all counted', async () => {
+      const { receiver, delivery } = await dueAt(...Array.from({ length: 10 }, () => ({ status: 500, delayMs: 50 })));
+      const others = await Promise.all(Array.from({ length: 9 }, () => buildDelivery(delivery)));
+      await Promise.all([delivery, ...others].map((each) => attempt(each)));
+      expect(receiver.requests).to.have.length(10);
+      expect((await endpointRow(delivery.endpoint.id)).consecutiveFailures).to.equal(10);
+    });
+
+    it('last_success_at of a healthy endpoint is written at most every 5 seconds', async () => {
+      const { delivery } = await dueAt();
+      const now = Date.now();
+      const successAt = async (at: number) => {
+        await attempt(await buildDelivery(delivery, new Date(at)), {}, at);
+        return (await endpointRow(delivery.endpoint.id)).lastSuccessAt?.getTime() ?? 0;
+      };
+      const first = await successAt(now);
+      expect(first).to.be.within(now, now + second);
+      expect(await successAt(now + 2 * second)).to.equal(first);
+      expect(await successAt(now + 8 * second)).to.be.within(now + 8 * second, now + 9 * second);
+    });
+  });
+});

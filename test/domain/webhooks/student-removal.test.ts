@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import { newId } from '../../../domain/core/ids.ts';
+import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
+import { testDatabase, testPlatform } from '../../support/database.ts';
+import {
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  deliveryRow,
+  eventRow,
+  useDeliveries,
+  type TestDelivery,
+} from '../../support/deliveries.ts';
+import { buildEndpoint, buildStudent } from '../../support/factories.ts';
+
+describe('delivery rule 9: what a student’s removal does to the messages about them', () => {
+  const delivering = useDeliveries();
+  const now = new Date();
+  const remove = async ({ clubId, studentId }: TestDelivery) =>
+    removeStudent((await testPlatform()).database, clubId, studentId, now);
+  const wakesOf = async (delivery: TestDelivery) =>
+    (await testDatabase()).query<{ attributes: unknown }[]>(`SELECT attributes FROM wakes WHERE workflow_id = $1`, [
+      `webhook-delivery/${delivery.id}`,
+    ]);
+  /** One delivery that succeeded, one that failed once and waits, one that was never attempted. */
+  const history = async () => {
+    const { url } = await delivering().receiver((_, number) => ({
+      status: number === 2 ? 500 : 200,
+      body: 'Stella, noted',
+    }));
+    const sent = await buildDelivery(await buildSubscription(url));
+    const waiting = await buildDelivery(sent);
+    const untried = await buildDelivery(sent);
+    for (const { id } of [sent, waiting]) await attemptDelivery(delivering().platform(), id, Date.now());
+    return { sent, waiting, untried };
+  };
+
+  it('bodies of earlier messages about the student are deleted, sent or not', async () => {
+    const { sent, waiting, untried } = await history();
+    for (const { eventId } of [sent, waiting, untried]) expect((await eventRow(eventId)).body).to.contain('Stella');
+    await remove(sent);
+    for (const { id, eventId } of [sent, waiting, untried]) {
+      expect((await eventRow(eventId)).body).to.equal(null);
+      expect((await deliveryRow(id)).payloadPurgedAt).to.deep.equal(now);
+    }
+  });
+
+  it('unsent deliveries are canceled: student_removed; what was sent stays sent', async () => {
+    const { sent, waiting, untried } = await history();
+    await remove(sent);
+    for (const { id } of [waiting, untried]) {
+      expect(await deliveryRow(id)).to.deep.include({
+        status: 'canceled',
+        cancelReason: 'student_removed',
+        completedAt: now,
+      });
+    }
+    expect(await deliveryRow(sent.id)).to.include({ status: 'succeeded', cancelReason: null });
+  });
+
+  it('what receivers answered is deleted; that and how they answered stays', async () => {
+    const { sent, waiting } = await history();
+    expect((await attemptRows(sent.id))[0]?.responseExcerpt).to.equal('Stella, noted');
+    await remove(sent);
+    expect((await attemptRows(sent.id))[0]).to.include({
+      outcome: 'succeeded',
+      responseStatus: 200,
+      responseExcerpt: null,
+    });
+    expect((await attemptRows(waiting.id))[0]).to.include({
+      outcome: 'http_error',
+      responseStatus: 500,
+      responseExcerpt: null,
+    });
+  });
+
+  it('the workflows of what was canceled are told to look again, so that they end; no other is', async () => {
+    const { sent, waiting, untried } = await history();
+    await remove(sent);
+    const attributes = { ClubId: sent.clubId, EndpointId: sent.endpoint.id, EventType: 'student.updated' };
+    expect(await wakesOf(waiting)).to.deep.equal([{ attributes }]);
+    expect(await wakesOf(untried)).to.deep.equal([{ attributes }]);
+    expect(await wakesOf(sent)).to.deep.equal([]);
+  });
+
+  it('other students of the club are not touched', async () => {
+    const { sent } = await history();
+    const { id: studentId } = await buildStudent(sent.clubId);
+    const other = await buildDelivery({ ...sent, studentId });
+    await remove(sent);
+    expect(await deliveryRow(other.id)).to.include({ status: 'pending', payloadPurgedAt: null });
+    expect((await eventRow(other.eventId)).body).to.contain(studentId);
+  });
+
+  it('a delivery canceled by it is never attempted again', async () => {
+    const { untried } = await history();
+    await remove(untried);
+    const step = await attemptDelivery(delivering().platform(), untried.id, Date.now());
+    expect(step).to.deep.equal({ done: true, outcome: 'canceled' });
+    expect(await attemptRows(untried.id)).to.deep.equal([]);
+  });
+
+  it('neither the name nor the e-mail is left in any table', async () => {
+    const { database, vault } = await testPlatform();
+    const source = database.source;
+    const name = `Rosalind ${newId()}`;
+    const email = `${newId()}@example.com`;
+    const { url } = await delivering().receiver(() => ({ status: 200, body: `${name} <${email}>` }));
+    const { clubId } = await buildSubscription(url);
+    const endpoint = await buildEndpoint(clubId, url);
+    const student = await createStudent({ database, vault }, clubId, { name, email }, now);
+    const delivery = await buildDelivery({ clubId, endpoint, studentId: student.id });
+    await attemptDelivery(delivering().platform(), delivery.id, Date.now());
+
+    const tables = await source.query<{ name: string }[]>(
+      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`,
+    );
+    const mentioning = async () => {
+      const found: string[] = [];
+      for (const table of tables) {
+        const rows = await source.query<unknown[]>(
+          `SELECT 1 FROM "${table.name}" one WHERE strpos(one::text, $1) > 0 OR strpos(one::text, $2) > 0`,
+          [name, email],
+        );
+        if (rows.length > 0) found.push(table.name);
+      }
+      return found.toSorted();
+    };
+    expect(await mentioning()).to.deep.equal(['students', 'webhook_attempts', 'webhook_events']);
+    await remove(delivery);
+    expect(await mentioning()).to.deep.equal([]);
+  });
+});

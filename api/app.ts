@@ -21,14 +21,15 @@ export function createApp(platform: ApiPlatform): Koa<RequestState> {
   const contract = contractOperations();
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   for (const operation of contract) {
+    const binding = { operation, validators: compileValidators(operation) };
     const chain = [
       nameRoute(operation),
       findCaller(platform, operation),
-      chargeRateLimit(platform),
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(platform)]), // reads are not limited
       refuseOutsiders,
-      requireRole(operation),
-      readJsonBody(platform),
-      dispatch(platform, { operation, validators: compileValidators(operation) }, handlerOf(operation)),
+      ...(operation.roles ? [requireRole(operation)] : []),
+      ...(operation.hasBody ? [readJsonBody(platform)] : []),
+      dispatch(platform, binding, handlerOf(operation)),
     ];
     router.register(operation.koaPath, [operation.method], chain as never);
   }
@@ -38,10 +39,10 @@ export function createApp(platform: ApiPlatform): Koa<RequestState> {
   app.use(requestLog(platform) as never);
   app.use(secureHeaders as never);
   app.use(corsByList(platform.settings.corsOrigins));
-  app.use(errorEnvelope() as never);
+  app.use(errorEnvelope(platform) as never);
+  app.use(router.routes() as never);
   app.use(operatorRoutes(platform) as never);
   app.use(referenceRoutes() as never);
-  app.use(router.routes() as never);
   app.use(chargeRateLimit(platform) as never);
   app.use(answerUnmatched(contract) as never);
   return app;

@@ -32,8 +32,6 @@ export async function onFreshStack(
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
-    LOG_LEVEL: 'warn',
-    NODE_ENV: 'production',
     // Parts that a benchmark leaves out still have to be named in the configuration.
     SMTP_URL: 'smtp://127.0.0.1:9',
     S3_ENDPOINT: 'http://127.0.0.1:9',
@@ -77,6 +75,21 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+/** What was measured of us, and right after it of the ceiling. */
+export interface Round {
+  ours: number;
+  bare: number;
+}
+
+/** Prints medians; the ratio is the median of the rounds' ratios, so that a slow spell of the machine falls on both sides. */
+export function reportBeside(figure: string, rounds: readonly Round[]): void {
+  report(figure, {
+    value: median(rounds.map(({ ours }) => ours)),
+    ceiling: median(rounds.map(({ bare }) => bare)),
+    ratio: median(rounds.map(({ ours, bare }) => ours / bare)),
+  });
+}
 
 /** Prints `deliveries/s 85 ceiling 120 ratio 0.71`. */
 export function report(figure: string, values: Readonly<Record<string, number>>): void {

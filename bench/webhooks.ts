@@ -11,7 +11,7 @@ import { recordFact } from '../domain/facts/facts.ts';
 import { newSecret } from '../domain/webhooks/signature.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
-import { median, onFreshStack, progress, quantile, report } from './support.ts';
+import { median, onFreshStack, progress, quantile, report, reportBeside, type Round } from './support.ts';
 
 const rounds = 3;
 /** Facts committed at once in a round, spread over so many clubs: long enough that start and end weigh little. */
@@ -42,17 +42,19 @@ export async function benchWebhooks(): Promise<void> {
     await deliver(database, students, 200);
     await bareEngine(port, 200);
     const delays = await measureLatency(database, students, arrivals);
-    const ours: number[] = [];
-    const bare: number[] = [];
+    const measured: Round[] = [];
     // In turns, so that a slow spell of the machine falls on both.
     for (let round = 1; round <= rounds; round++) {
-      ours.push(await deliver(database, students, factsARound));
-      bare.push(await bareEngine(port, factsARound));
-      progress(`round ${round}: ${ours.at(-1)?.toFixed(1)} deliveries/s, bare engine ${bare.at(-1)?.toFixed(1)}/s`);
+      const figures = {
+        ours: await deliver(database, students, factsARound),
+        bare: await bareEngine(port, factsARound),
+      };
+      measured.push(figures);
+      progress(`round ${round}: ${figures.ours.toFixed(1)} deliveries/s, bare engine ${figures.bare.toFixed(1)}/s`);
     }
     await receiver.stop();
     await source.destroy();
-    report('deliveries/s', { value: median(ours), ceiling: median(bare), ratio: median(ours) / median(bare) });
+    reportBeside('deliveries/s', measured);
     report('commit-to-arrival ms', { p50: median(delays), p99: quantile(delays, 0.99) });
   });
 }

@@ -7,7 +7,6 @@ import type { Caller, Services } from '../operation.ts';
 
 export interface RequestState {
   requestId: string;
-  log: Logger;
   /** When the request was received. */
   now: Date;
   /** The client's address, by the trusted-proxy setting. */

@@ -1,14 +1,15 @@
 /** The one place where an error becomes an answer: the envelope, and nothing of ours beside code and message. */
 import { DomainError } from '../../domain/core/errors.ts';
 import { describeError } from '../../domain/core/describe-error.ts';
-import type { Context, Middleware } from './context.ts';
+import type { Logger } from 'pino';
+import type { ApiPlatform, Context, Middleware } from './context.ts';
 
-export function errorEnvelope(): Middleware {
+export function errorEnvelope({ log }: Pick<ApiPlatform, 'log'>): Middleware {
   return async (context, next) => {
     try {
       await next();
     } catch (error) {
-      answerWith(context, error instanceof DomainError ? error : unexpected(context, error));
+      answerWith(context, error instanceof DomainError ? error : unexpected(log, context, error));
     }
   };
 }
@@ -21,7 +22,7 @@ function answerWith(context: Context, { status, code, message, retryAfterSeconds
 }
 
 /** Logged by kind and place; the caller learns the request's id, which finds the log line. */
-function unexpected(context: Context, error: unknown): DomainError {
-  context.state.log.error({ error: describeError(error), route: context.state.route }, 'request failed');
-  return new DomainError('internal_error', `Something went wrong on our side. Request id: ${context.state.requestId}`);
+function unexpected(log: Logger, { state: { requestId, route } }: Context, error: unknown): DomainError {
+  log.error({ request_id: requestId, route, error: describeError(error) }, 'request failed');
+  return new DomainError('internal_error', `Something went wrong on our side. Request id: ${requestId}`);
 }

@@ -13,7 +13,6 @@ export function requestLog({ log, clock, settings }: ApiPlatform): Middleware {
     const requestId = usableId.test(brought) ? brought : randomUUID();
     const started = performance.now();
     context.state.requestId = requestId;
-    context.state.log = log.child({ request_id: requestId });
     context.state.now = clock();
     context.state.ip = clientIp(
       context.req.socket.remoteAddress ?? '',
@@ -27,8 +26,14 @@ export function requestLog({ log, clock, settings }: ApiPlatform): Middleware {
       const seconds = (performance.now() - started) / 1_000;
       const route = context.state.route ?? 'none';
       requestDuration.observe({ method: context.method, route, status: String(context.status) }, seconds);
-      context.state.log.info(
-        { method: context.method, route, status: context.status, duration_ms: Math.round(seconds * 1_000) },
+      log.info(
+        {
+          request_id: requestId,
+          method: context.method,
+          route,
+          status: context.status,
+          duration_ms: Math.round(seconds * 1_000),
+        },
         'request',
       );
     }

@@ -72,7 +72,15 @@ export async function signInAdministrator(
   const right = await passwordMatches(password, known?.passwordHash ?? null);
   const offered = await passwordMatches(password, known?.offered ?? null);
   if (!known || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return inTransaction(database, (tx) => openAdministratorSession(tx, known.id, now));
+  return inTransaction(database, async (tx) => {
+    // Comparing took its time: a reset that came meanwhile has ended what this would begin.
+    const [unchanged] = await tx.query<unknown[]>(
+      `SELECT 1 FROM administrators WHERE id = $1 AND password_hash = $2 FOR SHARE`,
+      [known.id, known.passwordHash],
+    );
+    if (!unchanged) throw invalidCredentials();
+    return openAdministratorSession(tx, known.id, now);
+  });
 }
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */

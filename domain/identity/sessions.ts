@@ -52,6 +52,16 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   await tx.query(`DELETE FROM ${table} WHERE ${owner} = $1`, [ownerId]);
 }
 
+/** By the token's hash and the time: the student of a living session, with the club's slug. */
+export const studentSessionSql = `
+  SELECT student.id, student.name, student.email, student.verified_at AS "verifiedAt",
+         student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
+         student.avatar_url AS "avatarUrl", student.club_id AS "clubId", club.slug AS "clubSlug"
+    FROM student_sessions session
+    JOIN students student ON student.id = session.student_id
+    JOIN clubs club ON club.id = student.club_id
+   WHERE session.token_hash = $1 AND session.expires_at > $2 AND student.removed_at IS NULL`;
+
 /** @returns the student of a living session, in one query, or undefined */
 export async function findStudentSession(
   source: DataSource,
@@ -59,16 +69,7 @@ export async function findStudentSession(
   now: Date,
 ): Promise<StudentIdentity | undefined> {
   if (!token.startsWith('student_')) return undefined;
-  const [row] = await source.query<StudentIdentity[]>(
-    `SELECT student.id, student.name, student.email, student.verified_at AS "verifiedAt",
-            student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
-            student.avatar_url AS "avatarUrl", student.club_id AS "clubId", club.slug AS "clubSlug"
-       FROM student_sessions session
-       JOIN students student ON student.id = session.student_id
-       JOIN clubs club ON club.id = student.club_id
-      WHERE session.token_hash = $1 AND session.expires_at > $2 AND student.removed_at IS NULL`,
-    [sha256(token), now],
-  );
+  const [row] = await source.query<StudentIdentity[]>(studentSessionSql, [sha256(token), now]);
   return row;
 }
 

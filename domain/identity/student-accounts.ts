@@ -93,7 +93,15 @@ export async function signInStudent(
   const right = await passwordMatches(password, student?.passwordHash ?? null);
   const offered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return inTransaction(database, (tx) => openStudentSession(tx, student.id, now));
+  return inTransaction(database, async (tx) => {
+    // Comparing took its time: a reset or a removal that came meanwhile has ended what this would begin.
+    const [unchanged] = await tx.query<unknown[]>(
+      `SELECT 1 FROM students WHERE id = $1 AND password_hash = $2 AND verified_at IS NOT NULL FOR SHARE`,
+      [student.id, student.passwordHash],
+    );
+    if (!unchanged) throw invalidCredentials();
+    return openStudentSession(tx, student.id, now);
+  });
 }
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */

@@ -1,0 +1,22 @@
+/** The least that GET /v1/auth/session can be: Koa, one route, the one query on a bare pool, and JSON. */
+import Koa from 'koa';
+import pg from 'pg';
+import { readConfig } from '../../config.ts';
+import { sha256 } from '../../domain/core/secrets.ts';
+import { studentSessionSql } from '../../domain/identity/sessions.ts';
+
+const { database } = readConfig();
+const pool = new pg.Pool({ connectionString: database.url.reveal(), max: database.poolSize });
+const app = new Koa();
+
+app.use(async (context) => {
+  if (context.path === '/readyz') {
+    context.body = 'ready';
+    return;
+  }
+  const token = context.get('authorization').slice('Bearer '.length);
+  const { rows } = await pool.query(studentSessionSql, [sha256(token), new Date()]);
+  context.body = { data: rows[0] as unknown };
+});
+
+app.listen(Number(process.env['CEILING_PORT']), '127.0.0.1');

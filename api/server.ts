@@ -7,11 +7,10 @@ import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { createBell } from '../domain/core/bell.ts';
 import { describeError } from '../domain/core/describe-error.ts';
-import { createLogger, runProcess } from '../domain/core/process.ts';
+import { createLogger, openDatabase, runProcess } from '../domain/core/process.ts';
 import { createVault } from '../domain/core/secrets.ts';
 import { createLimiter } from '../domain/limits/limiter.ts';
 import { createEgress } from '../domain/webhooks/egress.ts';
-import { createDataSource } from '../entities/data-source.ts';
 import { createApp } from './app.ts';
 
 /** How long the load balancer is given to see that readiness is off, before the port closes. */
@@ -27,7 +26,7 @@ export interface RunningApi {
 /** Starts the API. @param config with port 0, a free one is taken */
 export async function startApi(config: Config, { clock = () => new Date() } = {}): Promise<RunningApi> {
   const log = createLogger('api', config.log.level);
-  const source = await createDataSource(config.database, 'club-api').initialize();
+  const source = await openDatabase(config.database, 'club-api');
   const bell = createBell(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );

@@ -11,13 +11,12 @@ import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import { readConfig, type Config } from '../config.ts';
 import { createBell } from '../domain/core/bell.ts';
 import { describeError } from '../domain/core/describe-error.ts';
-import { createLogger, runProcess } from '../domain/core/process.ts';
+import { createLogger, openDatabase, runProcess, StartProblem } from '../domain/core/process.ts';
 import { createVault } from '../domain/core/secrets.ts';
 import type { TaskQueue } from '../domain/facts/workflow-names.policy.ts';
 import type { DeliveryPlatform } from '../domain/webhooks/attempts.ts';
 import { createEgress } from '../domain/webhooks/egress.ts';
 import { postWebhook } from '../domain/webhooks/post.ts';
-import { createDataSource } from '../entities/data-source.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createInPlaceAdmission } from './in-place-admission.ts';
@@ -42,7 +41,7 @@ export async function startWorker(
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<RunningWorker> {
   const log = createLogger('worker', config.log.level);
-  const source = await createDataSource(config.database, 'club-worker').initialize();
+  const source = await openDatabase(config.database, 'club-worker');
   const database = {
     source,
     bell: createBell(source, (error) =>
@@ -56,6 +55,7 @@ export async function startWorker(
   });
   const smtp = createSmtpSender(config.mail);
   const inPlace = createInPlaceAdmission(inPlaceBounds);
+  const failpoint = failpointFrom(env);
   const delivery: DeliveryPlatform = {
     database,
     vault,
@@ -65,7 +65,7 @@ export async function startWorker(
       attempts.inc({ outcome });
       inPlace.report(endpointId, { ok: outcome === 'succeeded', tookMs: durationMs });
     },
-    failpoint: failpointFrom(env),
+    failpoint,
   };
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const activities: Record<TaskQueue, object> = {
@@ -74,7 +74,7 @@ export async function startWorker(
     upkeep: sweepActivities(database, (count) => rescued.inc(count)),
   };
 
-  const connection = await NativeConnection.connect({ address: config.temporal.address });
+  const connection = await connectTemporal(config.temporal.address);
   const workers = await createWorkers(connection, config.temporal.namespace, activities, log);
   await ensureSchedules(connection, config.temporal.namespace);
   const running = Promise.all(workers.map((worker) => worker.run()));
@@ -88,6 +88,7 @@ export async function startWorker(
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     inPlace,
     log,
+    failpoint,
   });
   registerBacklogGauges(source);
 
@@ -113,6 +114,17 @@ export async function startWorker(
       log.info('the worker has stopped');
     },
   };
+}
+
+/** @throws StartProblem */
+async function connectTemporal(address: string): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect({ address });
+  } catch {
+    throw new StartProblem(
+      `Temporal at ${address} cannot be reached: is TEMPORAL_ADDRESS right, and is the server up?`,
+    );
+  }
 }
 
 /** One bundle of the workflows for all workers: making it takes seconds. */

@@ -4,12 +4,20 @@ import type { Logger } from 'pino';
 import { relayChannel } from '../domain/core/bell.ts';
 import type { Database } from '../domain/core/database.ts';
 import { describeError } from '../domain/core/describe-error.ts';
-import { claimFacts, claimWakes, deferWake, removeFact, removeWake, type ClaimedWake } from '../domain/facts/outbox.ts';
+import {
+  claimFacts,
+  claimWakes,
+  deferFact,
+  deferWake,
+  removeFact,
+  removeWake,
+  type ClaimedWake,
+} from '../domain/facts/outbox.ts';
 import { fanOut } from '../domain/webhooks/fan-out.ts';
 import type { FactToTell } from '../domain/webhooks/bodies.ts';
 import type { InPlaceAdmission } from './in-place-admission.ts';
 import { relayed, relayErrors } from './metrics.ts';
-import type { WorkflowClient } from './workflow-client.ts';
+import type { Run, WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
@@ -27,6 +35,8 @@ export interface RelayPlatform {
   workflows: WorkflowClient;
   inPlace: InPlaceAdmission;
   log: Logger;
+  /** A place where tests stop the process; does nothing otherwise. */
+  failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
 }
 
 export interface Relay {
@@ -63,8 +73,20 @@ export function startRelay(platform: RelayPlatform): Relay {
       const full = [...factsOfClub].filter(([, count]) => count >= mostOfAClub).map(([clubId]) => clubId);
       const facts =
         wakes.length < room ? await claimFacts(platform.database.source, room - wakes.length, mostOfAClub, full) : [];
-      for (const wake of wakes) carry('wake', () => sendWake(platform, wake));
-      for (const fact of facts) carry('fact', () => tellInTurn(fact));
+      for (const wake of wakes) {
+        carry(
+          'wake',
+          () => sendWake(platform, wake),
+          () => deferWake(platform.database.source, wake),
+        );
+      }
+      for (const fact of facts) {
+        carry(
+          'fact',
+          () => tellInTurn(fact),
+          () => deferFact(platform.database.source, fact.id),
+        );
+      }
       return wakes.length + facts.length;
     } catch (error) {
       platform.log.error({ error: describeError(error) }, 'the relay cannot read its work');
@@ -84,19 +106,22 @@ export function startRelay(platform: RelayPlatform): Relay {
     }
   }
 
-  function carry(kind: 'fact' | 'wake', work: () => Promise<void>): void {
-    const carried = work()
-      .then(
-        () => relayed.inc({ kind }),
-        (error: unknown) => {
-          relayErrors.inc({ kind });
-          platform.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
-        },
-      )
-      .then(() => {
-        inFlight.delete(carried);
-        ring();
-      });
+  /** @param putOff what makes it be tried again soon; if that fails too, its lease runs out */
+  function carry(kind: 'fact' | 'wake', work: () => Promise<void>, putOff: () => Promise<void>): void {
+    const attempt = async () => {
+      try {
+        await work();
+        relayed.inc({ kind });
+      } catch (error) {
+        relayErrors.inc({ kind });
+        platform.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
+        await putOff().catch(() => {});
+      }
+    };
+    const carried = attempt().finally(() => {
+      inFlight.delete(carried);
+      ring();
+    });
     inFlight.add(carried);
   }
 
@@ -124,27 +149,26 @@ export function startRelay(platform: RelayPlatform): Relay {
 }
 
 /** Fans the fact out, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact({ database, workflows, inPlace }: RelayPlatform, fact: FactToTell): Promise<void> {
+async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatform, fact: FactToTell): Promise<void> {
   const deliveries = await fanOut(database, fact, new Date());
+  await failpoint('fanned_out');
   await Promise.all(
     deliveries.map(async ({ id, endpointId, healthy, attributes }) => {
       const here = healthy && (await inPlace.enter(id, endpointId));
-      return workflows.start({ workflowType: 'webhookDelivery', subjectId: id, clubId: fact.clubId, attributes }, [
-        here,
-      ]);
+      const run: Run = { workflowType: 'webhookDelivery', subjectId: id, clubId: fact.clubId, attributes };
+      await workflows.start(run, [here]).catch((error: unknown) => {
+        inPlace.leave(id);
+        throw error;
+      });
     }),
   );
   await removeFact(database.source, fact.id);
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
-async function sendWake({ database, workflows }: RelayPlatform, wake: ClaimedWake): Promise<void> {
-  try {
-    await workflows.signalWithStart(wake);
-  } catch (error) {
-    await deferWake(database.source, wake);
-    throw error;
-  }
+async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
+  await workflows.signalWithStart(wake);
+  await failpoint('wake_sent');
   await removeWake(database.source, wake);
 }
 

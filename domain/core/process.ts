@@ -1,6 +1,8 @@
 /** What every process of ours does alike: log as JSON lines, stop when it is asked to, say clearly why it cannot start. */
 import { pino, type Logger } from 'pino';
-import { ConfigError } from '../../config.ts';
+import type { DataSource } from 'typeorm';
+import { ConfigError, type Config } from '../../config.ts';
+import { createDataSource } from '../../entities/data-source.ts';
 import { describeError } from './describe-error.ts';
 
 /** @param name of the process, on every line */
@@ -14,6 +16,29 @@ export function createLogger(name: string, level: string): Logger {
     // Lines are written behind the requests that they tell of, several at once under load; at an exit all are written.
     pino.destination({ sync: false }),
   );
+}
+
+/** The process cannot start, for a reason that its operator can mend: the message says how. */
+export class StartProblem extends Error {}
+
+/**
+ * Connects to Postgres.
+ * @param name of the process, as Postgres lists it
+ * @throws StartProblem when it cannot be reached, or its schema is behind the code
+ */
+export async function openDatabase(database: Config['database'], name: string): Promise<DataSource> {
+  const source = createDataSource(database, name);
+  try {
+    await source.initialize();
+  } catch (error) {
+    const { code, name: kind } = describeError(error);
+    throw new StartProblem(`Postgres cannot be used (${code ?? kind}): is DATABASE_URL right, and is the server up?`);
+  }
+  if (await source.showMigrations()) {
+    await source.destroy();
+    throw new StartProblem('The schema is behind this version: run "node --import tsx entities/migrate.ts" first.');
+  }
+  return source;
 }
 
 /** Starts the process and stops it once at SIGTERM or SIGINT; a second signal ends it at once. */
@@ -39,7 +64,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
 function fail(what: string, error: unknown): never {
   const { code } = error as { code?: unknown };
   const reason =
-    error instanceof ConfigError
+    error instanceof ConfigError || error instanceof StartProblem
       ? error.message
       : code === 'EADDRINUSE'
         ? 'its port is in use: end what holds it, or set API_PORT or WORKER_PORT'

@@ -6,7 +6,7 @@ import type { WorkflowAttributes, WorkflowType } from './workflow-names.policy.t
 
 /** How long a relay may work on what it has claimed; one that died has lost it after this. */
 const leaseSeconds = 30;
-/** When a wake that could not be sent is tried again. */
+/** When a fact or a wake that could not be carried on is tried again. */
 const deferSeconds = 5;
 
 export interface ClaimedWake {
@@ -62,11 +62,17 @@ export async function removeWake(source: DataSource, { workflowId, seq }: Claime
   if (removed === 0) await source.query(`UPDATE wakes SET lease_until = NULL WHERE workflow_id = $1`, [workflowId]);
 }
 
+/** What could not be carried on is tried again soon, not only when its lease has run out. */
+export async function deferFact(source: DataSource, id: Id): Promise<void> {
+  await source.query(deferring('facts', 'id'), [id, deferSeconds]);
+}
+
 export async function deferWake(source: DataSource, { workflowId }: ClaimedWake): Promise<void> {
-  await source.query(
-    `UPDATE wakes SET lease_until = clock_timestamp() + make_interval(secs => $2) WHERE workflow_id = $1`,
-    [workflowId, deferSeconds],
-  );
+  await source.query(deferring('wakes', 'workflow_id'), [workflowId, deferSeconds]);
+}
+
+function deferring(table: 'facts' | 'wakes', key: string): string {
+  return `UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2) WHERE ${key} = $1`;
 }
 
 /**

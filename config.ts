@@ -160,7 +160,10 @@ function readerOf(env: Environment, problems: string[]) {
       const value = valueOf(name);
       const key = Buffer.from(value ?? '', 'base64');
       if (value === undefined) missing(name);
-      else if (key.length !== bytes) problems.push(`${name} must be ${bytes} bytes in base64`);
+      // Decoding passes over what is no base64: a key that was cut or mistyped must not become another key.
+      else if (key.length !== bytes || key.toString('base64') !== value) {
+        problems.push(`${name} must be ${bytes} bytes in base64`);
+      }
       return new Secret(key);
     },
   };

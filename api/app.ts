@@ -3,6 +3,7 @@ import cors from '@koa/cors';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
+import { describeError } from '../domain/core/describe-error.ts';
 import { DomainError } from '../domain/core/errors.ts';
 import { readJsonBody } from './middleware/body.ts';
 import type { ApiPlatform, Middleware, RequestState } from './middleware/context.ts';
@@ -10,7 +11,7 @@ import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
-import { findCaller, refuseOutsiders, requireRole } from './middleware/session.ts';
+import { findCaller, refuseOutsiders, requireClub, requireRole } from './middleware/session.ts';
 import { answerUnmatched } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
 import { operatorRoutes } from './operator-routes.ts';
@@ -27,6 +28,7 @@ export function createApp(platform: ApiPlatform): Koa<RequestState> {
       findCaller(platform, operation),
       ...(operation.method === 'get' ? [] : [chargeRateLimit(platform)]), // reads are not limited
       refuseOutsiders,
+      ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(platform)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
       ...(operation.hasBody ? [readJsonBody(platform)] : []),
       dispatch(platform, binding, handlerOf(operation)),
@@ -45,6 +47,8 @@ export function createApp(platform: ApiPlatform): Koa<RequestState> {
   app.use(referenceRoutes() as never);
   app.use(chargeRateLimit(platform) as never);
   app.use(answerUnmatched(contract) as never);
+  // What breaks after the answer has begun, as when a client goes away: nothing can be told any more.
+  app.on('error', (error: unknown) => platform.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
 

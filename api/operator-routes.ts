@@ -1,4 +1,5 @@
 /** For operators, outside the contract: is the process alive, may it get requests, what does it count. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { register } from 'prom-client';
 import type { ApiPlatform, Context, Middleware } from './middleware/context.ts';
 
@@ -26,10 +27,12 @@ export function operatorRoutes({ services, accepting }: ApiPlatform): Middleware
   };
 }
 
+/** A question that is not answered by then is not answered. */
+const answerMs = 2_000;
+
 async function answers(question: () => Promise<unknown>): Promise<boolean> {
   try {
-    await question();
-    return true;
+    return await Promise.race([question().then(() => true), sleep(answerMs, false)]);
   } catch {
     return false;
   }

@@ -1,5 +1,5 @@
 /** The API process: reads its configuration, serves until it is asked to stop, then drains. */
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +17,8 @@ import { createApp } from './app.ts';
 const readinessGraceMs = 500;
 /** How long requests in flight may take to end; the longest is a registration's name look-up. */
 const drainMs = 15_000;
+/** How often connections that have become idle are looked for meanwhile. */
+const idleCheckMs = 50;
 
 export interface RunningApi {
   port: number;
@@ -50,11 +52,17 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
     accepting: () => accepting,
   });
   const handle = app.callback();
+  const serve: RequestListener = (request, response) => {
+    // HTTP/1.1 demands a host; Node's own refusal of a request without one has no envelope.
+    if (request.headers.host === undefined && request.httpVersion === '1.1') answerUnreadable(request.socket);
+    else void handle(request, response);
+  };
   const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 },
-    (request, response) => void handle(request, response),
+    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false },
+    serve,
   );
-  server.on('clientError', answerUnreadable);
+  server.on('checkExpectation', serve); // an `Expect` that we do not know is no reason to refuse, as Node would
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerUnreadable(socket, error.code));
   await listen(server, config.api.port, config.api.host);
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : config.api.port;
@@ -88,19 +96,21 @@ async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  server.closeIdleConnections();
+  // A connection that a client keeps becomes idle when its request in flight is answered: it would hold the process up.
+  const closeIdle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
   const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;
+  clearInterval(closeIdle);
   clearTimeout(cutOff);
 }
 
 /** What Node refuses before there is a request still gets the envelope. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+function answerUnreadable(socket: Socket, errorCode = ''): void {
+  if (!socket.writable || errorCode === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const tooLarge = errorCode === 'HPE_HEADER_OVERFLOW';
   const [status, code, message] = tooLarge
     ? ['431 Request Header Fields Too Large', 'headers_too_large', 'The headers are larger than 16 KB.']
     : ['400 Bad Request', 'malformed_request', 'This is not a readable HTTP request.'];

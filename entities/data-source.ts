@@ -1,4 +1,5 @@
 /** The connection to Postgres: every entity, every migration, one pool. */
+import { Socket } from 'node:net';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config.ts';
 import { Club } from './clubs/club.ts';
@@ -19,6 +20,18 @@ import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.ts';
 import { WebhookEvent } from './webhooks/webhook-event.ts';
+
+/**
+ * A connection whose other end has vanished without a word (a failover, a frozen host) would keep a query, and whoever
+ * waits for it, for ever: the server's own time limits are gone with the server. Longer than those, in milliseconds.
+ */
+const silenceMs = 35_000;
+
+/** @returns a socket for a connection to Postgres that ends itself after a silence; the pool then makes a new one */
+export function socketThatNoticesSilence(): Socket {
+  const socket = new Socket();
+  return socket.setTimeout(silenceMs, () => socket.destroy(new Error('Postgres has fallen silent')));
+}
 
 const entities = [
   Administrator,
@@ -50,6 +63,8 @@ export function createDataSource(database: Config['database'], applicationName: 
     poolSize: database.poolSize,
     connectTimeoutMS: 5_000, // a database that does not answer in 5 s is down: fail, and let readiness say so
     extra: {
+      stream: () => socketThatNoticesSilence(),
+      keepAlive: true,
       statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
       idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
     },

@@ -10,6 +10,7 @@ const migrationLock = 4_281_963;
 export async function migrate(source: DataSource): Promise<string[]> {
   const holder = source.createQueryRunner();
   try {
+    await holder.query('SET statement_timeout = 0'); // another process may migrate for long
     await holder.query('SELECT pg_advisory_lock($1)', [migrationLock]);
     const done = await source.runMigrations();
     return done.map((migration) => migration.name);

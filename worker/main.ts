@@ -2,7 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type Logger as TemporalLogger,
+} from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import { sweepActivities } from '../activities/sweep.ts';
@@ -20,7 +26,7 @@ import { postWebhook } from '../domain/webhooks/post.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createInPlaceAdmission } from './in-place-admission.ts';
-import { attempts, registerBacklogGauges, rescued } from './metrics.ts';
+import { attempts, mails, registerBacklogGauges, rescued } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from './smtp.ts';
@@ -70,7 +76,16 @@ export async function startWorker(
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const activities: Record<TaskQueue, object> = {
     webhooks: webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
-    mail: transactionalMailActivities({ source, vault, sendMail: smtp.sendMail, links }),
+    mail: transactionalMailActivities({
+      source,
+      vault,
+      sendMail: smtp.sendMail,
+      links,
+      onOutcome(outcome, error) {
+        mails.inc({ outcome });
+        if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
+      },
+    }),
     upkeep: sweepActivities(database, (count) => rescued.inc(count)),
   };
 
@@ -95,7 +110,7 @@ export async function startWorker(
   let accepting = true;
   const health = await serveHealth(
     config,
-    () => accepting && workers.every((worker) => worker.getState() === 'RUNNING'),
+    () => accepting && relay.isAlive() && workers.every((worker) => worker.getState() === 'RUNNING'),
   );
   log.info({ port: health.port }, 'the worker is running');
 
@@ -113,6 +128,18 @@ export async function startWorker(
       await health.close();
       log.info('the worker has stopped');
     },
+  };
+}
+
+/** Temporal's SDK in our log: its reports of what goes well are for debugging. */
+function temporalLogger(log: Logger): TemporalLogger {
+  return {
+    log: (level, message) => log[level === 'WARN' ? 'warn' : level === 'ERROR' ? 'error' : 'debug'](message),
+    trace: (message) => log.trace(message),
+    debug: (message) => log.debug(message),
+    info: (message) => log.debug(message),
+    warn: (message) => log.warn(message),
+    error: (message) => log.error(message),
   };
 }
 
@@ -135,6 +162,7 @@ async function createWorkers(
   log: Logger,
 ): Promise<Worker[]> {
   const workflowBundle = await bundleWorkflowCode({
+    logger: temporalLogger(log),
     workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
   });
   return Promise.all(
@@ -190,14 +218,7 @@ if (import.meta.main) {
     const log = createLogger('temporal', config.log.level);
     collectDefaultMetrics();
     Runtime.install({
-      logger: {
-        log: (level, message) => log[level === 'WARN' ? 'warn' : level === 'ERROR' ? 'error' : 'debug'](message),
-        trace: (message) => log.trace(message),
-        debug: (message) => log.debug(message),
-        info: (message) => log.debug(message),
-        warn: (message) => log.warn(message),
-        error: (message) => log.error(message),
-      },
+      logger: temporalLogger(log),
       shutdownSignals: [],
       ...(config.worker.temporalMetricsPort > 0 && {
         telemetryOptions: {

@@ -14,6 +14,7 @@ import {
   type ClaimedWake,
 } from '../domain/facts/outbox.ts';
 import { fanOut } from '../domain/webhooks/fan-out.ts';
+import { socketThatNoticesSilence } from '../entities/data-source.ts';
 import type { FactToTell } from '../domain/webhooks/bodies.ts';
 import type { InPlaceAdmission } from './in-place-admission.ts';
 import { relayed, relayErrors } from './metrics.ts';
@@ -25,8 +26,13 @@ export const mostInFlight = 32;
 const mostOfAClub = 8;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
+/** A relay that has not read its work for so long cannot. */
+const aliveMs = 15_000;
 /** How long a connection that listens may be away before it is tried again. */
 const reconnectMs = 1_000;
+
+/** How often a connection that listens asks whether anybody is there. */
+const heartbeatMs = 10_000;
 
 export interface RelayPlatform {
   database: Database;
@@ -40,6 +46,8 @@ export interface RelayPlatform {
 }
 
 export interface Relay {
+  /** Whether it has read its work lately: it does so every second, unless Postgres is away. */
+  isAlive(): boolean;
   /** Takes nothing new and waits for what is under way. */
   stop(): Promise<void>;
 }
@@ -47,6 +55,7 @@ export interface Relay {
 export function startRelay(platform: RelayPlatform): Relay {
   let stopped = false;
   let rung = false;
+  let lookedAt = performance.now();
   let wakeUp = () => {};
   const inFlight = new Set<Promise<void>>();
   const factsOfClub = new Map<string, number>();
@@ -69,10 +78,11 @@ export function startRelay(platform: RelayPlatform): Relay {
   /** Takes up to so many facts and wakes and carries each on its own. @returns how many there were */
   async function takeUp(room: number): Promise<number> {
     try {
-      const wakes = await claimWakes(platform.database.source, room);
+      // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
+      const wakes = await claimWakes(platform.database.source, Math.ceil(room / 2));
       const full = [...factsOfClub].filter(([, count]) => count >= mostOfAClub).map(([clubId]) => clubId);
-      const facts =
-        wakes.length < room ? await claimFacts(platform.database.source, room - wakes.length, mostOfAClub, full) : [];
+      const facts = await claimFacts(platform.database.source, Math.ceil(room / 2), mostOfAClub, full);
+      lookedAt = performance.now();
       for (const wake of wakes) {
         carry(
           'wake',
@@ -138,6 +148,7 @@ export function startRelay(platform: RelayPlatform): Relay {
 
   const running = run();
   return {
+    isAlive: () => performance.now() - lookedAt < aliveMs,
     async stop() {
       stopped = true;
       ring();
@@ -179,7 +190,11 @@ function listen({ databaseUrl, log }: RelayPlatform, ring: () => void): { stop: 
 
   async function connect(): Promise<void> {
     if (stopped) return;
-    const fresh = new pg.Client({ connectionString: databaseUrl, application_name: 'club-relay', keepAlive: true });
+    const fresh = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: 'club-relay',
+      stream: socketThatNoticesSilence,
+    });
     client = fresh;
     let retried = false;
     const retry = () => {
@@ -194,6 +209,9 @@ function listen({ databaseUrl, log }: RelayPlatform, ring: () => void): { stop: 
       await fresh.connect();
       await fresh.query(`LISTEN ${relayChannel}`);
       ring();
+      // Something is said now and then, so that silence means that nobody is there.
+      const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
+      fresh.once('end', () => clearInterval(alive));
     } catch (error) {
       log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls');
       fresh.end().catch(() => {});

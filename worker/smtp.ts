@@ -1,10 +1,18 @@
 /** Sending over SMTP, on a few connections that stay open. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import type { Config } from '../config.ts';
 import type { SendMail } from '../domain/mail/send.ts';
 
-/** Shorter than the lease of a mail (60 s): connecting, greeting and each silence on the wire together stay below it. */
+/** For connecting, the greeting, and each silence on the wire. */
 const timeLimitsMs = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
+/** A connection that is cut is a failed attempt: the mail's row says when the next one is, not the pool. */
+const maxRequeues = 0;
+
+/** Messages that are sent at a time. */
+export const smtpConnections = 4;
+/** For a whole message, however slowly the server takes it: shorter than the lease of a mail (60 s). */
+const messageLimitMs = 45_000;
 
 export interface SmtpSender {
   sendMail: SendMail;
@@ -12,12 +20,19 @@ export interface SmtpSender {
 }
 
 export function createSmtpSender({ smtpUrl, from }: Config['mail']): SmtpSender {
-  const transport = createTransport({ url: smtpUrl.reveal(), pool: true, maxConnections: 4, ...timeLimitsMs });
+  const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...timeLimitsMs } as const;
+  const transport = createTransport({ url: smtpUrl.reveal(), ...pool });
   const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
   return {
     async sendMail({ to, subject, text, html, messageKey }) {
-      await transport.sendMail({ from, to, subject, text, html, messageId: `<${messageKey}@${domain}>` });
+      const messageId = `<${messageKey}@${domain}>`;
+      await Promise.race([transport.sendMail({ from, to, subject, text, html, messageId }), tooSlow()]);
     },
     close: () => transport.close(),
   };
+}
+
+async function tooSlow(): Promise<never> {
+  await sleep(messageLimitMs, undefined, { ref: false });
+  throw Object.assign(new Error('The SMTP server is too slow'), { code: 'ETIMEDOUT' });
 }

@@ -37,6 +37,7 @@ export async function lookAgainUntilDone<Any extends Step>(
       setCurrentDetails(`Waiting for ${summary}, until ${new Date(Date.now() + wait).toISOString()}`);
       await condition(() => dirty, wait, { summary });
     }
-    if (workflowInfo().continueAsNewSuggested && !dirty) await options.startAfresh();
+    // Whatever is dirty by now is seen to: the new run begins with a step.
+    if (workflowInfo().continueAsNewSuggested) await options.startAfresh();
   }
 }

@@ -41,6 +41,7 @@ export function dispatch(
     // The validators have just made it so: this is the one place where the contract's types meet run-time values.
     const answer = await handler(request as unknown as OperationRequest<never>);
     context.status = operation.successStatus;
+    if (typeof answer === 'string') context.type = 'json'; // JSON that is text already
     if (answer !== undefined) context.body = answer;
   };
 }

@@ -26,8 +26,6 @@ export function findCaller({ services }: ApiPlatform, operation: ContractOperati
       if (!caller) context.state.refusal = unauthenticated();
       else if (clubId !== undefined && !actsIn(caller, clubId)) context.state.refusal = forbidden();
       if (caller) context.state.caller = caller;
-    } else if (clubId !== undefined && !(await clubExists(services.database.source.manager, clubId))) {
-      context.state.refusal = forbidden();
     }
     return next();
   };
@@ -38,6 +36,18 @@ export const refuseOutsiders: Middleware = async (context, next) => {
   if (context.state.refusal) throw context.state.refusal;
   return next();
 };
+
+/**
+ * For operations of a club that need no session. After the rate limit, which needs no club to charge an address: with
+ * Postgres away it is the counters that answer.
+ * @throws DomainError forbidden
+ */
+export function requireClub({ services }: ApiPlatform): Middleware {
+  return async (context, next) => {
+    if (!(await clubExists(services.database.source.manager, clubIdOf(context)))) throw forbidden();
+    return next();
+  };
+}
 
 /** @throws DomainError role_not_permitted for a member whose role the contract does not list */
 export function requireRole({ roles }: ContractOperation): Middleware {
@@ -54,7 +64,10 @@ export function requireRole({ roles }: ContractOperation): Middleware {
 const noSuchClub = '00000000-0000-0000-0000-000000000000';
 
 function clubOf(operation: ContractOperation, context: Context): string | undefined {
-  if (!operation.pathParameters.includes('clubId')) return undefined;
+  return operation.pathParameters.includes('clubId') ? clubIdOf(context) : undefined;
+}
+
+function clubIdOf(context: Context): string {
   const given = (context as Context & { params: Record<string, string> }).params['clubId'] ?? '';
   return uuid.test(given) ? given.toLowerCase() : noSuchClub;
 }

@@ -13,19 +13,19 @@ export const listMembers: Operation<'listMembers'> = async ({ params, query, ser
   listed(await list(services.database.source.manager, params.clubId, query));
 
 export const inviteMember: Operation<'inviteMember'> = async ({ params, body, administrator, services, now }) => ({
-  data: await invite(services, params.clubId, administrator.role, body, now),
+  data: await invite(services, params.clubId, administrator.id, body, now),
 });
 
 export const changeMemberRole: Operation<'changeMemberRole'> = async ({ params, body, administrator, services }) => ({
-  data: await changeRole(services.database, params.clubId, administrator.role, params.administratorId, body.role),
+  data: await changeRole(services.database, params.clubId, administrator.id, params.administratorId, body.role),
 });
 
 export const removeMember: Operation<'removeMember'> = async ({ params, administrator, services }) => {
-  await remove(services.database, params.clubId, administrator.role, params.administratorId);
+  await remove(services.database, params.clubId, administrator.id, params.administratorId);
   return undefined;
 };
 
 export const revokeInvitation: Operation<'revokeInvitation'> = async ({ params, administrator, services }) => {
-  await revoke(services.database, params.clubId, administrator.role, params.invitationId);
+  await revoke(services.database, params.clubId, administrator.id, params.invitationId);
   return undefined;
 };

@@ -2,4 +2,4 @@
 import { contractText } from '../../contract/contract.ts';
 import type { Operation } from '../operation.ts';
 
-export const getContract: Operation<'getContract'> = async () => JSON.parse(contractText) as never;
+export const getContract: Operation<'getContract'> = async () => contractText as never;

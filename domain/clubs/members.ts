@@ -55,14 +55,14 @@ export async function listMembers(tx: Transaction, clubId: Id, page: Page): Prom
 export async function inviteMember(
   { database, vault }: Platform,
   clubId: Id,
-  by: Role,
+  by: Id,
   input: { email: string; role: Role },
   now: Date,
 ): Promise<Member> {
   const email = foldEmail(input.email);
   return inTransaction(database, async (tx) => {
-    await lockClub(tx, clubId);
-    mayTouchOwners(by, input.role);
+    const actor = await lockClub(tx, clubId, by);
+    mayTouchOwners(actor, input.role);
     const [member] = await tx.query<unknown[]>(
       `SELECT 1 FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
         WHERE membership.club_id = $1 AND administrator.email = $2`,
@@ -74,7 +74,7 @@ export async function inviteMember(
       `DELETE FROM invitations WHERE club_id = $1 AND email = $2 RETURNING role`,
       [clubId, email],
     );
-    mayTouchOwners(by, ...replaced.map(({ role }) => role));
+    mayTouchOwners(actor, ...replaced.map(({ role }) => role));
     const id = newId();
     const expiresAt = new Date(now.getTime() + tokenLifetimeMs.administrator_invitation);
     await tx.query(
@@ -82,7 +82,7 @@ export async function inviteMember(
       [id, clubId, email, input.role, now, expiresAt],
     );
     const template = 'administrator_invitation';
-    await requestMail(tx, vault, { template, clubId, recipient: { invitationId: id } }, now);
+    await requestMail(tx, vault, { template, clubId, recipient: { invitationId: id }, email }, now);
     return presentMember({
       administratorId: null,
       invitationId: id,
@@ -159,13 +159,15 @@ async function accountFor(
 export async function changeMemberRole(
   database: Database,
   clubId: Id,
-  by: Role,
+  by: Id,
   administratorId: Id,
   role: Role,
 ): Promise<Member> {
   return inTransaction(database, async (tx) => {
-    const current = await lockMember(tx, clubId, administratorId);
-    mayTouchOwners(by, role, current);
+    const actor = await lockClub(tx, clubId, by);
+    const current = await roleOf(tx, clubId, administratorId);
+    if (current === undefined) throw notFound('member');
+    mayTouchOwners(actor, role, current);
     if (current === 'owner' && role !== 'owner') await keepAnOwner(tx, clubId, administratorId);
     await tx.query(`UPDATE memberships SET role = $3 WHERE club_id = $1 AND administrator_id = $2`, [
       clubId,
@@ -182,41 +184,51 @@ export async function changeMemberRole(
 }
 
 /** Ends a membership; the person's sessions go on, but act in this club no more. @throws DomainError not_found, role_not_permitted, last_owner */
-export async function removeMember(database: Database, clubId: Id, by: Role, administratorId: Id): Promise<void> {
+export async function removeMember(database: Database, clubId: Id, by: Id, administratorId: Id): Promise<void> {
   await inTransaction(database, async (tx) => {
-    const current = await lockMember(tx, clubId, administratorId);
-    mayTouchOwners(by, current);
+    const actor = await lockClub(tx, clubId, by);
+    const current = await roleOf(tx, clubId, administratorId);
+    if (current === undefined) throw notFound('member');
+    mayTouchOwners(actor, current);
     if (current === 'owner') await keepAnOwner(tx, clubId, administratorId);
     await tx.query(`DELETE FROM memberships WHERE club_id = $1 AND administrator_id = $2`, [clubId, administratorId]);
   });
 }
 
 /** @throws DomainError not_found, role_not_permitted */
-export async function revokeInvitation(database: Database, clubId: Id, by: Role, invitationId: Id): Promise<void> {
+export async function revokeInvitation(database: Database, clubId: Id, by: Id, invitationId: Id): Promise<void> {
   await inTransaction(database, async (tx) => {
+    const actor = await lockClub(tx, clubId, by);
     const [invitation] = await tx.query<{ role: Role }[]>(
       `SELECT role FROM invitations WHERE id = $1 AND club_id = $2 FOR UPDATE`,
       [invitationId, clubId],
     );
     if (!invitation) throw notFound('invitation');
-    mayTouchOwners(by, invitation.role);
+    mayTouchOwners(actor, invitation.role);
     await tx.query(`DELETE FROM invitations WHERE id = $1`, [invitationId]);
   });
 }
 
-/** Changes of a club's members happen one at a time, so that two owners cannot remove each other. */
-async function lockClub(tx: Transaction, clubId: Id): Promise<void> {
-  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [clubId]);
+/**
+ * Changes of a club's members happen one at a time, and by who may make them at that time: somebody who was removed or
+ * set back while the request waited is refused.
+ * @param by the administrator who acts @returns what they are now
+ */
+async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
+  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
+  const role = await roleOf(tx, clubId, by);
+  if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');
+  if (role !== 'owner' && role !== 'admin')
+    throw new DomainError('role_not_permitted', 'This needs an owner or admin.');
+  return role;
 }
 
-async function lockMember(tx: Transaction, clubId: Id, administratorId: Id): Promise<Role> {
-  await lockClub(tx, clubId);
+async function roleOf(tx: Transaction, clubId: Id, administratorId: Id): Promise<Role | undefined> {
   const [member] = await tx.query<{ role: Role }[]>(
     `SELECT role FROM memberships WHERE club_id = $1 AND administrator_id = $2`,
     [clubId, administratorId],
   );
-  if (!member) throw notFound('member');
-  return member.role;
+  return member?.role;
 }
 
 function mayTouchOwners(by: Role, ...touched: Role[]): void {

@@ -3,7 +3,7 @@ import { QueryFailedError } from 'typeorm';
 
 export interface DescribedError {
   name: string;
-  /** SQLSTATE, a system call's code, or a code of ours. */
+  /** SQLSTATE, a system call's code, a protocol's status, or a code of ours: of the error, or of what caused it. */
   code?: string;
   constraint?: string;
   /** Where it arose, innermost first. */
@@ -16,9 +16,10 @@ export function describeError(error: unknown): DescribedError {
     code?: unknown;
     constraint?: unknown;
   };
+  const code = codeOf(details);
   return {
     name: error.name,
-    ...(typeof details.code === 'string' && { code: details.code }),
+    ...(code !== undefined && { code }),
     ...(typeof details.constraint === 'string' && { constraint: details.constraint }),
     frames: (error.stack ?? '')
       .split('\n')
@@ -26,4 +27,12 @@ export function describeError(error: unknown): DescribedError {
       .map((line) => line.trim().replace(/\(?(?:file:\/\/)?\/\S*?((?:[\w.@-]+\/){0,3}[\w.@-]+:\d+:\d+)\)?/, '$1'))
       .slice(0, 12),
   };
+}
+
+/** Follows the chain of causes to the first that has a code. SMTP's reply is a number beside the client's own word. */
+function codeOf(error: unknown, depth = 0): string | undefined {
+  if (typeof error !== 'object' || error === null || depth > 5) return undefined;
+  const { code, responseCode, cause } = error as { code?: unknown; responseCode?: unknown; cause?: unknown };
+  const codes = [code, responseCode].filter((one) => typeof one === 'string' || typeof one === 'number');
+  return codes.length > 0 ? codes.join(' ') : codeOf(cause, depth + 1);
 }

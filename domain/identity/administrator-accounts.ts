@@ -1,11 +1,12 @@
 /** An administrator's own account: sign-up with the organization, confirmation, sign-in, reset, profile. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { createOrganization, listOrganizations } from '../clubs/organizations.ts';
-import { inTransaction, type Transaction } from '../core/database.ts';
+import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { Platform } from '../core/platform.ts';
 import { foldEmail, tidyName } from '../core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
+import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { issueToken, spendToken, tokenGone, withdrawTokensOf } from './one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
@@ -20,8 +21,10 @@ export async function signUpAdministrator(
   input: { name: string; email: string; password: string; organization: { name: string } },
   now: Date,
 ): Promise<void> {
-  const passwordHash = await hashPassword(input.password);
   const email = foldEmail(input.email);
+  const before = await passwordOf(database, email);
+  const passwordHash = await hashPassword(input.password);
+  const same = await passwordMatches(input.password, before);
   await inTransaction(database, async (tx) => {
     const [created] = await tx.query<{ id: Id }[]>(
       `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
@@ -31,20 +34,27 @@ export async function signUpAdministrator(
     if (created) {
       await createOrganization(tx, created.id, input.organization.name, now);
       const recipient = { administratorId: created.id };
-      await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient }, now);
+      await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient, email }, now);
       return;
     }
     const known = await findByEmail(tx, email);
     if (!known) return;
     const recipient = { administratorId: known.id };
-    await issueToken(tx, vault, { purpose: 'administrator_sign_up_again', owner: recipient, passwordHash }, now);
-    if (known.verified) {
-      await requestMail(tx, vault, { template: 'administrator_already_registered', clubId: null, recipient }, now);
-    } else {
-      const template = 'administrator_verify_email';
-      await requestMail(tx, vault, { template, clubId: null, recipient, passwordHash }, now);
+    // A password that is not the account's: from then on its owner must choose one by a reset (ADR 5).
+    if (!same) {
+      await issueToken(tx, vault, { purpose: 'administrator_sign_up_again', owner: recipient, passwordHash }, now);
     }
+    const template = known.verified ? 'administrator_already_registered' : 'administrator_verify_email';
+    await requestMail(tx, vault, { template, clubId: null, recipient, email }, now);
   });
+}
+
+async function passwordOf({ source }: Database, foldedEmail: string): Promise<string | null> {
+  const [known] = await source.query<{ passwordHash: string | null }[]>(
+    `SELECT password_hash AS "passwordHash" FROM administrators WHERE email = $1`,
+    [foldedEmail],
+  );
+  return known?.passwordHash ?? null;
 }
 
 /**
@@ -90,12 +100,9 @@ export async function verifyAdministratorEmail(
   now: Date,
 ): Promise<AdministratorSession> {
   return inTransaction(database, async (tx) => {
-    const { administratorId, passwordHash } = await spendToken(tx, ['administrator_verify_email'], token, now);
+    const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
     if (administratorId === null) throw tokenGone();
-    await tx.query(
-      `UPDATE administrators SET verified_at = coalesce(verified_at, $2), password_hash = coalesce($3, password_hash) WHERE id = $1`,
-      [administratorId, now, passwordHash],
-    );
+    await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
     return openAdministratorSession(tx, administratorId, now);
   });
 }
@@ -188,9 +195,14 @@ async function mailIfKnown(
   await inTransaction(database, async (tx) => {
     const known = await findByEmail(tx, foldEmail(email));
     if (known && wanted(known)) {
-      await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId: known.id } }, now);
+      await requestMail(
+        tx,
+        vault,
+        { template, clubId: null, recipient: { administratorId: known.id }, email: foldEmail(email) },
+        now,
+      );
     } else {
-      await requestNoMail(tx, template, now);
+      await requestNoMail(tx, vault, { template, clubId: null, email: foldEmail(email) }, now);
     }
   });
 }

@@ -4,6 +4,9 @@ import { DomainError } from '../core/errors.ts';
 /** The same for an unknown e-mail and a wrong password. */
 export const invalidCredentials = () => new DomainError('invalid_credentials', 'The e-mail or the password is wrong.');
 
-/** Told only after a right password (DESIGN §4). */
+/** Told only after a right password (DESIGN §4); the same words whether the account is new or was there before. */
 export const emailNotVerified = () =>
-  new DomainError('email_not_verified', 'Confirm your e-mail address first: the link is in your mailbox.');
+  new DomainError(
+    'email_not_verified',
+    'Confirm your e-mail address first, with the link in your mailbox; if you had an account before, reset its password.',
+  );

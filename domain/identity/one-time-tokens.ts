@@ -44,7 +44,7 @@ export const tokenGone = () =>
 
 /**
  * Issues a token. It is derived from its id, so that it can be mailed later, and again, without being kept anywhere.
- * @param passwordHash the password that becomes the account's when the token is spent
+ * @param passwordHash only for the purposes `…_sign_up_again`: the password that was offered
  * @returns the token's id, which {@link tokenText} turns into what is mailed
  */
 export async function issueToken(
@@ -94,7 +94,6 @@ export interface SpentToken {
   studentId: Id | null;
   administratorId: Id | null;
   invitationId: Id | null;
-  passwordHash: string | null;
 }
 
 /**
@@ -111,7 +110,7 @@ export async function spendToken(
     `DELETE FROM one_time_tokens
       WHERE token_hash = $1 AND purpose = ANY($2) AND expires_at > $3
   RETURNING purpose, student_id AS "studentId", administrator_id AS "administratorId",
-            invitation_id AS "invitationId", password_hash AS "passwordHash"`,
+            invitation_id AS "invitationId"`,
     [sha256(token), purposes, now],
   );
   const [spent] = rows;

@@ -8,6 +8,7 @@ import { foldEmail, tidyName } from '../core/text.policy.ts';
 import { recordFact } from '../facts/facts.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../mail/templates.ts';
+import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { issueToken, spendToken, tokenGone, tryCode, withdrawTokensOf } from './one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
@@ -30,8 +31,10 @@ export interface SignUp {
  * @throws DomainError not_found for a registration code that is none
  */
 export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
-  const passwordHash = await hashPassword(input.password);
   const email = foldEmail(input.email);
+  const before = await passwordOf(platform, clubId, email);
+  const passwordHash = await hashPassword(input.password);
+  const same = await passwordMatches(input.password, before);
   await inTransaction(platform.database, async (tx) => {
     // No registration link exists yet, so no code is one.
     if (input.registration_code !== undefined) throw notFound('registration link');
@@ -44,31 +47,38 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
     if (created) {
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
       const recipient = { studentId: created.id };
-      await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient }, now);
+      await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
     } else {
-      await answerRepeatedSignUp(tx, platform, clubId, email, passwordHash, now);
+      await answerRepeatedSignUp(tx, platform, clubId, email, same ? null : passwordHash, now);
     }
   });
 }
 
-/** The password that a repeated sign-up offers counts only once its own mail is confirmed: else it would be a stranger's way in. */
+/** @param offered a password that is not the account's: from then on its owner must choose one by a reset (ADR 5) */
 async function answerRepeatedSignUp(
   tx: Transaction,
   { vault }: Platform,
   clubId: Id,
   email: string,
-  passwordHash: string,
+  offered: string | null,
   now: Date,
 ): Promise<void> {
   const student = await findByEmail(tx, clubId, email);
   if (!student) return;
   const recipient = { studentId: student.id };
-  await issueToken(tx, vault, { purpose: 'student_sign_up_again', owner: recipient, passwordHash }, now);
-  if (student.verified) {
-    await requestMail(tx, vault, { template: 'student_already_registered', clubId, recipient }, now);
-  } else {
-    await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient, passwordHash }, now);
+  if (offered !== null) {
+    await issueToken(tx, vault, { purpose: 'student_sign_up_again', owner: recipient, passwordHash: offered }, now);
   }
+  const template = student.verified ? 'student_already_registered' : 'student_verify_email';
+  await requestMail(tx, vault, { template, clubId, recipient, email }, now);
+}
+
+async function passwordOf({ database }: Platform, clubId: Id, foldedEmail: string): Promise<string | null> {
+  const [student] = await database.source.query<{ passwordHash: string | null }[]>(
+    `SELECT password_hash AS "passwordHash" FROM students WHERE club_id = $1 AND email = $2`,
+    [clubId, foldedEmail],
+  );
+  return student?.passwordHash ?? null;
 }
 
 /**
@@ -109,10 +119,7 @@ export async function verifyStudentEmail({ database }: Platform, token: string, 
   return inTransaction(database, async (tx) => {
     const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
     if (spent.studentId === null) throw tokenGone();
-    await tx.query(
-      `UPDATE students SET verified_at = coalesce(verified_at, $2), password_hash = coalesce($3, password_hash) WHERE id = $1`,
-      [spent.studentId, now, spent.passwordHash],
-    );
+    await confirmAddress(tx, 'student', spent.studentId, 'sign_up', now);
     return openStudentSession(tx, spent.studentId, now);
   });
 }
@@ -162,11 +169,7 @@ export async function exchangeStudentCode(
   const session = await inTransaction(database, async (tx) => {
     const student = await findByEmail(tx, clubId, foldEmail(email));
     if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
-    // The code proves the address, not that its owner chose the password of a sign-up that was never confirmed.
-    await tx.query(`UPDATE students SET verified_at = $2, password_hash = NULL WHERE id = $1 AND verified_at IS NULL`, [
-      student.id,
-      now,
-    ]);
+    await confirmAddress(tx, 'student', student.id, 'other', now);
     return openStudentSession(tx, student.id, now);
   });
   if (!session) throw tokenGone();
@@ -201,9 +204,14 @@ async function mailIfKnown(
   await inTransaction(database, async (tx) => {
     const student = await findByEmail(tx, clubId, foldEmail(email));
     if (student && wanted(student)) {
-      await requestMail(tx, vault, { template, clubId, recipient: { studentId: student.id } }, now);
+      await requestMail(
+        tx,
+        vault,
+        { template, clubId, recipient: { studentId: student.id }, email: foldEmail(email) },
+        now,
+      );
     } else {
-      await requestNoMail(tx, template, now);
+      await requestNoMail(tx, vault, { template, clubId, email: foldEmail(email) }, now);
     }
   });
 }

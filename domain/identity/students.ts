@@ -95,14 +95,19 @@ export async function createStudent(
     if (!created) throw emailTaken();
     await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
     const recipient = { studentId: created.id };
-    await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient }, now);
+    await requestMail(
+      tx,
+      vault,
+      { template: 'student_invitation', clubId, recipient, email: foldEmail(input.email) },
+      now,
+    );
     return getStudent(tx, created.id);
   });
 }
 
 /**
- * Corrects name or e-mail. A new e-mail must be confirmed again: what was mailed to the old one and the sessions that it
- * opened end. A correction that changes nothing is no fact.
+ * Corrects name or e-mail. A new e-mail must be confirmed again: the password, what was mailed to the old one and the
+ * sessions that it opened end, for they may be a stranger's. A correction that changes nothing is no fact.
  * @throws DomainError not_found, email_taken
  */
 export async function updateStudent(
@@ -121,7 +126,9 @@ export async function updateStudent(
     const moved = email !== before.email;
     await tx
       .query(
-        `UPDATE students SET name = $2, email = $3, verified_at = CASE WHEN $4 THEN NULL ELSE verified_at END WHERE id = $1`,
+        `UPDATE students SET name = $2, email = $3, verified_at = CASE WHEN $4 THEN NULL ELSE verified_at END,
+                password_hash = CASE WHEN $4 THEN NULL ELSE password_hash END
+          WHERE id = $1`,
         [studentId, name, email, moved],
       )
       .catch((error: unknown) => {
@@ -130,7 +137,7 @@ export async function updateStudent(
     if (moved) {
       await withdrawTokensOf(tx, { studentId });
       await endSessionsOf(tx, 'student', studentId);
-      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId } }, now);
+      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);
     }
     await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
     return findStudent(tx, clubId, studentId);

@@ -2,7 +2,8 @@
 import type { Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { Vault } from '../core/secrets.ts';
-import { wake } from '../facts/facts.ts';
+import { wake, type NewWake } from '../facts/facts.ts';
+import { workflowIdOf } from '../facts/workflow-names.policy.ts';
 import { issueToken } from '../identity/one-time-tokens.ts';
 import { mailTemplates, type MailTemplate } from './templates.ts';
 
@@ -12,63 +13,78 @@ export interface MailRequest {
   template: MailTemplate;
   clubId: Id | null;
   recipient: Recipient;
-  /** For a mail whose token carries a password: what becomes the account's when it is spent. */
-  passwordHash?: string | null;
+  /** The recipient's address, folded: what is counted, whatever account or invitation it belongs to at the time. */
+  email: string;
 }
 
-/** Mails of one template to one person an hour: who asks for more, from however many addresses, fills no mailbox. */
+/** Mails of one template to one address an hour: who asks for more, by whatever way, fills no mailbox. */
 export const mailsPerHour = 5;
 const hourMs = 3_600_000;
+/** Beyond that, one now and then: a stranger who uses the hour up must not keep the owner from a code that works. */
+const oneMoreEveryMs = 10 * 60_000;
 
 /**
- * Issues the template's token, if it has one, and asks for the mail. A sixth mail of the same template to the same
- * person within an hour is silently not sent: the answer to the caller must not tell whether there is an account.
+ * Issues the template's token, if it has one, and asks for the mail; or does not, silently, when the address has had
+ * enough of them: the answer to the caller must not tell whether there is an account.
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<void> {
-  const { template, clubId, recipient, passwordHash } = request;
-  const [column, recipientId] = recipientColumn(recipient);
-  const [recent] = await tx.query<{ count: number }[]>(
-    `SELECT count(*)::int AS count FROM transactional_mails WHERE ${column} = $1 AND template = $2 AND created_at > $3`,
-    [recipientId, template, new Date(now.getTime() - hourMs)],
-  );
-  if (recent && recent.count >= mailsPerHour) return;
+  const { template, clubId, recipient } = request;
+  const addressKey = addressKeyOf(vault, request.email);
+  if (await hadEnough(tx, addressKey, template, now)) return;
 
   const rule = mailTemplates[template];
   const tokenId =
-    'purpose' in rule
-      ? await issueToken(
-          tx,
-          vault,
-          { purpose: rule.purpose, owner: recipient, passwordHash: passwordHash ?? null },
-          now,
-        )
-      : null;
+    'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
+  const [column, recipientId] = recipientColumn(recipient);
   const id = newId();
   await tx.query(
-    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, status, next_attempt_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, 'pending', $6, $6)`,
-    [id, clubId, template, recipientId, tokenId, now],
+    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, address_key, status, next_attempt_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $7)`,
+    [id, clubId, template, recipientId, tokenId, addressKey, now],
   );
-  await wake(
-    tx,
-    [
-      {
-        workflowType: 'transactionalMail',
-        subjectId: id,
-        clubId,
-        attributes: clubId === null ? {} : { ClubId: clubId },
-      },
-    ],
-    now,
-  );
+  await wake(tx, [wakeOf(id, clubId)], now);
 }
 
-/** Writes what a request for nobody's mail writes, so that it takes the time that one for somebody's takes. */
-export async function requestNoMail(tx: Transaction, template: MailTemplate, now: Date): Promise<void> {
+/**
+ * For an address that has no account: the statements that a mail would take, and no mail. What the caller waits for
+ * must not tell one from the other either.
+ */
+export async function requestNoMail(
+  tx: Transaction,
+  vault: Vault,
+  { template, clubId, email }: Omit<MailRequest, 'recipient'>,
+  now: Date,
+): Promise<void> {
+  const addressKey = addressKeyOf(vault, email);
+  if (await hadEnough(tx, addressKey, template, now)) return;
+  const id = newId();
   await tx.query(
-    `INSERT INTO transactional_mails (id, template, status, next_attempt_at, created_at) VALUES ($1, $2, 'canceled', $3, $3)`,
-    [newId(), template, now],
+    `INSERT INTO transactional_mails (id, template, address_key, status, next_attempt_at, created_at)
+     VALUES ($1, $2, $3, 'canceled', $4, $4)`,
+    [id, template, addressKey, now],
   );
+  await wake(tx, [wakeOf(id, clubId)], now);
+  await tx.query(`DELETE FROM wakes WHERE workflow_id = $1`, [workflowIdOf('transactionalMail', id)]);
+}
+
+function wakeOf(id: Id, clubId: Id | null): NewWake {
+  const attributes = clubId === null ? {} : { ClubId: clubId };
+  return { workflowType: 'transactionalMail', subjectId: id, clubId, attributes };
+}
+
+async function hadEnough(tx: Transaction, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {
+  const [recent] = await tx.query<{ count: number; newest: Date | null }[]>(
+    `SELECT count(*)::int AS count, max(created_at) AS newest
+       FROM transactional_mails WHERE address_key = $1 AND template = $2 AND created_at > $3`,
+    [addressKey, template, new Date(now.getTime() - hourMs)],
+  );
+  if (!recent?.newest || recent.count < mailsPerHour) return false;
+  return now.getTime() - recent.newest.getTime() < oneMoreEveryMs;
+}
+
+/** Stands for an address where it is counted: after a removal nothing of the address is left in it. */
+function addressKeyOf(vault: Vault, foldedEmail: string): Buffer {
+  return vault.derive(`mail address:${foldedEmail}`);
 }
 
 function recipientColumn(recipient: Recipient): ['student_id' | 'administrator_id' | 'invitation_id', Id] {

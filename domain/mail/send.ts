@@ -23,11 +23,13 @@ export interface MailPlatform {
   vault: Vault;
   sendMail: SendMail;
   links: { classroomUrl: string; dashboardUrl: string };
+  /** Told how each attempt ended, for metrics and log. */
+  onOutcome: (outcome: MailOutcome, error?: unknown) => void;
 }
 
-export type MailStep =
-  | { done: true; outcome: 'sent' | 'failed' | 'canceled' }
-  | { done: false; at: number; attempt: number };
+export type MailOutcome = 'sent' | 'failed' | 'canceled';
+
+export type MailStep = { done: true; outcome: MailOutcome } | { done: false; at: number; attempt: number };
 
 interface ClaimedMail {
   fence: number;
@@ -35,6 +37,7 @@ interface ClaimedMail {
   template: MailTemplate;
   tokenId: Id | null;
   email: string | null;
+  /** Only of a confirmed account: else whoever signed up with the address chose what its owner would read. */
   name: string | null;
   clubName: string | null;
   clubSlug: string | null;
@@ -46,13 +49,17 @@ export async function sendTransactionalMail(platform: MailPlatform, id: Id, now:
   if (!claimed) return lookAt(platform.source, id, now);
 
   const mail = compose(platform, id, claimed);
-  if (!mail) return record(platform.source, id, claimed, 'canceled', now);
+  if (!mail) {
+    platform.onOutcome('canceled');
+    return record(platform.source, id, claimed, 'canceled', now);
+  }
   try {
     await platform.sendMail(mail);
-  } catch {
-    // Whatever the server said, the row says when to try again; the reply itself may quote the recipient.
+  } catch (error) {
+    platform.onOutcome('failed', error);
     return record(platform.source, id, claimed, 'failed', now);
   }
+  platform.onOutcome('sent');
   return record(platform.source, id, claimed, 'sent', now);
 }
 
@@ -66,7 +73,8 @@ async function claim(source: DataSource, id: Id, now: number): Promise<ClaimedMa
     RETURNING *)
      SELECT claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
             coalesce(student.email, administrator.email, invitation.email) AS email,
-            coalesce(student.name, administrator.name, '') AS name, club.name AS "clubName", club.slug AS "clubSlug"
+            CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
+                 THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug"
        FROM claimed
        LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
        LEFT JOIN students student ON student.id = claimed.student_id
@@ -104,7 +112,7 @@ async function record(
   source: DataSource,
   id: Id,
   claimed: ClaimedMail,
-  outcome: 'sent' | 'failed' | 'canceled',
+  outcome: MailOutcome,
   now: number,
 ): Promise<MailStep> {
   const attempts = claimed.attemptCount + 1;

@@ -2,7 +2,7 @@
 import type { TokenPurpose } from '../identity/one-time-tokens.ts';
 
 export interface MailContext {
-  /** The recipient's name; empty for somebody who has no account yet. */
+  /** The recipient's name; empty for somebody who has no confirmed account. */
   name: string;
   /** The club that it is about; empty for what is about the person's own account. */
   clubName: string;

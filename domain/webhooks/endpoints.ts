@@ -56,7 +56,7 @@ export async function registerEndpoint(
   const secret = newSecret();
   return inTransaction(database, async (tx) => {
     // The lock makes the count hold until the commit: two twenty-first endpoints at once cannot both pass.
-    await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [clubId]);
+    await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
     const [counted] = await tx.query<{ total: number }[]>(
       `SELECT count(*)::int AS total FROM webhook_endpoints WHERE club_id = $1`,
       [clubId],

@@ -32,7 +32,7 @@ export class OneTimeToken {
   @Index('one_time_tokens_invitation')
   invitationId: string | null;
 
-  /** The password that the sign-up offered; it becomes the account's when this token is spent. */
+  /** The password that a repeated sign-up offered: it opens nothing, but says that there was more than one (ADR 5). */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 

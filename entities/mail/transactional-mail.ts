@@ -13,6 +13,7 @@ export type MailStatus = 'pending' | 'sent' | 'failed' | 'canceled';
 @Entity('transactional_mails')
 @Check('transactional_mails_status', `status in ('pending', 'sent', 'failed', 'canceled')`)
 @Check('transactional_mails_recipient', 'num_nonnulls(student_id, administrator_id, invitation_id) <= 1')
+@Index('transactional_mails_address', ['addressKey', 'template', 'createdAt'])
 @Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 export class TransactionalMail {
   @PrimaryColumn({ type: 'uuid' })
@@ -35,6 +36,10 @@ export class TransactionalMail {
   @Column({ type: 'uuid', nullable: true })
   @Index('transactional_mails_invitation')
   invitationId: string | null;
+
+  /** Keyed hash of the address: how many mails it has had lately is counted by it, whoever asked. */
+  @Column({ type: 'bytea' })
+  addressKey: Buffer;
 
   /** The token that the mail carries, if it carries one: without it (spent, expired) there is nothing to send. */
   @Column({ type: 'uuid', nullable: true })

@@ -162,6 +162,7 @@ const schema = `
       "student_id" uuid,
       "administrator_id" uuid,
       "invitation_id" uuid,
+      "address_key" bytea NOT NULL,
       "token_id" uuid,
       "status" text NOT NULL DEFAULT 'pending',
       "attempt_count" smallint NOT NULL DEFAULT '0',
@@ -178,6 +179,7 @@ const schema = `
     CREATE INDEX "transactional_mails_administrator" ON "transactional_mails" ("administrator_id");
     CREATE INDEX "transactional_mails_invitation" ON "transactional_mails" ("invitation_id");
     CREATE INDEX "transactional_mails_token" ON "transactional_mails" ("token_id");
+    CREATE INDEX "transactional_mails_address" ON "transactional_mails" ("address_key", "template", "created_at");
     CREATE INDEX "transactional_mails_overdue" ON "transactional_mails" ("next_attempt_at") WHERE status = 'pending';
     CREATE TABLE "webhook_endpoints" (
       "id" uuid NOT NULL,

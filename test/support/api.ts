@@ -52,6 +52,7 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
     API_PORT: '0',
     WORKER_PORT: '0',
     LOG_LEVEL: 'silent',
+    EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's own would let receivers of this machine be registered
     TRUSTED_PROXIES: '127.0.0.0/8',
     CORS_ORIGINS: 'https://dashboard.example.com',
     ...overrides,

@@ -2,9 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../config.ts';
 import { startReceiver, type Receiver, type ReceiverOptions } from '../../dev/receiver.ts';
-import type { Transaction } from '../../domain/core/database.ts';
+import { createBell } from '../../domain/core/bell.ts';
+import { inTransaction, type Transaction } from '../../domain/core/database.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import type { EventType } from '../../domain/facts/catalogue.policy.ts';
+import { recordFact, wake } from '../../domain/facts/facts.ts';
 import type { DeliveryPlatform } from '../../domain/webhooks/attempts.ts';
 import type { FactToTell } from '../../domain/webhooks/bodies.ts';
 import { createEgress, type Egress } from '../../domain/webhooks/egress.ts';
@@ -24,7 +26,7 @@ const attemptTimeLimitMs = 2_000;
 export interface Delivering {
   /** The step's platform, real in every part; waits are the table's own (jitter 0.5) unless changed. */
   platform(changes?: Partial<DeliveryPlatform>): DeliveryPlatform;
-  /** A receiver that is stopped after the test. 200 unless told otherwise. */
+  /** A receiver that is stopped after the tests of the `describe`. 200 unless told otherwise. */
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
 
@@ -58,10 +60,10 @@ export function useDeliveries(): () => Delivering {
       },
     };
   });
-  afterEach('stop the receivers', async () => {
-    await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+  after('stop the receivers and close the way out', async () => {
+    await Promise.all(receivers.map((receiver) => receiver.stop()));
+    await egress?.close();
   });
-  after('close the way out', () => egress?.close());
 
   return () => {
     if (delivering === undefined) throw new Error('The way out to receivers is open only while tests run.');
@@ -111,6 +113,37 @@ export function factAbout(
 
 export async function deliveryRow(id: Id): Promise<WebhookDelivery> {
   return (await testDatabase()).manager.findOneByOrFail(WebhookDelivery, { id });
+}
+
+/** What a fact became at this endpoint; undefined before its fan-out. */
+export async function deliveryOf(eventId: Id, endpointId: Id): Promise<WebhookDelivery | null> {
+  return (await testDatabase()).manager.findOneBy(WebhookDelivery, { eventId, endpointId });
+}
+
+/** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */
+export async function commitFact(
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+  { type = 'student.updated' as EventType, notified = true } = {},
+): Promise<Id> {
+  const { database } = await testPlatform();
+  const bell = notified ? createBell(database.source, () => {}) : database.bell;
+  const fact = { clubId, studentId, type, occurredAt: new Date() };
+  return inTransaction({ ...database, bell }, (tx) => recordFact(tx, fact));
+}
+
+/** Makes the delivery's workflow look again, by the relay. */
+export async function wakeDelivery({ id, clubId, endpoint }: TestDelivery): Promise<void> {
+  const { database } = await testPlatform();
+  const attributes = { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.updated' };
+  const bell = createBell(database.source, () => {});
+  await inTransaction({ ...database, bell }, (tx) =>
+    wake(tx, [{ workflowType: 'webhookDelivery', subjectId: id, clubId, attributes }], new Date()),
+  );
+}
+
+/** Resolves once the delivery has ended like this. */
+export async function untilDelivery(id: Id, status: WebhookDelivery['status'], timeoutMs = 5_000): Promise<void> {
+  await until(`${status}`, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
 }
 
 /** In the order in which they were claimed. */

@@ -37,7 +37,7 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
 }
 
 /** The SDK's log is for production; here only its warnings matter. Another test may have set the runtime up already. */
-function quietRuntime(): void {
+export function quietRuntime(): void {
   try {
     Runtime.install({ logger: new DefaultLogger('WARN') });
   } catch {

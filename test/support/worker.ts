@@ -10,12 +10,15 @@ import {
   type NativeConnection,
   type WorkerOptions,
 } from '@temporalio/worker';
+import { Client, Connection } from '@temporalio/client';
+import { readConfig } from '../../config.ts';
 import { startChild, type Child, type Exit } from '../../dev/children.ts';
 import { freePorts } from '../../dev/ports.ts';
 import { untilOk } from '../../dev/readiness.ts';
 import { createLogger } from '../../domain/core/process.ts';
 import { errorsAsCodes } from '../../worker/activity-errors.ts';
 import { testDatabase } from './database.ts';
+import { testStack } from './stack.ts';
 
 type WorkflowBundle = Awaited<ReturnType<typeof bundleWorkflowCode>>;
 let bundle: Promise<WorkflowBundle> | undefined;
@@ -53,15 +56,32 @@ export async function runWorkerHere(
   };
 }
 
+/** Call it in a `describe`. @returns a function that gives a client of the stack's Temporal, for use inside the tests */
+export function useTemporal(): () => Client {
+  let client: Client | undefined;
+  before('connect to Temporal', async () => {
+    await testStack();
+    const { address, namespace } = readConfig().temporal;
+    client = new Client({ connection: await Connection.connect({ address }), namespace });
+  });
+  after('disconnect from Temporal', () => client?.connection.close());
+  return () => {
+    if (client === undefined) throw new Error('The client is connected only while tests run.');
+    return client;
+  };
+}
+
 /** A process that runs worker/main.ts against the stack of the test run. */
 export interface WorkerProcess {
   readonly pid: number;
   readonly exited: Promise<Exit>;
+  /** Whether it takes work: /readyz. */
+  ready(): Promise<boolean>;
   /** What /metrics says of this metric, summed over its labels; 0 when it says nothing. */
   metric(name: string): Promise<number>;
   /** Sends the process a signal and waits until it has ended. @returns how, and after how many milliseconds */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
-  /** The end of its log. */
+  /** What it has logged. */
   log(): string;
 }
 
@@ -102,13 +122,14 @@ export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) =
     return {
       pid,
       exited,
+      ready: async () => (await fetch(`${base}/readyz`)).ok,
       metric: async (name) => sumOf(name, await (await fetch(`${base}/metrics`)).text()),
       async end(signal) {
         const askedAt = performance.now();
         process.kill(pid, signal);
         return { ...(await exited), tookMs: performance.now() - askedAt };
       },
-      log: () => child.lastLines(40),
+      log: () => child.lastLines(100_000),
     };
   };
 }
@@ -124,7 +145,7 @@ async function killed(child: Child): Promise<void> {
 }
 
 /** Facts, wakes, deliveries and mails of tests that ran no worker: they belong to nobody any more. */
-async function strikeOffLeftovers(): Promise<void> {
+export async function strikeOffLeftovers(): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM facts`);
   await source.query(`DELETE FROM wakes`);

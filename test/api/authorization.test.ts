@@ -1,0 +1,265 @@
+/** Who may call what: a row for every operation of the contract (specification: Authentication; DESIGN §4, roles). */
+import { expect } from 'chai';
+import type { OperationId } from '../../contract/contract.ts';
+import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
+import { call, expectError, visible, type Answer } from '../support/api.ts';
+import {
+  buildAdministrator,
+  buildClub,
+  buildMember,
+  buildStudent,
+  endedSession,
+  expiredSession,
+} from '../support/factories.ts';
+import { bodyOf, everyOperation, nameOf, operationOf, pathOf } from './every-operation.ts';
+
+type Kind = 'student' | 'admin';
+
+interface Row {
+  /** The kinds of session that it declares. */
+  sessions: readonly Kind[];
+  /** The roles that may call it under a club's path. */
+  roles?: readonly Role[];
+  /** What a permitted caller gets for a good request about things that do not exist. */
+  answer: number | ErrorCode;
+}
+
+const nobody: readonly Kind[] = [];
+const student: readonly Kind[] = ['student'];
+const admin: readonly Kind[] = ['admin'];
+const administration: readonly Role[] = ['owner', 'admin'];
+const content: readonly Role[] = ['owner', 'admin', 'editor'];
+
+const table: Record<OperationId, Row> = {
+  signUpStudent: { sessions: nobody, answer: 202 },
+  signInStudent: { sessions: nobody, answer: 'invalid_credentials' },
+  verifyStudentEmail: { sessions: nobody, answer: 'token_gone' },
+  resendStudentVerification: { sessions: nobody, answer: 202 },
+  requestStudentPasswordReset: { sessions: nobody, answer: 202 },
+  confirmStudentPasswordReset: { sessions: nobody, answer: 'token_gone' },
+  requestStudentCode: { sessions: nobody, answer: 202 },
+  exchangeStudentCode: { sessions: nobody, answer: 'token_gone' },
+  signUpAdministrator: { sessions: nobody, answer: 202 },
+  verifyAdministratorEmail: { sessions: nobody, answer: 'token_gone' },
+  resendAdministratorVerification: { sessions: nobody, answer: 202 },
+  requestAdministratorPasswordReset: { sessions: nobody, answer: 202 },
+  confirmAdministratorPasswordReset: { sessions: nobody, answer: 'token_gone' },
+  signInAdministrator: { sessions: nobody, answer: 'invalid_credentials' },
+  acceptInvitation: { sessions: nobody, answer: 'token_gone' },
+  receiveBillingNotice: { sessions: nobody, answer: 'not_implemented' },
+  receiveSalesNotice: { sessions: nobody, answer: 'not_implemented' },
+  getContract: { sessions: nobody, answer: 200 },
+
+  getSession: { sessions: student, answer: 200 },
+  endSession: { sessions: ['student', 'admin'], answer: 204 },
+  getProfile: { sessions: admin, answer: 200 },
+  createOrganization: { sessions: admin, answer: 201 },
+
+  listMembers: { sessions: admin, roles: administration, answer: 200 },
+  inviteMember: { sessions: admin, roles: administration, answer: 201 },
+  changeMemberRole: { sessions: admin, roles: administration, answer: 'not_found' },
+  removeMember: { sessions: admin, roles: administration, answer: 'not_found' },
+  revokeInvitation: { sessions: admin, roles: administration, answer: 'not_found' },
+
+  listStudents: { sessions: admin, roles, answer: 200 },
+  getStudent: { sessions: admin, roles, answer: 'not_found' },
+  createStudent: { sessions: admin, roles: content, answer: 201 },
+  updateStudent: { sessions: admin, roles: content, answer: 'not_found' },
+  removeStudent: { sessions: admin, roles: administration, answer: 'not_found' },
+
+  listWebhookEndpoints: { sessions: admin, roles: administration, answer: 200 },
+  registerWebhookEndpoint: { sessions: admin, roles: administration, answer: 201 },
+  getWebhookEndpoint: { sessions: admin, roles: administration, answer: 'not_found' },
+  listWebhookDeliveries: { sessions: admin, roles: administration, answer: 'not_found' },
+  getWebhookDelivery: { sessions: admin, roles: administration, answer: 'not_found' },
+  updateWebhookEndpoint: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  deleteWebhookEndpoint: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  enableWebhookEndpoint: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  pauseWebhookEndpoint: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  disableWebhookEndpoint: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  rotateWebhookSecret: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  sendTestWebhook: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  resendWebhookDelivery: { sessions: admin, roles: administration, answer: 'not_implemented' },
+  recoverWebhookDeliveries: { sessions: admin, roles: administration, answer: 'not_implemented' },
+
+  listAssignmentSubmissions: { sessions: admin, roles, answer: 'not_implemented' },
+  listCampaignDeliveries: { sessions: admin, roles, answer: 'not_implemented' },
+  listCertificates: { sessions: admin, roles, answer: 'not_implemented' },
+  getAutomation: { sessions: admin, roles, answer: 'not_implemented' },
+  getRepository: { sessions: admin, roles, answer: 'not_implemented' },
+  getStorageUsage: { sessions: admin, roles, answer: 'not_implemented' },
+
+  askAgent: { sessions: student, answer: 'not_implemented' },
+  reserveAssignmentFile: { sessions: student, answer: 'not_implemented' },
+  leaveCommunitySpace: { sessions: student, answer: 'not_implemented' },
+  claimRegistrationLink: { sessions: student, answer: 'not_implemented' },
+};
+
+interface Caller {
+  token?: string | undefined;
+  /** Whose session it is, while it lives. */
+  kind?: Kind;
+  /** In the club of the path; absent: outside. */
+  role?: Role | 'student';
+  /** The club of the path, where it is not the one that the others call. */
+  clubId?: string;
+}
+
+/** Those who have no living session: the same for every operation. */
+async function strangers(): Promise<Record<string, Caller>> {
+  return {
+    nobody: {},
+    'an ended session of a student': { token: await endedSession('student') },
+    'an ended session of an administrator': { token: await endedSession('admin') },
+    'an expired session of a student': { token: await expiredSession('student') },
+    'an expired session of an administrator': { token: await expiredSession('admin') },
+    'a malformed token': { token: 'no-token-of-ours' },
+  };
+}
+
+/** Those who have one: new for each operation, because one of them ends it. */
+async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Promise<Record<string, Caller>> {
+  const otherClub = await buildClub();
+  const member = async (role: Role) =>
+    ({ token: (await buildMember(clubId, role)).token, kind: 'admin', role }) as const;
+  const inside = { token: ownerToken, kind: 'admin' } as const;
+  return {
+    'a student': { token: (await buildStudent(clubId)).token, kind: 'student', role: 'student' },
+    'a student of another club': { token: (await buildStudent(otherClub.id)).token, kind: 'student' },
+    'the owner': { ...inside, role: 'owner' },
+    'an admin': await member('admin'),
+    'an editor': await member('editor'),
+    support: await member('support'),
+    'the owner of another club': { token: otherClub.owner.token, kind: 'admin' },
+    'an administrator of no club': { token: (await buildAdministrator()).token, kind: 'admin' },
+    ...(underClub && {
+      'the owner, at a club that does not exist': { ...inside, clubId: newId() },
+      'the owner, at a club id that is no uuid': { ...inside, clubId: 'my-club' },
+    }),
+  };
+}
+
+/** What the table says that this caller gets. */
+function expected(operationId: OperationId, caller: Caller): number | ErrorCode {
+  const { sessions, roles: permitted, answer } = table[operationId];
+  const underClub = operationOf(operationId).pathParameters.includes('clubId');
+  if (sessions.length === 0) return underClub && caller.clubId !== undefined ? 'forbidden' : answer;
+  if (caller.kind === undefined || !sessions.includes(caller.kind)) return 'unauthenticated';
+  if (!underClub) return answer;
+  if (caller.role === undefined) return 'forbidden';
+  if (caller.role === 'student' || permitted?.includes(caller.role)) return answer;
+  return 'role_not_permitted';
+}
+
+const outcomeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
+
+describe('the authorization table', () => {
+  let withoutSession: Record<string, Caller>;
+  before(async () => {
+    withoutSession = await strangers();
+  });
+
+  it('has a row for every operation of the contract, and no other', () => {
+    expect(Object.keys(table).toSorted()).to.deep.equal(
+      everyOperation.map(({ operationId }) => operationId).toSorted(),
+    );
+  });
+
+  for (const operation of everyOperation) {
+    const { operationId, method, pathParameters } = operation;
+    it(nameOf(operation), async () => {
+      const club = await buildClub();
+      const underClub = pathParameters.includes('clubId');
+      const callers = { ...withoutSession, ...(await callersOf(underClub, club.id, club.owner.token)) };
+      const got: Record<string, unknown> = {};
+      const wanted: Record<string, unknown> = {};
+      for (const [name, caller] of Object.entries(callers)) {
+        const path = pathOf(operation, { clubId: caller.clubId ?? club.id });
+        const answer = await call(method.toUpperCase(), path, { token: caller.token, body: bodyOf(operation) });
+        got[name] = outcomeOf(answer);
+        wanted[name] = expected(operationId, caller);
+        if (answer.status >= 400) expect(answer.status).to.equal(errorStatus[answer.body.error.code as ErrorCode]);
+      }
+      expect(got).to.deep.equal(wanted);
+    });
+  }
+});
+
+describe('403: a session that does not act in the organization', () => {
+  it('is answered byte for byte alike for a foreign, an unknown and a malformed club id, by every operation', async () => {
+    const [own, foreign] = [await buildClub(), await buildClub()];
+    const studentToken = (await buildStudent(own.id)).token;
+    const answers = new Set<string>();
+    for (const operation of everyOperation) {
+      if (!operation.pathParameters.includes('clubId') || operation.auth.length === 0) continue;
+      const token = operation.auth.includes('student') ? studentToken : own.owner.token;
+      for (const clubId of [foreign.id, newId(), 'my-club', `${own.id}0`, '%00', '..%2F..']) {
+        const path = pathOf(operation, { clubId });
+        const answer = await call(operation.method.toUpperCase(), path, { token, body: bodyOf(operation) });
+        expectError(answer, 'forbidden');
+        answers.add(visible(answer));
+      }
+    }
+    expect([...answers]).to.have.length(1);
+  });
+
+  it('is the one that sign-up in an unknown club gets, whatever the body', async () => {
+    const { owner } = await buildClub();
+    const foreign = await call('GET', `/v1/clubs/${newId()}/students`, { token: owner.token });
+    for (const clubId of [newId(), 'my-club']) {
+      for (const body of [bodyOf(operationOf('signUpStudent')), {}]) {
+        const answer = await call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body });
+        expect(answer.text).to.equal(foreign.text);
+        expect(answer.status).to.equal(403);
+      }
+    }
+  });
+
+  it('does not depend on how the own club id is spelled: upper case is the same uuid', async () => {
+    const { id, owner } = await buildClub();
+    const answer = await call('GET', `/v1/clubs/${id.toUpperCase()}/students`, { token: owner.token });
+    expect(answer.body).to.deep.equal({ data: [], total: 0 });
+  });
+});
+
+describe('the order of the checks', () => {
+  it('401, 403 of the club, 403 of the role, then 400: a broken body changes no earlier answer', async () => {
+    for (const operation of everyOperation.filter(({ auth, hasBody }) => hasBody && auth.includes('admin'))) {
+      const club = await buildClub();
+      const outsider = await buildClub();
+      const support = await buildMember(club.id, 'support');
+      const path = pathOf(operation, { clubId: club.id });
+      const send = (token?: string) => call(operation.method.toUpperCase(), path, { token, raw: '{"broken' });
+      expectError(await send(), 'unauthenticated');
+      if (operation.pathParameters.includes('clubId')) {
+        expectError(await send(outsider.owner.token), 'forbidden');
+        expectError(await send(support.token), 'role_not_permitted');
+      }
+      expectError(await send(club.owner.token), 'malformed_request');
+    }
+  });
+
+  it('400 and 422 come before 404', async () => {
+    const { id, owner } = await buildClub();
+    const path = `/v1/clubs/${id}/students/${newId()}`;
+    expectError(await call('PATCH', path, { token: owner.token, body: {} }), 'invalid_request');
+    expectError(await call('PATCH', path, { token: owner.token, body: { name: 1 } }), 'malformed_request');
+    expectError(await call('PATCH', path, { token: owner.token, body: { name: 'Ada' } }), 'not_found');
+  });
+});
+
+describe('a change of membership', () => {
+  it('takes effect at once: a role that was changed, a member who was removed', async () => {
+    const { id, owner } = await buildClub();
+    const member = await buildMember(id, 'admin');
+    const read = () => call('GET', `/v1/clubs/${id}/webhook-endpoints`, { token: member.token });
+    expect((await read()).status).to.equal(200);
+    await call('PATCH', `/v1/clubs/${id}/members/${member.id}`, { token: owner.token, body: { role: 'support' } });
+    expectError(await read(), 'role_not_permitted');
+    await call('DELETE', `/v1/clubs/${id}/members/${member.id}`, { token: owner.token });
+    expectError(await read(), 'forbidden');
+    expect((await call('GET', '/v1/me', { token: member.token })).body.data.organizations).to.deep.equal([]);
+  });
+});

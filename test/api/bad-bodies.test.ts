@@ -1,0 +1,181 @@
+/** What a bad body gets, from every operation that takes one: a clear error in the envelope, and nothing half-written. */
+import { expect } from 'chai';
+import { gzipSync } from 'node:zlib';
+import type { ContractOperation } from '../../contract/contract.ts';
+import { isObject, type JsonObject } from '../../contract/openapi.ts';
+import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
+import { call, expectError, testApi, testConfig, type Answer, type Call } from '../support/api.ts';
+import { rowCounts } from '../support/database.ts';
+import { buildClub, buildStudent } from '../support/factories.ts';
+import { bodyOf, bodySchemaOf, nameOf, operationOf, pathOf, withBody } from './every-operation.ts';
+
+interface Case {
+  what: string;
+  sent: Pick<Call, 'raw' | 'body' | 'headers'>;
+  code: ErrorCode;
+}
+
+/** Bodies that no operation reads, whatever its schema. */
+function unreadable(good: JsonObject): Case[] {
+  const text = JSON.stringify(good);
+  const raw = (what: string, body: string | Uint8Array, code: ErrorCode = 'malformed_request', headers = {}): Case => ({
+    what,
+    sent: { raw: body, headers },
+    code,
+  });
+  const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+  return [
+    raw('JSON that breaks off', text.slice(0, -1)),
+    raw('a comma too many', `${text.slice(0, -1)},}`),
+    raw('two documents', `${text}${text}`),
+    raw('single quotes', text.replaceAll('"', "'")),
+    raw('no JSON at all', 'name=Ada&email=ada%40example.com'),
+    raw('an empty body', ''),
+    raw('only blanks', '  \n'),
+    raw('null', 'null'),
+    raw('a number', '1'),
+    raw('NaN', 'NaN'),
+    raw('true', 'true'),
+    raw('a string', '"text"'),
+    raw('an array', `[${text}]`),
+    raw('invalid UTF-8: a lone continuation byte', bytes('{"x":"', [0x80], '"}')),
+    raw('invalid UTF-8: an overlong slash', bytes('{"x":"', [0xc0, 0xaf], '"}')),
+    raw('invalid UTF-8: half a character at the end', bytes('{"x":"', [0xe2, 0x82], '"}')),
+    raw('UTF-16', Buffer.from(text, 'utf16le')),
+    raw('text/plain', text, 'unsupported_media_type', { 'content-type': 'text/plain' }),
+    raw('a form', text, 'unsupported_media_type', { 'content-type': 'application/x-www-form-urlencoded' }),
+    raw('multipart', text, 'unsupported_media_type', { 'content-type': 'multipart/form-data; boundary=x' }),
+    raw('no readable content type', text, 'unsupported_media_type', { 'content-type': 'nonsense' }),
+    raw('an unknown content encoding', text, 'unsupported_media_type', { 'content-encoding': 'zstd' }),
+    raw('gzip that is none', text, 'malformed_request', { 'content-encoding': 'gzip' }),
+    raw('nesting without end', `{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
+  ];
+}
+
+/** Bodies that break the operation's own schema. */
+function unfit(operation: ContractOperation, good: JsonObject): Case[] {
+  const schema = bodySchemaOf(operation);
+  if (schema['additionalProperties'] !== false) return [];
+  const json = (what: string, body: unknown, code: ErrorCode = 'malformed_request'): Case => ({
+    what,
+    sent: { raw: typeof body === 'string' ? body : JSON.stringify(body) },
+    code,
+  });
+  const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
+  const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
+  const text = JSON.stringify(good);
+  const strings = properties.filter((name) => typeof good[name] === 'string');
+  return [
+    json('an unknown property', { ...good, unexpected: 1 }),
+    json('a property of every object', { ...good, constructor: { prototype: { polluted: true } } }),
+    json('__proto__', `${text.slice(0, -1)}${text === '{}' ? '' : ','}"__proto__":{"polluted":true}}`),
+    ...required.map((name) => json(`${name} is missing`, { ...good, [name]: undefined })),
+    ...properties.map((name) => json(`${name} is null`, { ...good, [name]: null })),
+    ...properties.map((name) => json(`${name} is of another type`, { ...good, [name]: 42 })),
+    ...strings.map((name) => json(`${name} holds a NUL byte`, { ...good, [name]: `a\0b` }, 'invalid_request')),
+    ...strings.map((name) =>
+      json(
+        `${name} holds half a surrogate pair`,
+        text.replace(JSON.stringify(good[name]), '"a\\ud800b"'),
+        'invalid_request',
+      ),
+    ),
+  ];
+}
+
+/** Calls before a caller has used up what a minute allows: 20 questions to an agent are the fewest. */
+const callsEach = 15;
+
+async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; token?: string }> {
+  const club = await buildClub();
+  if (auth.includes('admin')) return { clubId: club.id, token: club.owner.token };
+  return auth.includes('student')
+    ? { clubId: club.id, token: (await buildStudent(club.id)).token }
+    : { clubId: club.id };
+}
+
+describe('a bad body', () => {
+  for (const operation of withBody) {
+    it(nameOf(operation), async () => {
+      const good = bodyOf(operation) ?? {};
+      const cases = [...unreadable(good), ...unfit(operation, good)];
+      const got: Record<string, unknown> = {};
+      const wanted: Record<string, unknown> = {};
+      for (let from = 0; from < cases.length; from += callsEach) {
+        const { clubId, token } = await tokenFor(operation);
+        const path = pathOf(operation, { clubId });
+        const before = await rowCounts();
+        for (const { what, sent, code } of cases.slice(from, from + callsEach)) {
+          const answer = await call(operation.method.toUpperCase(), path, { token, ...sent });
+          got[what] = [answer.status, answer.body?.error?.code];
+          wanted[what] = [errorStatus[code], code];
+        }
+        expect(await rowCounts()).to.deep.equal(before);
+      }
+      expect(got).to.deep.equal(wanted);
+      expect(({} as JsonObject)['polluted']).to.equal(undefined);
+    });
+  }
+});
+
+describe('the size of a body', () => {
+  const outcome = ({ status, body }: Answer) => (status < 400 ? status : body.error.code);
+  /** JSON of so many bytes, the rest of it blanks. */
+  const padded = (body: unknown, bytes: number) => JSON.stringify(body).padEnd(bytes, ' ');
+  let limit: number;
+  before(async () => {
+    limit = (await testConfig()).api.bodyLimitBytes;
+  });
+
+  for (const operation of withBody) {
+    it(`${nameOf(operation)}: the limit passes, one byte more is body_too_large`, async () => {
+      const { clubId, token } = await tokenFor(operation);
+      const send = (raw: string) => call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, raw });
+      const good = () => bodyOf(operation);
+      const usual = outcome(await send(JSON.stringify(good())));
+      expect(outcome(await send(padded(good(), limit)))).to.equal(usual);
+      expectError(await send(padded(good(), limit + 1)), 'body_too_large');
+    });
+  }
+
+  const verify = operationOf('verifyStudentEmail');
+  const send = (raw: Uint8Array | string, headers: Record<string, string>) =>
+    call('POST', verify.path, { raw, headers });
+
+  it('counts bytes, not characters', async () => {
+    const body = JSON.stringify({ token: '€'.repeat(limit / 3) });
+    expect(body.length).to.be.below(limit);
+    expectError(await send(body, {}), 'body_too_large');
+  });
+
+  it('counts a body whose length was not announced', async () => {
+    const { port } = await testApi();
+    const chunk = new TextEncoder().encode(' '.repeat(65_536));
+    const answerTo = async (chunks: number) => {
+      let left = chunks;
+      const body = new ReadableStream({
+        pull(controller) {
+          if (left-- > 0) controller.enqueue(chunk);
+          else {
+            controller.enqueue(new TextEncoder().encode('{"token":"unknown"}'));
+            controller.close();
+          }
+        },
+      });
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' };
+      const response = await fetch(`http://127.0.0.1:${port}${verify.path}`, init as RequestInit);
+      return ((await response.json()) as { error: { code: string } }).error.code;
+    };
+    expect(await answerTo(2)).to.equal('token_gone');
+    expect(await answerTo(limit / chunk.length)).to.equal('body_too_large');
+  });
+
+  it('a compressed body is read, and its size is what it unpacks to', async () => {
+    const gzip = (text: string) => gzipSync(text);
+    const headers = { 'content-encoding': 'gzip' };
+    expectError(await send(gzip(JSON.stringify({ token: 'unknown' })), headers), 'token_gone');
+    const bomb = gzip(padded({ token: 'unknown' }, 50 * limit));
+    expect(bomb.length).to.be.below(limit);
+    expectError(await send(bomb, headers), 'body_too_large');
+  });
+});

@@ -1,0 +1,126 @@
+/** What a caller and an operator see when the service itself fails: no stack, no SQL, no path, and nobody's data. */
+import { expect } from 'chai';
+import type { ApiPlatform } from '../../api/middleware/context.ts';
+import { newId } from '../../domain/core/ids.ts';
+import { call, callAt, expectError } from '../support/api.ts';
+import { serveApp, type ServedApp } from '../support/app.ts';
+import { rowCounts, testDatabase } from '../support/database.ts';
+import { buildClub, password } from '../support/factories.ts';
+
+/** What must not be seen, in an answer or in the log: ways into the machine, the statement, the caller's own data. */
+const betraying =
+  /node_modules|file:\/\/|\/domain\/|\.ts:\d|\bat \w+ \(|SELECT|INSERT|UPDATE|relation|syntax|constraint/i;
+
+describe('500: the service fails', () => {
+  const email = `somebody-${newId()}@example.com`;
+  let api: ServedApp;
+  let clubId: string;
+  before('an API whose statements fail inside Postgres', async () => {
+    clubId = (await buildClub()).id;
+    api = await serveApp({ platform: withBrokenDatabase });
+  });
+  after(() => api.close());
+
+  const signUp = () =>
+    callAt(api.base, 'POST', `/v1/clubs/${clubId}/classroom/sign-up`, {
+      body: { name: 'Rosalind Secret', email, password },
+      headers: { 'x-request-id': 'the-request-1' },
+    });
+
+  it('is answered in the envelope, with the id of the request and nothing of ours', async () => {
+    const answer = await signUp();
+    expectError(answer, 'internal_error');
+    expect(answer.body.error.message).to.equal('Something went wrong on our side. Request id: the-request-1');
+    expect(answer.headers.get('x-request-id')).to.equal('the-request-1');
+    expect(answer.text).to.not.match(betraying);
+    expect(answer.text).to.not.include(email);
+  });
+
+  it('is found in the log by that id: the kind of the error, its code and its place; no data, no statement', async () => {
+    await signUp();
+    const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const failed = lines.find(({ msg, request_id: id }) => msg === 'request failed' && id === 'the-request-1');
+    const error = (failed ?? {})['error'] as { frames: string[] };
+    expect(error).to.include({ name: 'QueryFailedError', code: '22P02' });
+    expect(error.frames.join('\n')).to.match(/domain\/clubs\/organizations\.ts:\d+/);
+    const text = api.log.join('');
+    for (const secret of [email, 'Rosalind', password, clubId, 'the quoted row', '::uuid', process.cwd()]) {
+      expect(text).to.not.include(secret);
+    }
+  });
+
+  it('its line has the route’s pattern, never the path or the query', async () => {
+    await callAt(api.base, 'GET', `/v1/clubs/${clubId}/students?q=${encodeURIComponent(email)}`);
+    await callAt(api.base, 'POST', `/webhooks/platform/a-token-in-the-path`, { body: {} });
+    const routes = api.log
+      .map((line) => JSON.parse(line) as { msg: string; route: string })
+      .filter(({ msg }) => msg === 'request')
+      .map(({ route }) => route);
+    expect(routes).to.include.members(['/v1/clubs/{clubId}/students', '/webhooks/{platform}/{token}']);
+    const text = api.log.join('');
+    for (const secret of [email, encodeURIComponent(email), 'a-token-in-the-path', clubId]) {
+      expect(text).to.not.include(secret);
+    }
+  });
+
+  it('tokens never reach the log', async () => {
+    const token = `student_${'T'.repeat(43)}`;
+    await callAt(api.base, 'GET', '/v1/auth/session', { token });
+    await callAt(api.base, 'POST', '/v1/auth/verify-email', { body: { token: 'a-token-of-a-mail' } });
+    expect(api.log.join('')).to.not.include('TTTT').and.not.include('a-token-of-a-mail');
+  });
+});
+
+/** Reading clubs fails as it would if a row could not be read: with an error of Postgres that quotes it. */
+function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
+  const { database } = usual.services;
+  const broken = (sql: string) => `SELECT 'the quoted row'::uuid /* ${sql.replaceAll('*/', '')} */`;
+  const manager = new Proxy(database.source.manager, {
+    get: (target, name) =>
+      name === 'query' ? (sql: string) => target.query(broken(sql)) : (Reflect.get(target, name) as unknown),
+  });
+  const source = new Proxy(database.source, {
+    get: (target, name) => {
+      if (name === 'manager') return manager;
+      if (name === 'query') return (sql: string) => target.query(broken(sql));
+      return Reflect.get(target, name) as unknown;
+    },
+  });
+  return { ...usual, services: { ...usual.services, database: { ...database, source } } };
+}
+
+describe('a transaction that fails midway', () => {
+  it('leaves nothing half-written: 500, and every table as before', async () => {
+    const source = await testDatabase();
+    const club = await buildClub();
+    const name = `refuse_mails_${newId().replaceAll('-', '')}`;
+    const before = await rowCounts();
+    // The last statement of a creation asks for the mail; here it fails.
+    await source.query(`CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN IF NEW.club_id = '${club.id}' THEN RAISE EXCEPTION 'no mail'; END IF; RETURN NEW; END $$`);
+    await source.query(
+      `CREATE TRIGGER ${name} BEFORE INSERT ON transactional_mails FOR EACH ROW EXECUTE FUNCTION ${name}()`,
+    );
+    try {
+      const email = `${newId()}@example.com`;
+      const created = await call('POST', `/v1/clubs/${club.id}/students`, {
+        token: club.owner.token,
+        body: { name: 'Ada', email },
+      });
+      expectError(created, 'internal_error');
+      const signedUp = await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
+        body: { name: 'Ada', email, password },
+      });
+      expectError(signedUp, 'internal_error');
+      const invited = await call('POST', `/v1/clubs/${club.id}/members`, {
+        token: club.owner.token,
+        body: { email, role: 'support' },
+      });
+      expectError(invited, 'internal_error');
+    } finally {
+      await source.query(`DROP TRIGGER ${name} ON transactional_mails`);
+      await source.query(`DROP FUNCTION ${name}`);
+    }
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+});

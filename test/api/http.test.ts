@@ -1,0 +1,322 @@
+/** What holds for every request, whatever it asks for: paths, methods, headers, origins, request ids. */
+import { expect } from 'chai';
+import { connect } from 'node:net';
+import { newId } from '../../domain/core/ids.ts';
+import { call, expectError, testApi } from '../support/api.ts';
+import { rowCounts } from '../support/database.ts';
+import { buildClub, buildStudent } from '../support/factories.ts';
+import { everyOperation, nameOf, pathOf } from './every-operation.ts';
+
+interface RawAnswer {
+  status: number;
+  /** The status line and the header fields. */
+  head: string;
+  body: string;
+}
+
+/** Sends bytes as they are, which no HTTP client would. @returns the first answer; the connection is closed after it */
+async function sendRaw(...parts: (string | Buffer)[]): Promise<RawAnswer> {
+  const { port } = await testApi();
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => {
+      for (const part of parts) socket.write(part);
+    });
+    socket.setTimeout(5_000, () => socket.destroy(new Error(`No answer: ${text}`)));
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1');
+      const end = text.indexOf('\r\n\r\n');
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
+      if (end >= 0 && text.length >= end + 4 + length) socket.end();
+    });
+    socket.on('error', reject);
+    socket.on('close', () => {
+      const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s);
+      resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]), head, body });
+    });
+  });
+}
+
+const request = (line: string, ...headers: string[]) =>
+  `${line} HTTP/1.1\r\n${['Host: api.example.com', 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`;
+const codeOf = ({ body }: RawAnswer): string => (JSON.parse(body) as { error: { code: string } }).error.code;
+
+describe('404: an unknown path', () => {
+  it('is answered in the envelope, with and without a session, for every method', async () => {
+    const { owner } = await buildClub();
+    for (const path of ['/', '/v1', '/v2/me', '/v1/nothing', '/internal/anything', '/v1/clubs', '/favicon.ico']) {
+      for (const method of ['GET', 'POST', 'PATCH', 'PUT', 'DELETE']) {
+        for (const token of [undefined, owner.token]) expectError(await call(method, path, { token }), 'not_found');
+      }
+    }
+  });
+
+  it('a path in another case, with a slash too many or too few', async () => {
+    const { token } = (await buildClub()).owner;
+    for (const path of ['/V1/me', '/v1/Me', '/v1/me/', '//v1/me', '/v1//me', '/v1/me%2F', '/v1/clubs//students']) {
+      expectError(await call('GET', path, { token }), 'not_found');
+    }
+  });
+});
+
+describe('405: a known path, another method', () => {
+  const methodsOf = (path: string) =>
+    everyOperation.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
+
+  it('names the methods in Allow, for every path of the contract', async () => {
+    for (const path of new Set(everyOperation.map((operation) => operation.path))) {
+      const own = methodsOf(path);
+      const [operation] = everyOperation.filter((candidate) => candidate.path === path);
+      if (!operation) continue;
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(
+        (name) => !own.includes(name),
+      )) {
+        const answer = await call(method, pathOf(operation));
+        expectError(answer, 'method_not_allowed');
+        expect(answer.headers.get('allow')?.split(', '), path).to.have.members(own);
+      }
+    }
+  });
+
+  it('needs no session to be told', async () => {
+    const answer = await call('PUT', '/v1/me');
+    expectError(answer, 'method_not_allowed');
+    expect(answer.headers.get('allow')).to.equal('GET');
+  });
+});
+
+describe('malformed percent-encoding in a path', () => {
+  it('is never a 500: an id that is none, or no such path', async () => {
+    const { id, owner } = await buildClub();
+    const student = await buildStudent(id);
+    for (const bad of ['%', '%zz', '%E0%A4%A', '%c0%af', '%00', '%FF']) {
+      expectError(await call('GET', `/v1/clubs/${id}/students/${bad}`, { token: owner.token }), 'invalid_request');
+      expectError(await call('GET', `/v1/clubs/${bad}/students`, { token: owner.token }), 'forbidden');
+      expectError(await call('GET', `/v1/${bad}`), 'not_found');
+      expectError(await call('GET', `/docs/${bad}`), 'not_found');
+      const agent = await call('POST', `/v1/clubs/${id}/classroom/agents/${bad}/messages`, {
+        token: student.token,
+        body: { id: '0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f', content: 'Why?' },
+      });
+      expect([422, 501], `${bad} ${agent.text}`).to.include(agent.status);
+    }
+  });
+});
+
+describe('query parameters', () => {
+  it('400: an unknown one, for every operation; with a permitted session where it needs one', async () => {
+    for (const operation of everyOperation) {
+      const { id, owner } = await buildClub();
+      const token = operation.auth.includes('admin')
+        ? owner.token
+        : operation.auth.includes('student')
+          ? (await buildStudent(id)).token
+          : undefined;
+      const answer = await call(operation.method.toUpperCase(), `${pathOf(operation, { clubId: id })}?unexpected=1`, {
+        token,
+      });
+      expect(answer.body?.error?.code, nameOf(operation)).to.equal('malformed_request');
+    }
+  });
+
+  it('400: one that is given twice, or is no number; 422: a NUL byte', async () => {
+    const { id, owner } = await buildClub();
+    const list = (query: string) => call('GET', `/v1/clubs/${id}/students?${query}`, { token: owner.token });
+    const malformed = [
+      'q=a&q=b',
+      'page=1&page=1',
+      'page=',
+      'page=1.5',
+      'page=1e1',
+      'page=0x1',
+      'page=%201',
+      'page=one',
+    ];
+    const names = ['verified=1', 'verified=', 'q[]=a', '__proto__=1', 'constructor=1', 'toString=1', '=', '=1', '%=1'];
+    for (const query of [...malformed, ...names]) {
+      const answer = await list(query);
+      expect(answer.body?.error?.code, query).to.equal('malformed_request');
+    }
+    expectError(await list('q=%00'), 'invalid_request');
+    for (const query of ['', '&', '&&', 'q=%', 'q=%zz', 'q=+']) expect((await list(query)).status, query).to.equal(200);
+  });
+});
+
+describe('HEAD', () => {
+  it('is answered as GET is, without a body, and with the same checks', async () => {
+    const { id, owner } = await buildClub();
+    const head = (path: string, token?: string) => call('HEAD', path, { token });
+    const good = await head(`/v1/clubs/${id}/students`, owner.token);
+    expect([good.status, good.text]).to.deep.equal([200, '']);
+    const refused = await head(`/v1/clubs/${id}/students`);
+    expect([refused.status, refused.text]).to.deep.equal([401, '']);
+    expect((await head(`/v1/clubs/${newId()}/students`, owner.token)).status).to.equal(403);
+    expect((await head('/v1/nothing')).status).to.equal(404);
+  });
+});
+
+describe('headers', () => {
+  it('431: headers of 64 KB, in the envelope; nothing is written', async () => {
+    const before = await rowCounts();
+    const answer = await sendRaw(request('GET /v1/me', `X-Filler: ${'x'.repeat(65_536)}`));
+    expect([answer.status, codeOf(answer)]).to.deep.equal([431, 'headers_too_large']);
+    const address = await sendRaw(request(`GET /v1/me?${'x'.repeat(65_536)}`));
+    expect([address.status, codeOf(address)]).to.deep.equal([431, 'headers_too_large']);
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('400: what is no readable HTTP, in the envelope', async () => {
+    for (const bytes of [
+      'nonsense\r\n\r\n',
+      'GET\r\n\r\n',
+      'GET /v1/me HTTP/1.1\r\n\r\n',
+      request('GET /v1/me', 'No colon here'),
+      request('BREW /v1/me'),
+      `${request('POST /v1/auth/verify-email', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}ZZ\r\n`,
+    ]) {
+      const answer = await sendRaw(bytes);
+      expect([answer.status, codeOf(answer)], bytes.slice(0, 20)).to.deep.equal([400, 'malformed_request']);
+    }
+  });
+
+  it('400: two lengths for one body, or a length and chunks: a request cannot be smuggled in', async () => {
+    const smuggled = 'Content-Type: application/json';
+    for (const headers of [
+      ['Content-Length: 2', 'Content-Length: 20'],
+      ['Content-Length: 2', 'Transfer-Encoding: chunked'],
+    ]) {
+      const answer = await sendRaw(request('POST /v1/auth/verify-email', smuggled, ...headers), '{}');
+      expect([answer.status, codeOf(answer)]).to.deep.equal([400, 'malformed_request']);
+    }
+  });
+
+  it('an Expect that nobody knows is passed over', async () => {
+    const answer = await sendRaw(request('GET /v1/me', 'Expect: the-unexpected'));
+    expect([answer.status, codeOf(answer)]).to.deep.equal([401, 'unauthenticated']);
+  });
+
+  it('415: a body without a content type', async () => {
+    const answer = await sendRaw(request('POST /v1/auth/verify-email', 'Content-Length: 2'), '{}');
+    expect([answer.status, codeOf(answer)]).to.deep.equal([415, 'unsupported_media_type']);
+  });
+
+  it('a content type may name its charset and be a kind of JSON', async () => {
+    const raw = '{"token":"unknown"}';
+    for (const type of ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/problem+json']) {
+      const answer = await call('POST', '/v1/auth/verify-email', { raw, headers: { 'content-type': type } });
+      expectError(answer, 'token_gone');
+    }
+  });
+
+  it('every answer is JSON in UTF-8, kept by no cache, and guessed at by no browser', async () => {
+    const { token } = (await buildClub()).owner;
+    for (const answer of [
+      await call('GET', '/v1/me', { token }),
+      await call('GET', '/v1/me'),
+      await call('GET', '/no'),
+    ]) {
+      expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+      expect(answer.headers.get('cache-control')).to.equal('no-store');
+      expect(answer.headers.get('x-content-type-options')).to.equal('nosniff');
+      expect(answer.headers.get('x-powered-by')).to.equal(null);
+      expect(answer.headers.get('set-cookie')).to.equal(null);
+    }
+  });
+});
+
+describe('CORS', () => {
+  const allowed = 'https://dashboard.example.com';
+  const others = [
+    'https://evil.example.com',
+    'https://dashboard.example.com.evil.example',
+    'http://dashboard.example.com',
+    'null',
+  ];
+  const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
+
+  it('a listed origin gets its headers, on errors too; no credentials are ever allowed along', async () => {
+    const { token } = (await buildClub()).owner;
+    const headers = { origin: allowed };
+    for (const answer of [
+      await call('GET', '/v1/me', { token, headers }),
+      await call('GET', '/v1/me', { headers }),
+      await call('GET', '/v1/nothing', { headers }),
+      await call('POST', '/v1/auth/verify-email', { raw: '{', headers }),
+    ]) {
+      expect(answer.headers.get('access-control-allow-origin'), String(answer.status)).to.equal(allowed);
+      expect(answer.headers.get('access-control-expose-headers')).to.equal('Retry-After,X-Request-Id');
+      expect(answer.headers.get('access-control-allow-credentials')).to.equal(null);
+      expect(answer.headers.get('vary')).to.match(/\borigin\b/i);
+    }
+  });
+
+  it('another origin, and none, get none', async () => {
+    for (const headers of [{}, ...others.map((origin) => ({ origin }))]) {
+      const answer = await call('GET', '/v1/me', { headers });
+      expect(corsOf(answer.headers), JSON.stringify(headers)).to.deep.equal([]);
+      expect(answer.headers.get('vary')).to.match(/\borigin\b/i);
+    }
+  });
+
+  it('a preflight of a listed origin is answered, of another is not', async () => {
+    const preflight = (origin: string) =>
+      call('OPTIONS', '/v1/auth/sign-in', {
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization,content-type',
+        },
+      });
+    const answer = await preflight(allowed);
+    expect([answer.status, answer.text]).to.deep.equal([204, '']);
+    expect(Object.fromEntries(corsOf(answer.headers))).to.deep.equal({
+      'access-control-allow-origin': allowed,
+      'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
+      'access-control-allow-headers': 'Authorization,Content-Type,X-Request-Id',
+      'access-control-max-age': '600',
+    });
+    for (const origin of others) expect(corsOf((await preflight(origin)).headers)).to.deep.equal([]);
+  });
+
+  it('OPTIONS without an origin is a method like another: 405 with Allow', async () => {
+    const answer = await call('OPTIONS', '/v1/auth/session');
+    expectError(answer, 'method_not_allowed');
+    expect(answer.headers.get('allow')?.split(', ')).to.have.members(['GET', 'DELETE']);
+  });
+});
+
+describe('X-Request-Id', () => {
+  const idFor = async (brought?: string) =>
+    (await call('GET', '/v1/me', { headers: brought === undefined ? {} : { 'x-request-id': brought } })).headers.get(
+      'x-request-id',
+    );
+  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+  it('is given to every request, another each time', async () => {
+    const [one, two] = [await idFor(), await idFor()];
+    expect(one).to.match(uuid).and.not.equal(two);
+  });
+
+  it('is taken from the caller: 8 to 64 letters, digits, dots, dashes and underscores', async () => {
+    for (const id of ['abcd1234', 'A.b_c-1.2', 'x'.repeat(64), newId()]) expect(await idFor(id)).to.equal(id);
+  });
+
+  it('is replaced where the caller’s could break a log line or a header', async () => {
+    for (const id of [
+      'short',
+      'x'.repeat(65),
+      'with blanks in',
+      '"quoted-id"',
+      'id=1;drop',
+      '<script>1</script>',
+      'ünïcödé-id',
+    ]) {
+      expect(await idFor(id), id).to.match(uuid);
+    }
+  });
+
+  it('stands on errors too', async () => {
+    const answer = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'my-request-1' } });
+    expect(answer.headers.get('x-request-id')).to.equal('my-request-1');
+  });
+});

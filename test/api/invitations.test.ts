@@ -1,0 +1,242 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { call, clock, expectError, visible } from '../support/api.ts';
+import { mailsTo, rowCounts } from '../support/database.ts';
+import {
+  buildAdministrator,
+  buildClub,
+  buildMember,
+  mailedToken,
+  password,
+  type TestClub,
+} from '../support/factories.ts';
+import { administrators } from './accounts.ts';
+
+const day = 86_400_000;
+const someone = () => `${newId()}@example.com`;
+const person = { name: 'Edsger Example', password: 'the invited phrase' };
+
+const invite = (club: TestClub, email: string, role = 'editor', token = club.owner.token) =>
+  call('POST', `/v1/clubs/${club.id}/members`, { token, body: { email, role } });
+const accept = (body: object) => call('POST', '/v1/auth/admin/invitations/accept', { body });
+const revoke = (token: string, clubId: Id, invitationId: Id) =>
+  call('DELETE', `/v1/clubs/${clubId}/invitations/${invitationId}`, { token });
+const mailed = (invitationId: Id) => mailedToken('administrator_invitation', invitationId);
+const membersOf = async ({ id, owner }: TestClub): Promise<{ email: string; role: string; status: string }[]> =>
+  (await call('GET', `/v1/clubs/${id}/members`, { token: owner.token })).body.data;
+
+describe('POST /v1/clubs/{clubId}/members', () => {
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
+  });
+
+  describe('201', () => {
+    it('sends an invitation that is good for 7 days: the whole record', async () => {
+      const email = someone();
+      const { status, body } = await invite(club, email.toUpperCase());
+      expect(status).to.equal(201);
+      const { invitation_id: id, invited_at: invitedAt, expires_at: expiresAt } = body.data;
+      expect(body.data).to.deep.equal({
+        invitation_id: id,
+        email,
+        role: 'editor',
+        status: 'invited',
+        invited_at: invitedAt,
+        expires_at: expiresAt,
+      });
+      expect(Date.parse(expiresAt) - Date.parse(invitedAt)).to.equal(7 * day);
+      expect(await mailsTo(id)).to.deep.equal(['administrator_invitation']);
+      expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
+    });
+
+    it('is answered alike whether or not the e-mail has an account', async () => {
+      const { email } = await buildAdministrator();
+      const shape = ({ body }: { body: { data: object } }) => Object.keys(body.data);
+      expect(shape(await invite(club, email))).to.deep.equal(shape(await invite(club, someone())));
+    });
+
+    it('an invitation to the same e-mail replaces the open one: its token is good no more', async () => {
+      const email = someone();
+      const first = await invite(club, email, 'support');
+      const token = await mailed(first.body.data.invitation_id);
+      const second = await invite(club, email, 'admin');
+      expectError(await accept({ token, ...person }), 'token_gone');
+      const open = (await membersOf(club)).filter(({ status }) => status === 'invited');
+      expect(open).to.deep.equal([second.body.data]);
+      const session = await accept({ token: await mailed(second.body.data.invitation_id), ...person });
+      expect(session.body.data.administrator.organizations[0].role).to.equal('admin');
+    });
+
+    it('several at once to one e-mail: one invitation is open', async () => {
+      const email = someone();
+      const answers = await Promise.all([1, 2, 3, 4].map(() => invite(club, email)));
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
+      expect((await membersOf(club)).filter(({ status }) => status === 'invited')).to.have.length(1);
+    });
+  });
+
+  describe('403', () => {
+    it('role_not_permitted: only an owner invites an owner, or replaces the invitation of one', async () => {
+      const admin = await buildMember(club.id, 'admin');
+      const email = someone();
+      expectError(await invite(club, email, 'owner', admin.token), 'role_not_permitted');
+      const owners = await invite(club, email, 'owner');
+      expectError(await invite(club, email, 'support', admin.token), 'role_not_permitted');
+      expect((await membersOf(club)).at(-1)).to.deep.equal(owners.body.data);
+    });
+  });
+
+  describe('409', () => {
+    it('already_member, and nothing is written', async () => {
+      const member = await buildMember(club.id, 'support');
+      const before = await rowCounts();
+      expectError(await invite(club, member.email.toUpperCase()), 'already_member');
+      expectError(await invite(club, club.owner.email), 'already_member');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+  });
+});
+
+describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
+  it('204: its token can no longer be used, and answers as an unknown one', async () => {
+    const club = await buildClub();
+    const { body } = await invite(club, someone());
+    const token = await mailed(body.data.invitation_id);
+    const answer = await revoke(club.owner.token, club.id, body.data.invitation_id);
+    expect([answer.status, answer.text]).to.deep.equal([204, '']);
+    const revoked = await accept({ token, ...person });
+    expectError(revoked, 'token_gone');
+    expect(visible(revoked)).to.equal(visible(await accept({ token: 'unknown', ...person })));
+  });
+
+  it('403: only an owner revokes the invitation of an owner', async () => {
+    const club = await buildClub();
+    const admin = await buildMember(club.id, 'admin');
+    const owners = await invite(club, someone(), 'owner');
+    const editors = await invite(club, someone(), 'editor');
+    expectError(await revoke(admin.token, club.id, owners.body.data.invitation_id), 'role_not_permitted');
+    expect((await revoke(admin.token, club.id, editors.body.data.invitation_id)).status).to.equal(204);
+    expect((await revoke(club.owner.token, club.id, owners.body.data.invitation_id)).status).to.equal(204);
+  });
+
+  it('404: an unknown invitation, one of another club, one that was accepted', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const foreign = await invite(other, someone());
+    const accepted = await invite(club, someone());
+    await accept({ token: await mailed(accepted.body.data.invitation_id), ...person });
+    for (const id of [newId(), foreign.body.data.invitation_id, accepted.body.data.invitation_id]) {
+      expectError(await revoke(club.owner.token, club.id, id), 'not_found');
+    }
+  });
+});
+
+describe('POST /v1/auth/admin/invitations/accept', () => {
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
+  });
+  const invited = async (email = someone(), role = 'editor') => {
+    const { body } = await invite(club, email, role);
+    return { email, token: await mailed(body.data.invitation_id) };
+  };
+
+  describe('200', () => {
+    it('a person without an account gets one, confirmed, the membership and a session', async () => {
+      const { email, token } = await invited();
+      const { status, body } = await accept({ token, ...person });
+      expect(status).to.equal(200);
+      const { administrator } = body.data;
+      expect(administrator).to.deep.equal({
+        id: administrator.id,
+        name: person.name,
+        email,
+        verified: true,
+        phone_verified: false,
+        has_password: true,
+        organizations: [{ ...administrator.organizations[0], organization_id: club.id, role: 'editor' }],
+      });
+      const students = await call('GET', `/v1/clubs/${club.id}/students`, { token: body.data.token });
+      expect(students.status).to.equal(200);
+      expect((await administrators().signIn(email, person.password)).status).to.equal(200);
+      expect((await membersOf(club)).filter((member) => member.email === email)).to.have.length(1);
+    });
+
+    it('a person with a confirmed account keeps its name and password', async () => {
+      const known = await buildAdministrator();
+      const { token } = await invited(known.email, 'support');
+      const { body } = await accept({ token, name: 'Another Name', password: 'another phrase' });
+      expect(body.data.administrator).to.include({ id: known.id, name: 'Ada Administrator' });
+      expect(body.data.administrator.organizations[0]).to.include({ organization_id: club.id, role: 'support' });
+      expect((await administrators().signIn(known.email, password)).status).to.equal(200);
+      expectError(await administrators().signIn(known.email, 'another phrase'), 'invalid_credentials');
+    });
+
+    it('a person with a confirmed account needs neither name nor password', async () => {
+      const known = await buildAdministrator();
+      const { token } = await invited(known.email);
+      expect((await accept({ token })).status).to.equal(200);
+    });
+
+    it("an unconfirmed account of a stranger becomes the invited person's: the stranger's password and mail are good no more", async () => {
+      const email = someone();
+      await administrators().signUp(email, 'the phrase of a stranger');
+      await administrators().signUp(email, 'a second phrase');
+      const strangers = await mailedToken('administrator_verify_email', await administrators().idOf(email));
+      const { token } = await invited(email);
+      const { body } = await accept({ token, ...person });
+      expect(body.data.administrator).to.include({ name: person.name, verified: true });
+      for (const phrase of ['the phrase of a stranger', 'a second phrase']) {
+        expectError(await administrators().signIn(email, phrase), 'invalid_credentials');
+      }
+      expectError(await administrators().verify(strangers), 'token_gone');
+      expect((await administrators().signIn(email, person.password)).status).to.equal(200);
+    });
+
+    it('within 7 days', async () => {
+      const { token } = await invited();
+      clock.advance(7 * day - 2_000);
+      expect((await accept({ token, ...person })).status).to.equal(200);
+    });
+  });
+
+  describe('410', () => {
+    it('used, expired, unknown tokens and those of another purpose answer byte for byte alike', async () => {
+      const used = await invited();
+      await accept({ token: used.token, ...person });
+      const email = someone();
+      await administrators().signUp(email, password);
+      const confirmation = await mailedToken('administrator_verify_email', await administrators().idOf(email));
+      const answers = [
+        await accept({ token: used.token, ...person }),
+        await accept({ token: 'A'.repeat(43), ...person }),
+        await accept({ token: confirmation, ...person }),
+      ];
+      const expiring = await invited();
+      clock.advance(7 * day + 1_000);
+      answers.push(await accept({ token: expiring.token, ...person }));
+      for (const answer of answers) expectError(answer, 'token_gone');
+      expect(new Set(answers.map(visible)).size).to.equal(1);
+    });
+
+    it('two at once with one token: one account', async () => {
+      const { email, token } = await invited();
+      const answers = await Promise.all([1, 2, 3].map(() => accept({ token, ...person })));
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410]);
+      expect((await membersOf(club)).filter((member) => member.email === email)).to.have.length(1);
+    });
+  });
+
+  describe('422', () => {
+    it('a person without an account who sends no name or no password; the token stays good', async () => {
+      const { token } = await invited();
+      const before = await rowCounts();
+      const { name, password: phrase } = person;
+      for (const body of [{ token }, { token, name }, { token, password: phrase }]) {
+        expectError(await accept(body), 'invalid_request');
+      }
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await accept({ token, ...person })).status).to.equal(200);
+    });
+  });
+});

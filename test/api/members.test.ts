@@ -1,0 +1,200 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { roles } from '../../domain/clubs/roles.policy.ts';
+import { call, expectError } from '../support/api.ts';
+import { buildAdministrator, buildClub, buildMember, type TestClub } from '../support/factories.ts';
+
+const list = (club: TestClub, query = '') =>
+  call('GET', `/v1/clubs/${club.id}/members${query}`, { token: club.owner.token });
+const change = (token: string, clubId: Id, memberId: Id, role: string) =>
+  call('PATCH', `/v1/clubs/${clubId}/members/${memberId}`, { token, body: { role } });
+const remove = (token: string, clubId: Id, memberId: Id) =>
+  call('DELETE', `/v1/clubs/${clubId}/members/${memberId}`, { token });
+const rolesOf = async (club: TestClub, token = club.owner.token): Promise<Record<Id, string>> => {
+  const { body } = await call('GET', `/v1/clubs/${club.id}/members`, { token });
+  return Object.fromEntries(
+    body.data.map((member: { administrator_id: Id; role: string }) => [member.administrator_id, member.role]),
+  );
+};
+
+describe('GET /v1/clubs/{clubId}/members', () => {
+  describe('200', () => {
+    it('lists members first, then open invitations, each by e-mail: whole records', async () => {
+      const club = await buildClub();
+      const members = [club.owner, await buildMember(club.id, 'support'), await buildMember(club.id, 'editor')];
+      const invite = (email: string) =>
+        call('POST', `/v1/clubs/${club.id}/members`, { token: club.owner.token, body: { email, role: 'support' } });
+      const [zoe, abe] = [await invite(`zoe.${newId()}@example.com`), await invite(`abe.${newId()}@example.com`)];
+      const { body } = await list(club);
+      const given = ['owner', 'support', 'editor'];
+      expect(body).to.deep.equal({
+        data: [
+          ...members
+            .map(({ id, email }, index) => ({
+              administrator_id: id,
+              name: 'Ada Administrator',
+              email,
+              role: given[index],
+              status: 'active',
+              joined_at: body.data.find((member: { administrator_id: Id }) => member.administrator_id === id)
+                ?.joined_at,
+            }))
+            .toSorted((a, b) => (a.email < b.email ? -1 : 1)),
+          abe.body.data,
+          zoe.body.data,
+        ],
+        total: 5,
+      });
+    });
+
+    it('in pages: each record once, and the total over all pages', async () => {
+      const club = await buildClub();
+      for (let index = 0; index < 4; index++) await buildMember(club.id, 'support');
+      const pages = [];
+      for (const page of [1, 2, 3, 4]) pages.push(await list(club, `?page=${page}&page_size=2`));
+      expect(pages.map(({ body }) => body.data.length)).to.deep.equal([2, 2, 1, 0]);
+      expect(pages.map(({ body }) => body.total)).to.deep.equal([5, 5, 5, 5]);
+      const ids = pages.flatMap(({ body }) =>
+        body.data.map((member: { administrator_id: Id }) => member.administrator_id),
+      );
+      expect(new Set(ids).size).to.equal(5);
+    });
+  });
+});
+
+describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
+  describe('200', () => {
+    it('changes the role, and answers with the member', async () => {
+      const club = await buildClub();
+      const member = await buildMember(club.id, 'support');
+      for (const role of roles.toReversed()) {
+        const { status, body } = await change(club.owner.token, club.id, member.id, role);
+        expect(status).to.equal(200);
+        expect(body.data).to.include({ administrator_id: member.id, email: member.email, role, status: 'active' });
+      }
+      expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner', [member.id]: 'owner' });
+    });
+
+    it('an owner may step down while there is another', async () => {
+      const club = await buildClub();
+      const other = await buildMember(club.id, 'owner');
+      expect((await change(club.owner.token, club.id, club.owner.id, 'support')).status).to.equal(200);
+      expect(await rolesOf(club, other.token)).to.deep.equal({ [club.owner.id]: 'support', [other.id]: 'owner' });
+    });
+
+    it('an admin may change those who are no owners, to what is no owner', async () => {
+      const club = await buildClub();
+      const admin = await buildMember(club.id, 'admin');
+      const member = await buildMember(club.id, 'support');
+      expect((await change(admin.token, club.id, member.id, 'admin')).status).to.equal(200);
+    });
+  });
+
+  describe('403', () => {
+    it('role_not_permitted: only owners touch owners', async () => {
+      const club = await buildClub();
+      const admin = await buildMember(club.id, 'admin');
+      expectError(await change(admin.token, club.id, admin.id, 'owner'), 'role_not_permitted');
+      expectError(await change(admin.token, club.id, club.owner.id, 'admin'), 'role_not_permitted');
+      expectError(await change(admin.token, club.id, club.owner.id, 'owner'), 'role_not_permitted');
+      expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner', [admin.id]: 'admin' });
+    });
+  });
+
+  describe('404', () => {
+    it('an administrator who is no member, a member of another club, and an invitation', async () => {
+      const [club, other] = [await buildClub(), await buildClub()];
+      const invited = await call('POST', `/v1/clubs/${club.id}/members`, {
+        token: club.owner.token,
+        body: { email: `${newId()}@example.com`, role: 'support' },
+      });
+      const ids = [newId(), (await buildAdministrator()).id, other.owner.id, invited.body.data.invitation_id];
+      for (const id of ids) {
+        expectError(await change(club.owner.token, club.id, id, 'support'), 'not_found');
+        expectError(await remove(club.owner.token, club.id, id), 'not_found');
+      }
+    });
+  });
+
+  describe('409', () => {
+    it('last_owner: the last owner keeps the role', async () => {
+      const club = await buildClub();
+      await buildMember(club.id, 'admin');
+      expectError(await change(club.owner.token, club.id, club.owner.id, 'admin'), 'last_owner');
+      expect((await change(club.owner.token, club.id, club.owner.id, 'owner')).status).to.equal(200);
+    });
+
+    it('last_owner: two owners who step down at once: exactly one succeeds', async () => {
+      const club = await buildClub();
+      const other = await buildMember(club.id, 'owner');
+      const answers = await Promise.all([
+        change(club.owner.token, club.id, club.owner.id, 'admin'),
+        change(other.token, club.id, other.id, 'admin'),
+      ]);
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 409]);
+    });
+  });
+});
+
+describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
+  describe('204', () => {
+    it('the member no longer acts in the club; the session and other clubs go on', async () => {
+      const club = await buildClub();
+      const member = await buildMember(club.id, 'admin');
+      const own = await call('POST', '/v1/organizations', { token: member.token, body: { name: `Own ${newId()}` } });
+      const answer = await remove(club.owner.token, club.id, member.id);
+      expect([answer.status, answer.text]).to.deep.equal([204, '']);
+      expectError(await call('GET', `/v1/clubs/${club.id}/members`, { token: member.token }), 'forbidden');
+      const { body } = await call('GET', '/v1/me', { token: member.token });
+      expect(body.data.organizations).to.deep.equal([own.body.data]);
+    });
+
+    it('a member may leave', async () => {
+      const club = await buildClub();
+      const admin = await buildMember(club.id, 'admin');
+      expect((await remove(admin.token, club.id, admin.id)).status).to.equal(204);
+    });
+
+    it('a member who was removed may be invited again', async () => {
+      const club = await buildClub();
+      const member = await buildMember(club.id, 'admin');
+      await remove(club.owner.token, club.id, member.id);
+      const answer = await call('POST', `/v1/clubs/${club.id}/members`, {
+        token: club.owner.token,
+        body: { email: member.email, role: 'editor' },
+      });
+      expect(answer.status).to.equal(201);
+    });
+  });
+
+  describe('403', () => {
+    it('role_not_permitted: an admin removes no owner', async () => {
+      const club = await buildClub();
+      await buildMember(club.id, 'owner');
+      const admin = await buildMember(club.id, 'admin');
+      expectError(await remove(admin.token, club.id, club.owner.id), 'role_not_permitted');
+    });
+  });
+
+  describe('409', () => {
+    it('last_owner: the last owner cannot go', async () => {
+      const club = await buildClub();
+      expectError(await remove(club.owner.token, club.id, club.owner.id), 'last_owner');
+      expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner' });
+    });
+
+    it('last_owner: two owners who remove each other at once: exactly one succeeds', async () => {
+      for (let round = 0; round < 5; round++) {
+        const club = await buildClub();
+        const other = await buildMember(club.id, 'owner');
+        const answers = await Promise.all([
+          remove(club.owner.token, club.id, other.id),
+          remove(other.token, club.id, club.owner.id),
+        ]);
+        // The slower one is judged with the session's role before the lock or after it: 409 or 403, never a second 204.
+        expect(answers.filter(({ status }) => status === 204)).to.have.length(1);
+        expect([403, 409]).to.include(answers.find(({ status }) => status !== 204)?.status);
+      }
+    });
+  });
+});

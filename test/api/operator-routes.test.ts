@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { callAt, call, expectError, testApi } from '../support/api.ts';
+import { serveApp } from '../support/app.ts';
+import { buildClub } from '../support/factories.ts';
+
+const get = async (path: string) => {
+  const { port } = await testApi();
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
+};
+
+describe('GET /healthz', () => {
+  it('200: the process runs', async () => {
+    expect(await get('/healthz')).to.deep.equal({
+      status: 200,
+      type: 'application/json; charset=utf-8',
+      text: '{"status":"ok"}',
+    });
+  });
+});
+
+describe('GET /readyz', () => {
+  it('200: it can serve', async () => {
+    const { status, text } = await get('/readyz');
+    expect([status, text]).to.deep.equal([200, '{"status":"ready"}']);
+  });
+
+  it('503: Postgres is away; the process is alive all the same', async () => {
+    const api = await serveApp({
+      platform: (usual) => {
+        const source = { query: () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3')) } as never;
+        return { ...usual, services: { ...usual.services, database: { ...usual.services.database, source } } };
+      },
+    });
+    try {
+      const answer = await callAt(api.base, 'GET', '/readyz');
+      expect([answer.status, answer.text]).to.deep.equal([503, '{"status":"not_ready"}']);
+      expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
+    } finally {
+      await api.close();
+    }
+  });
+
+  it('503: from the moment that the process is asked to stop', async () => {
+    const api = await serveApp({ platform: (usual) => ({ ...usual, accepting: () => false }) });
+    try {
+      expect((await callAt(api.base, 'GET', '/readyz')).status).to.equal(503);
+      expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
+    } finally {
+      await api.close();
+    }
+  });
+});
+
+describe('GET /metrics', () => {
+  /** How many requests of this kind were counted so far. */
+  const counted = async (labels: string) => {
+    const { text } = await get('/metrics');
+    const line = text.split('\n').find((one) => one.startsWith(`http_request_duration_seconds_count{${labels}}`));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  };
+
+  it('200: in the format of Prometheus', async () => {
+    const { status, type, text } = await get('/metrics');
+    expect(status).to.equal(200);
+    expect(type).to.match(/^text\/plain; version=0\.0\.4/);
+    expect(text).to.include('# TYPE http_request_duration_seconds histogram');
+  });
+
+  it('counts requests by method, route and status; a route is a pattern, so ids make no series', async () => {
+    const { id, owner } = await buildClub();
+    const labels = 'method="GET",route="/v1/clubs/{clubId}/students",status="200"';
+    const before = await counted(labels);
+    await call('GET', `/v1/clubs/${id}/students?q=sought-after`, { token: owner.token });
+    expect(await counted(labels)).to.equal(before + 1);
+    expect((await get('/metrics')).text)
+      .to.not.include(id)
+      .and.not.include('sought-after');
+  });
+
+  it('counts what no operation answers under one name', async () => {
+    const labels = 'method="GET",route="none",status="404"';
+    const before = await counted(labels);
+    for (const path of ['/no/1', '/no/2', '/no/3']) expectError(await call('GET', path), 'not_found');
+    expect(await counted(labels)).to.equal(before + 3);
+    expect((await get('/metrics')).text).to.not.include('/no/');
+  });
+});
+
+describe('the reference', () => {
+  it('GET /v1/openapi.json is the contract, without a session', async () => {
+    const { status, body } = await call('GET', '/v1/openapi.json');
+    expect([status, body.openapi, body.info.version]).to.deep.equal([200, '3.1.0', '0.2.0']);
+  });
+
+  it('GET /docs is a page that loads nothing from elsewhere', async () => {
+    const { port } = await testApi();
+    const response = await fetch(`http://127.0.0.1:${port}/docs`);
+    expect(response.status).to.equal(200);
+    expect(response.headers.get('content-security-policy')).to.match(/^default-src 'none'/);
+    const page = await response.text();
+    const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
+    expect(assets).to.have.length.above(3);
+    for (const asset of assets) {
+      expect(asset).to.match(/^\//);
+      expect((await get(asset)).status, asset).to.equal(200);
+    }
+  });
+
+  it('404: what is no asset of the page, and no way out of its directory', async () => {
+    for (const path of [
+      '/docs/',
+      '/docs/../package.json',
+      '/docs/..%2f..%2fpackage.json',
+      '/docs/unknown.js',
+      '/docs/%2e%2e/config.ts',
+    ]) {
+      const { status } = await get(path);
+      expect(status, path).to.equal(404);
+    }
+  });
+});

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { call } from '../support/api.ts';
+import { testDatabase } from '../support/database.ts';
+import { buildAdministrator, buildClub, buildMember } from '../support/factories.ts';
+
+const profileOf = async (token: string) => (await call('GET', '/v1/me', { token })).body.data;
+
+describe('GET /v1/me', () => {
+  describe('200', () => {
+    it('is the administrator profile: the whole record, with an organization for each membership, by name', async () => {
+      const administrator = await buildAdministrator();
+      const create = (name: string) =>
+        call('POST', '/v1/organizations', {
+          token: administrator.token,
+          body: { name: `${name} ${administrator.id}` },
+        });
+      const [second, first] = [await create('Beta'), await create('Alpha')];
+      const answer = await call('GET', '/v1/me', { token: administrator.token });
+      expect(answer.body).to.deep.equal({
+        data: {
+          id: administrator.id,
+          name: 'Ada Administrator',
+          email: administrator.email,
+          verified: true,
+          phone_verified: false,
+          has_password: true,
+          organizations: [first.body.data, second.body.data],
+        },
+      });
+    });
+
+    it('has the phone where there is one', async () => {
+      const { id, token } = await buildAdministrator();
+      const source = await testDatabase();
+      await source.query(`UPDATE administrators SET phone = '+351210000000', phone_verified_at = now() WHERE id = $1`, [
+        id,
+      ]);
+      expect(await profileOf(token)).to.include({ phone: '+351210000000', phone_verified: true });
+    });
+
+    it('tells the role in each organization; organization_id is the {clubId} of scoped paths', async () => {
+      const [one, two] = [await buildClub(), await buildClub()];
+      const member = await buildMember(one.id, 'support');
+      const source = await testDatabase();
+      await source.query(
+        `INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($1, $2, 'editor', now())`,
+        [two.id, member.id],
+      );
+      const { organizations } = await profileOf(member.token);
+      const roles = Object.fromEntries(
+        organizations.map(({ organization_id: id, role }: { organization_id: string; role: string }) => [id, role]),
+      );
+      expect(roles).to.deep.equal({ [one.id]: 'support', [two.id]: 'editor' });
+      for (const id of Object.keys(roles)) {
+        expect((await call('GET', `/v1/clubs/${id}/students`, { token: member.token })).status).to.equal(200);
+      }
+    });
+  });
+});
+
+describe('POST /v1/organizations', () => {
+  const create = (token: string, name: string) => call('POST', '/v1/organizations', { token, body: { name } });
+
+  describe('201', () => {
+    it('creates a club; the caller becomes its owner', async () => {
+      const { token } = await buildAdministrator();
+      const tag = newId();
+      const { status, body } = await create(token, `  Søren’s   Académie ${tag} `);
+      expect(status).to.equal(201);
+      expect(body.data).to.deep.equal({
+        organization_id: body.data.organization_id,
+        name: `Søren’s Académie ${tag}`,
+        slug: `s-ren-s-academie-${tag}`.slice(0, 40).replace(/-$/, ''),
+        role: 'owner',
+      });
+      const members = await call('GET', `/v1/clubs/${body.data.organization_id}/members`, { token });
+      expect(members.body.data.map(({ role }: { role: string }) => role)).to.deep.equal(['owner']);
+    });
+
+    it('a name without a letter or digit of ASCII gets a slug all the same', async () => {
+      const { token } = await buildAdministrator();
+      for (const name of ['学びの場', '🎓', '—']) {
+        expect((await create(token, name)).body.data.slug).to.match(/^club(-[0-9a-f]{6})?$/);
+      }
+    });
+
+    it('several of one name at once: as many clubs, each with a slug of its own', async () => {
+      const { token } = await buildAdministrator();
+      const name = `Harbour ${newId()}`;
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(() => create(token, name)));
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201, 201]);
+      expect(new Set(answers.map(({ body }) => body.data.slug)).size).to.equal(5);
+    });
+  });
+});

@@ -1,0 +1,151 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { clock, expectError, visible } from '../support/api.ts';
+import { mailsTo, rowCounts } from '../support/database.ts';
+import { buildClub, mailedToken, openFurtherSession, password } from '../support/factories.ts';
+import { administrators, studentsOf, type AccountKind } from './accounts.ts';
+
+const hour = 3_600_000;
+const someone = () => `${newId()}@example.com`;
+const chosen = 'a newly chosen phrase';
+
+const kinds: Record<string, () => Promise<AccountKind>> = {
+  '/v1/auth/password-reset': async () => studentsOf((await buildClub()).id),
+  '/v1/auth/admin/password-reset': () => Promise.resolve(administrators()),
+};
+
+for (const [path, make] of Object.entries(kinds)) {
+  let kind: AccountKind;
+  const prepare = async () => {
+    kind = await make();
+  };
+  /** Somebody who has just asked for a reset. */
+  const forgetful = async () => {
+    const account = await kind.build();
+    await kind.requestReset(account.email);
+    return { ...account, mailed: await mailedToken(kind.purposes.reset, account.id) };
+  };
+
+  describe(`POST ${path}`, () => {
+    before(prepare);
+
+    it('202: for a confirmed, an unconfirmed and an unknown e-mail alike: status, body and header fields', async () => {
+      const unconfirmed = someone();
+      await kind.signUp(unconfirmed, password);
+      const answers = [
+        await kind.requestReset((await kind.build()).email),
+        await kind.requestReset(unconfirmed),
+        await kind.requestReset(someone()),
+      ];
+      expect(answers.map(({ status }) => status)).to.deep.equal([202, 202, 202]);
+      expect(answers[0]?.body).to.deep.equal({ data: { accepted: true } });
+      expect(new Set(answers.map(visible)).size).to.equal(1);
+    });
+
+    it('mails the token to the person, and changes nothing by itself', async () => {
+      const { id, email, token } = await kind.build();
+      await kind.requestReset(email.toUpperCase());
+      expect(await mailsTo(id)).to.deep.equal([kind.templates.reset]);
+      expect((await kind.read(token)).status).to.equal(200);
+      expect((await kind.signIn(email, password)).status).to.equal(200);
+    });
+
+    it('at most 5 mails an hour go to one person; other mails do not count', async () => {
+      const { id, email } = await kind.build();
+      await kind.signUp(email, chosen);
+      for (let times = 0; times < 6; times++) await kind.requestReset(email);
+      expect((await mailsTo(id)).filter((template) => template === kind.templates.reset)).to.have.length(5);
+    });
+  });
+
+  describe(`POST ${path}/confirm`, () => {
+    before(prepare);
+
+    describe('200', () => {
+      it('sets the password and opens a session', async () => {
+        const { id, email, mailed } = await forgetful();
+        const { status, body } = await kind.confirmReset(mailed, chosen);
+        expect(status).to.equal(200);
+        expect(body.data[kind.subject]).to.include({ id, email, verified: true, has_password: true });
+        expect((await kind.read(body.data.token)).status).to.equal(200);
+        expect((await kind.signIn(email, chosen)).status).to.equal(200);
+        expectError(await kind.signIn(email, password), 'invalid_credentials');
+      });
+
+      it('ends every other session of the person at once', async () => {
+        const { id, token, mailed } = await forgetful();
+        const elsewhere = await openFurtherSession(kind.name === 'student' ? 'student' : 'admin', id);
+        const bystander = await kind.build();
+        await kind.confirmReset(mailed, chosen);
+        for (const ended of [token, elsewhere]) expectError(await kind.read(ended), 'unauthenticated');
+        expect((await kind.read(bystander.token)).status).to.equal(200);
+      });
+
+      it('ends every other token that was mailed to the person', async () => {
+        const email = someone();
+        await kind.signUp(email, password);
+        const id = await kind.idOf(email);
+        const confirmation = await mailedToken(kind.purposes.verify, id);
+        await kind.requestReset(email);
+        const former = await mailedToken(kind.purposes.reset, id);
+        await kind.requestReset(email);
+        await kind.confirmReset(await mailedToken(kind.purposes.reset, id), chosen);
+        expectError(await kind.confirmReset(former, password), 'token_gone');
+        expectError(await kind.verify(confirmation), 'token_gone');
+      });
+
+      it('confirms the e-mail: whoever read the mail owns it', async () => {
+        const email = someone();
+        await kind.signUp(email, 'the phrase of a stranger');
+        await kind.requestReset(email);
+        const { body } = await kind.confirmReset(
+          await mailedToken(kind.purposes.reset, await kind.idOf(email)),
+          chosen,
+        );
+        expect(body.data[kind.subject].verified).to.equal(true);
+        expect((await kind.signIn(email, chosen)).status).to.equal(200);
+        expectError(await kind.signIn(email, 'the phrase of a stranger'), 'invalid_credentials');
+      });
+
+      it('within 1 hour', async () => {
+        const { mailed } = await forgetful();
+        clock.advance(hour - 1_000);
+        expect((await kind.confirmReset(mailed, chosen)).status).to.equal(200);
+      });
+    });
+
+    describe('410', () => {
+      it('used, expired, unknown tokens and those of another purpose answer byte for byte alike', async () => {
+        const used = await forgetful();
+        await kind.confirmReset(used.mailed, chosen);
+        const unconfirmed = someone();
+        await kind.signUp(unconfirmed, password);
+        const answers = [
+          await kind.confirmReset(used.mailed, chosen),
+          await kind.confirmReset('A'.repeat(43), chosen),
+          await kind.confirmReset(await mailedToken(kind.purposes.verify, await kind.idOf(unconfirmed)), chosen),
+        ];
+        const expiring = await forgetful();
+        clock.advance(hour + 1_000);
+        answers.push(await kind.confirmReset(expiring.mailed, chosen));
+        for (const answer of answers) expectError(answer, 'token_gone');
+        expect(new Set(answers.map(visible)).size).to.equal(1);
+      });
+
+      it('nothing is written, and no session ends', async () => {
+        const { token } = await kind.build();
+        const before = await rowCounts();
+        await kind.confirmReset('unknown', chosen);
+        expect(await rowCounts()).to.deep.equal(before);
+        expect((await kind.read(token)).status).to.equal(200);
+      });
+    });
+
+    it('422: a new password of 7 or 129 characters, and the token stays good', async () => {
+      const { mailed } = await forgetful();
+      expectError(await kind.confirmReset(mailed, 'x'.repeat(7)), 'invalid_request');
+      expectError(await kind.confirmReset(mailed, 'x'.repeat(129)), 'invalid_request');
+      expect((await kind.confirmReset(mailed, 'x'.repeat(128))).status).to.equal(200);
+    });
+  });
+}

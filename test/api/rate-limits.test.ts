@@ -1,0 +1,342 @@
+/** The rate limits over HTTP, row by row of the specification's table (Limits), where an operation answers already. */
+import { randomInt, randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { expect } from 'chai';
+import { startApi, type RunningApi } from '../../api/server.ts';
+import { contractOperations } from '../../contract/contract.ts';
+import { ruleFor } from '../../domain/limits/rules.policy.ts';
+import { freePort, redisInstalled, startRedis } from '../domain/limits/stores.ts';
+import { callAt, someAddress, testConfig, type Answer, type Call } from '../support/api.ts';
+import { buildClub, buildMember, buildStudent } from '../support/factories.ts';
+
+const minute = 60;
+const perBatch = 20;
+
+interface Sent extends Call {
+  readonly method: string;
+  readonly path: string;
+}
+
+describe('rate limits', function () {
+  this.timeout(60_000);
+  /** The start of a minute and of an hour, on a day of this run's own. */
+  const noon = Date.UTC(2025, 0, randomInt(300), 12);
+  let now = noon;
+  let api: RunningApi;
+
+  const start = async (overrides: Record<string, string> = {}) =>
+    startApi(await testConfig(overrides), { clock: () => new Date(now) });
+
+  before(async () => {
+    api = await start();
+  });
+  after(() => api.stop());
+  beforeEach(() => {
+    now = noon;
+  });
+
+  const send = ({ method, path, ...options }: Sent, to = api): Promise<Answer> =>
+    callAt(`http://127.0.0.1:${to.port}`, method, path, method === 'POST' ? { body: {}, ...options } : options);
+
+  /** Sends n calls, several at a time. @returns how often each outcome came, as `401 unauthenticated` → times */
+  const times = async (n: number, sent: Sent, to = api): Promise<Record<string, number>> => {
+    const counts: Record<string, number> = {};
+    for (let left = n; left > 0; left -= perBatch) {
+      const batch = Array.from({ length: Math.min(perBatch, left) }, () => send(sent, to));
+      for (const { status, body } of await Promise.all(batch)) {
+        const outcome = [status, body?.error?.code].join(' ').trim();
+        counts[outcome] = (counts[outcome] ?? 0) + 1;
+      }
+    }
+    return counts;
+  };
+
+  const expectLimited = async (sent: Sent, retryAfter: number, to = api) => {
+    const { status, body, headers } = await send(sent, to);
+    expect([status, body.error.code, headers.get('retry-after')]).to.deep.equal([
+      429,
+      'rate_limited',
+      String(retryAfter),
+    ]);
+  };
+
+  const endpointsOf = (clubId: string) => `/v1/clubs/${clubId}/webhook-endpoints`;
+  const questionsOf = (clubId: string) => `/v1/clubs/${clubId}/classroom/agents/a1/messages`;
+  const signUpOf = (clubId: string) => `/v1/clubs/${clubId}/classroom/sign-up`;
+  const post = (path: string, options: Call = {}): Sent => ({ method: 'POST', path, ...options });
+  const ofStudent = async (path: (clubId: string) => string): Promise<Sent> => {
+    const club = await buildClub();
+    return post(path(club.id), { token: (await buildStudent(club.id)).token });
+  };
+
+  /** [the row, limit, what a call within the limit answers, the call]: each is refused further in, so it costs little */
+  const rows: readonly [string, number, string, () => Sent | Promise<Sent>][] = [
+    [
+      'Write operations on /v1/clubs/{clubId}/...: 60 per minute per club',
+      60,
+      '400 malformed_request',
+      async () => {
+        const club = await buildClub();
+        return post(endpointsOf(club.id), { token: club.owner.token });
+      },
+    ],
+    [
+      'a write that the role does not permit is the club’s too, and counted before it is refused',
+      60,
+      '403 role_not_permitted',
+      async () => {
+        const club = await buildClub();
+        return post(endpointsOf(club.id), { token: (await buildMember(club.id, 'support')).token });
+      },
+    ],
+    [
+      'Write operations elsewhere: 60 per minute per IP',
+      60,
+      '401 unauthenticated',
+      () => post('/v1/organizations', { ip: someAddress() }),
+    ],
+    [
+      'POST /v1/auth/*: 10 per minute per IP',
+      10,
+      '400 malformed_request',
+      () => post('/v1/auth/sign-in', { ip: someAddress() }),
+    ],
+    [
+      'POST /v1/auth/admin/*: 10 per minute per IP',
+      10,
+      '400 malformed_request',
+      () => post('/v1/auth/admin/sign-in', { ip: someAddress() }),
+    ],
+    [
+      'POST /v1/auth/* of no operation: 10 per minute per IP',
+      10,
+      '404 not_found',
+      () => post('/v1/auth/no-such-thing', { ip: someAddress() }),
+    ],
+    [
+      'classroom sign-up: 10 per minute per IP',
+      10,
+      '403 forbidden',
+      () => post(signUpOf(randomUUID()), { ip: someAddress() }),
+    ],
+    [
+      'DELETE /v1/auth/session: exempt from the credential limit, a write per IP',
+      60,
+      '401 unauthenticated',
+      () => ({ method: 'DELETE', path: '/v1/auth/session', ip: someAddress() }),
+    ],
+    [
+      'POST /webhooks/{platform}/{token}: 600 per minute per IP',
+      600,
+      '501 not_implemented',
+      () => post('/webhooks/platform1/token1', { ip: someAddress() }),
+    ],
+    [
+      'POST /webhooks/billing: a write elsewhere',
+      60,
+      '501 not_implemented',
+      () => post('/webhooks/billing', { ip: someAddress() }),
+    ],
+    [
+      'Classroom writes: 600 per minute per student',
+      600,
+      '400 malformed_request',
+      () => ofStudent((clubId) => `/v1/clubs/${clubId}/classroom/assignment-files`),
+    ],
+    ['Agent question: 20 per minute per student', 20, '400 malformed_request', () => ofStudent(questionsOf)],
+    [
+      'a path whose handler comes later, of nobody known: 60 per minute per IP',
+      60,
+      '404 not_found',
+      () => post(`/v1/clubs/${randomUUID()}/classroom/mentorships/m1/bookings`, { ip: someAddress() }),
+    ],
+  ];
+
+  for (const [row, limit, within, make] of rows) {
+    it(`${row}: at the limit, one over, after the window`, async () => {
+      const sent = await make();
+      now = noon + 15_000;
+      expect(await times(limit, sent)).to.deep.equal({ [within]: limit });
+      await expectLimited(sent, 45);
+      now = noon + 59_001;
+      await expectLimited(sent, 1);
+      now = noon + 60_000; // two early retries have consumed two of this window
+      expect(await times(limit - 2, sent)).to.deep.equal({ [within]: limit - 2 });
+      await expectLimited(sent, 60);
+    });
+  }
+
+  it('reads are not limited', async () => {
+    const club = await buildClub();
+    const read: Sent = { method: 'GET', path: `/v1/clubs/${club.id}/students`, ip: someAddress() };
+    expect(await times(700, read)).to.deep.equal({ '401 unauthenticated': 700 });
+    expect(await times(100, { ...read, token: club.owner.token })).to.deep.equal({ 200: 100 });
+  });
+
+  it('GET /v1/auth/session and its DELETE are exempt from the credential limit', async () => {
+    const club = await buildClub();
+    const { token } = await buildStudent(club.id);
+    const ip = someAddress();
+    await times(10, post('/v1/auth/sign-in', { ip }));
+    await expectLimited(post('/v1/auth/verify-email', { ip }), minute);
+    expect(await times(1, { method: 'GET', path: '/v1/auth/session', ip, token })).to.deep.equal({ 200: 1 });
+    expect(await times(1, { method: 'DELETE', path: '/v1/auth/session', ip, token })).to.deep.equal({ 204: 1 });
+  });
+
+  it('two clubs, two students have each their own', async () => {
+    const [first, second] = [await buildClub(), await buildClub()];
+    await times(60, post(endpointsOf(first.id), { token: first.owner.token }));
+    const colleague = await buildMember(first.id, 'admin');
+    await expectLimited(post(endpointsOf(first.id), { token: colleague.token }), minute);
+    expect(await times(1, post(endpointsOf(second.id), { token: second.owner.token }))).to.deep.equal({
+      '400 malformed_request': 1,
+    });
+
+    const asking = await buildStudent(first.id);
+    await times(20, post(questionsOf(first.id), { token: asking.token }));
+    await expectLimited(post(questionsOf(first.id), { token: asking.token }), minute);
+    const other = await buildStudent(first.id);
+    expect(await times(1, post(questionsOf(first.id), { token: other.token }))).to.deep.equal({
+      '400 malformed_request': 1,
+    });
+  });
+
+  describe('refused calls count per IP', () => {
+    it('an outsider cannot exhaust a club’s 60, and gets 429 instead of 401 and 403 in the end', async () => {
+      const [club, elsewhere] = [await buildClub(), await buildClub()];
+      const student = await buildStudent(club.id);
+      const ip = someAddress();
+      const path = endpointsOf(club.id);
+      expect(await times(20, post(path, { ip }))).to.deep.equal({ '401 unauthenticated': 20 });
+      expect(await times(20, post(path, { ip, token: elsewhere.owner.token }))).to.deep.equal({ '403 forbidden': 20 });
+      expect(await times(20, post(path, { ip, token: student.token }))).to.deep.equal({ '401 unauthenticated': 20 });
+      await expectLimited(post(path, { ip }), minute);
+      await expectLimited(post(path, { ip, token: elsewhere.owner.token }), minute);
+      expect(await times(60, post(path, { ip, token: club.owner.token }))).to.deep.equal({
+        '400 malformed_request': 60,
+      });
+    });
+
+    it('nor is a student’s allowance spent by calls on another club', async () => {
+      const [club, elsewhere] = [await buildClub(), await buildClub()];
+      const { token } = await buildStudent(club.id);
+      const ip = someAddress();
+      expect(await times(60, post(questionsOf(elsewhere.id), { ip, token }))).to.deep.equal({ '403 forbidden': 60 });
+      await expectLimited(post(questionsOf(elsewhere.id), { ip, token }), minute);
+      expect(await times(20, post(questionsOf(club.id), { ip, token }))).to.deep.equal({ '400 malformed_request': 20 });
+    });
+  });
+
+  describe('on the wire', () => {
+    /** Sends the path as it stands. @returns the status, which may come before the body was sent */
+    const statusOf = (path: string, ip: string, body: string | undefined): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const headers = { 'Content-Type': 'application/json', 'Content-Length': '2', 'X-Forwarded-For': ip };
+        const raw = request({ agent: false, host: '127.0.0.1', port: api.port, method: 'POST', path, headers });
+        raw.on('error', reject);
+        raw.on('response', (answer) => {
+          resolve(answer.statusCode);
+          raw.destroy();
+        });
+        if (body === undefined) raw.flushHeaders();
+        else raw.end(body);
+      });
+
+    it('a credential call beyond the limit is answered before its body has come', async () => {
+      const ip = someAddress();
+      await times(10, post('/v1/auth/sign-in', { ip }));
+      expect(await statusOf('/v1/auth/sign-in', ip, undefined)).to.equal(429);
+    });
+
+    const spellings: readonly [string, (path: string) => string][] = [
+      ['upper case', (path) => path.toUpperCase()],
+      ['a trailing slash', (path) => `${path}/`],
+      ['doubled slashes', (path) => path.replaceAll('/', '//')],
+      ['percent-encoding', (path) => path.replaceAll('i', '%69')],
+      ['a query', (path) => `${path}?next=/v1/me`],
+      ['a fragment', (path) => `${path}#x`],
+      ['the absolute form', (path) => `http://api.example.com${path}`],
+      ['the absolute form with a query', (path) => `http://api.example.com${path}?a=b`],
+      ['backslashes, which lenient parsers turn into slashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}#x`],
+    ];
+    for (const [title, respell] of spellings) {
+      it(`no spelling dodges a limit: ${title}`, async () => {
+        for (const path of [signUpOf(randomUUID()), '/v1/auth/sign-in']) {
+          const ip = someAddress();
+          await times(10, post(path, { ip }));
+          expect(await statusOf(respell(path), ip, '{}'), respell(path)).to.equal(429);
+        }
+      });
+    }
+  });
+
+  describe('the client’s address', () => {
+    it('is what a trusted proxy says, from the right end of X-Forwarded-For', async () => {
+      const proxied = await start({ TRUSTED_PROXIES: '127.0.0.0/8,192.0.2.0/24' });
+      const ip = someAddress();
+      const sent = () => post('/v1/auth/sign-in', { ip: `${someAddress()}, ${ip}, 192.0.2.1` });
+      for (let n = 0; n < 10; n += 1) await send(sent(), proxied);
+      await expectLimited(sent(), minute, proxied);
+      await proxied.stop();
+    });
+
+    it('is the peer’s where no proxy is trusted, whatever the header says', async () => {
+      const direct = await start({ TRUSTED_PROXIES: '' });
+      for (let n = 0; n < 10; n += 1) await send(post('/v1/auth/sign-in'), direct);
+      await expectLimited(post('/v1/auth/sign-in'), minute, direct);
+      await direct.stop();
+    });
+  });
+
+  describe('when the counters are down', () => {
+    let blind: RunningApi;
+    before(async () => {
+      blind = await start({ RATE_LIMIT_URL: `postgres://127.0.0.1:${await freePort()}/nothing` });
+    });
+    after(() => blind.stop());
+
+    it('classroom credential routes answer 503 rate_limit_unavailable', async () => {
+      const paths = ['/v1/auth/sign-in', '/v1/auth/verify-email', '/v1/auth/code/exchange', signUpOf(randomUUID())];
+      for (const path of paths) {
+        expect(await times(3, post(path), blind), path).to.deep.equal({ '503 rate_limit_unavailable': 3 });
+      }
+    });
+
+    it('ordinary writes are let through, administrators’ credential routes too', async () => {
+      const club = await buildClub();
+      const ip = someAddress();
+      const passing: readonly [Sent, string][] = [
+        [post(endpointsOf(club.id), { token: club.owner.token }), '400 malformed_request'],
+        [post(endpointsOf(club.id), { ip }), '401 unauthenticated'],
+        [post('/v1/auth/admin/sign-in', { ip }), '400 malformed_request'],
+        [{ method: 'DELETE', path: '/v1/auth/session', ip }, '401 unauthenticated'],
+        [post('/webhooks/platform1/token1', { ip }), '501 not_implemented'],
+      ];
+      for (const [sent, outcome] of passing) {
+        expect(await times(70, sent, blind), sent.path).to.deep.equal({ [outcome]: 70 });
+      }
+    });
+  });
+
+  const skipped = redisInstalled ? '' : ' (skipped: there is no redis-server on the PATH)';
+  (redisInstalled ? it : it.skip)(`counters in Redis, by configuration: the same answers${skipped}`, async () => {
+    const redis = await startRedis();
+    const withRedis = await start({ RATE_LIMIT_URL: redis.url.reveal() });
+    const sent = post('/v1/auth/sign-in', { ip: someAddress() });
+    expect(await times(10, sent, withRedis)).to.deep.equal({ '400 malformed_request': 10 });
+    await expectLimited(sent, minute, withRedis);
+    await withRedis.stop();
+    await redis.stop();
+  });
+});
+
+describe('the contract and the rate table', () => {
+  it('every operation that writes is limited, no read is, and each declares what it can answer', () => {
+    for (const { operationId, method, path, errorCodes } of contractOperations()) {
+      const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
+      expect(rule !== undefined, operationId).to.equal(method !== 'get');
+      expect(errorCodes.includes('rate_limited'), operationId).to.equal(rule !== undefined);
+      expect(errorCodes.includes('rate_limit_unavailable'), operationId).to.equal(rule?.whenDown === 'refuse');
+    }
+  });
+});

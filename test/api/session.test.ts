@@ -1,0 +1,207 @@
+import { expect } from 'chai';
+import { sha256 } from '../../domain/core/secrets.ts';
+import { call, clock, expectError } from '../support/api.ts';
+import { columnsHolding, testDatabase } from '../support/database.ts';
+import { buildClub, buildMember, buildStudent, openFurtherSession } from '../support/factories.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const read = (token: string) => call('GET', '/v1/auth/session', { token });
+const readProfile = (token: string) => call('GET', '/v1/me', { token });
+
+describe('GET /v1/auth/session', () => {
+  describe('200', () => {
+    it('returns who the student of the presented session is: the whole record', async () => {
+      const club = await buildClub();
+      const student = await buildStudent(club.id);
+      const profile = await readProfile(club.owner.token);
+      const { body } = await read(student.token);
+      expect(body).to.deep.equal({
+        data: {
+          id: student.id,
+          name: 'Stella Student',
+          email: student.email,
+          verified: true,
+          has_password: true,
+          created_at: body.data.created_at,
+          club_id: club.id,
+          club_slug: profile.body.data.organizations[0].slug,
+        },
+      });
+      expect(new Date(body.data.created_at).toISOString()).to.equal(body.data.created_at);
+    });
+
+    it('has avatar_url where there is one', async () => {
+      const student = await buildStudent((await buildClub()).id);
+      const source = await testDatabase();
+      await source.query(`UPDATE students SET avatar_url = $2 WHERE id = $1`, [
+        student.id,
+        'https://example.com/a.png',
+      ]);
+      expect((await read(student.token)).body.data.avatar_url).to.equal('https://example.com/a.png');
+    });
+
+    it('takes the scheme in any case, and several spaces after it', async () => {
+      const { token } = await buildStudent((await buildClub()).id);
+      for (const authorization of [`bearer ${token}`, `BEARER   ${token}`]) {
+        const answer = await call('GET', '/v1/auth/session', { headers: { authorization } });
+        expect(answer.status, authorization.slice(0, 8)).to.equal(200);
+      }
+    });
+  });
+
+  describe('401', () => {
+    it('without a session, and with whatever is no bearer token', async () => {
+      const { token } = await buildStudent((await buildClub()).id);
+      const malformed = [
+        '',
+        'Bearer',
+        'Bearer ',
+        token,
+        `Basic ${token}`,
+        `Bearer ${token} ${token}`,
+        `Bearer ${token}, Bearer ${token}`,
+        `Bearer "${token}"`,
+        `Bearer ${token}'--`,
+        `Bearer ${'a'.repeat(129)}`,
+        `Bearer ${'a'.repeat(8_000)}`,
+        'Bearer student_',
+        'Bearer student_unknown',
+        `Bearer ${token.slice(0, -1)}`,
+        `Bearer ${token}A`,
+        `Bearer ${token.toUpperCase()}`,
+        'Bearer ÿþ',
+      ];
+      const bodies = new Set<string>();
+      expectError(await call('GET', '/v1/auth/session'), 'unauthenticated');
+      for (const authorization of malformed) {
+        const answer = await call('GET', '/v1/auth/session', { headers: { authorization } });
+        expectError(answer, 'unauthenticated');
+        expect(answer.headers.get('www-authenticate')).to.equal('Bearer');
+        bodies.add(answer.text);
+      }
+      expect([...bodies]).to.have.length(1);
+    });
+
+    it('with a token of the other kind: two stores stand behind one header', async () => {
+      const club = await buildClub();
+      const student = await buildStudent(club.id);
+      expectError(await read(club.owner.token), 'unauthenticated');
+      expectError(await readProfile(student.token), 'unauthenticated');
+      // Neither store is asked for the other's: the same random part under the other name is nobody.
+      expectError(await read(club.owner.token.replace('admin_', 'student_')), 'unauthenticated');
+      expectError(await readProfile(student.token.replace('student_', 'admin_')), 'unauthenticated');
+    });
+  });
+});
+
+describe('the life of a session', () => {
+  it('a student session lasts 30 days from its beginning, however much it is used', async () => {
+    const { token } = await buildStudent((await buildClub()).id);
+    clock.advance(15 * day);
+    expect((await read(token)).status).to.equal(200);
+    clock.advance(15 * day - 2 * second);
+    expect((await read(token)).status).to.equal(200);
+    clock.advance(3 * second);
+    expectError(await read(token), 'unauthenticated');
+  });
+
+  it('an administrator session lasts 12 hours without a call', async () => {
+    const { owner } = await buildClub();
+    const idle = await buildClub();
+    clock.advance(12 * hour - 2 * second);
+    expect((await readProfile(owner.token)).status).to.equal(200);
+    clock.advance(3 * second);
+    expectError(await readProfile(idle.owner.token), 'unauthenticated');
+  });
+
+  it('an administrator session slides: each use gives it 12 hours more', async () => {
+    const { owner } = await buildClub();
+    for (let uses = 0; uses < 4; uses++) {
+      clock.advance(11 * hour);
+      expect((await readProfile(owner.token)).status, `use ${uses}`).to.equal(200);
+    }
+    clock.advance(12 * hour + second);
+    expectError(await readProfile(owner.token), 'unauthenticated');
+  });
+
+  it('a call that is refused in a club prolongs the session all the same: it was used', async () => {
+    const [own, other] = [await buildClub(), await buildClub()];
+    clock.advance(11 * hour);
+    expectError(await call('GET', `/v1/clubs/${other.id}/students`, { token: own.owner.token }), 'forbidden');
+    clock.advance(11 * hour);
+    expect((await readProfile(own.owner.token)).status).to.equal(200);
+  });
+});
+
+describe('DELETE /v1/auth/session', () => {
+  describe('204', () => {
+    const end = (token: string) => call('DELETE', '/v1/auth/session', { token });
+
+    it('ends the session of a student at once; the next call is a 401', async () => {
+      const { token } = await buildStudent((await buildClub()).id);
+      const answer = await end(token);
+      expect(answer.status).to.equal(204);
+      expect(answer.text).to.equal('');
+      expectError(await read(token), 'unauthenticated');
+    });
+
+    it('ends the session of an administrator at once, in every club', async () => {
+      const { id, owner } = await buildClub();
+      expect((await end(owner.token)).status).to.equal(204);
+      expectError(await readProfile(owner.token), 'unauthenticated');
+      expectError(await call('GET', `/v1/clubs/${id}/students`, { token: owner.token }), 'unauthenticated');
+    });
+
+    it('leaves the other sessions of the person alone', async () => {
+      const club = await buildClub();
+      const student = await buildStudent(club.id);
+      const elsewhere = await openFurtherSession('student', student.id);
+      await end(student.token);
+      expect((await read(elsewhere)).status).to.equal(200);
+
+      const member = await buildMember(club.id, 'support');
+      const secondDesk = await openFurtherSession('admin', member.id);
+      await end(member.token);
+      expect((await readProfile(secondDesk)).status).to.equal(200);
+    });
+
+    it('leaves nothing of the session behind', async () => {
+      const { token } = await buildStudent((await buildClub()).id);
+      await end(token);
+      const source = await testDatabase();
+      const rows = await source.query<unknown[]>(`SELECT 1 FROM student_sessions WHERE token_hash = $1`, [
+        sha256(token),
+      ]);
+      expect(rows).to.deep.equal([]);
+    });
+  });
+
+  it('401: a session that has ended cannot be ended again', async () => {
+    const { token } = await buildStudent((await buildClub()).id);
+    await call('DELETE', '/v1/auth/session', { token });
+    expectError(await call('DELETE', '/v1/auth/session', { token }), 'unauthenticated');
+  });
+});
+
+describe('sessions at rest', () => {
+  it('no table holds the text of a token, of either kind', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    for (const token of [student.token, club.owner.token]) {
+      expect(await columnsHolding(token)).to.deep.equal([]);
+      expect(await columnsHolding(token.replace(/^\w+?_/, ''))).to.deep.equal([]);
+    }
+    // The search itself finds what is there.
+    expect(await columnsHolding(student.email)).to.deep.equal(['students.email']);
+  });
+
+  it('a token is 32 random bytes after its kind; nothing can be read from it', async () => {
+    const student = await buildStudent((await buildClub()).id);
+    const [, random = ''] = /^student_([\w-]{43})$/.exec(student.token) ?? [];
+    expect(Buffer.from(random, 'base64url')).to.have.length(32);
+  });
+});

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { startApi } from '../../api/server.ts';
+import { callAt, testConfig, type Answer } from '../support/api.ts';
+import { holdingOpen, waitingForLocks } from '../support/deliveries.ts';
+import { buildClub } from '../support/factories.ts';
+
+describe('the graceful stop of the API', () => {
+  it('readiness goes off first, requests in flight are answered, then the port closes', async () => {
+    const api = await startApi(await testConfig());
+    const base = `http://127.0.0.1:${api.port}`;
+    const club = await buildClub();
+    const register = () =>
+      callAt(base, 'POST', `/v1/clubs/${club.id}/webhook-endpoints`, {
+        token: club.owner.token,
+        body: { url: 'https://93.184.216.34/hooks', event_types: ['student.created'] },
+      });
+    expect((await callAt(base, 'GET', '/readyz')).status).to.equal(200);
+
+    let inFlight: Promise<Answer> | undefined;
+    let stopped: Promise<void> | undefined;
+    let hasStopped = false;
+    // The registration locks the club: while somebody else holds it, the request is in flight.
+    await holdingOpen(
+      (tx) => tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [club.id]),
+      async () => {
+        inFlight = register();
+        await waitingForLocks(1);
+        stopped = api.stop().then(() => {
+          hasStopped = true;
+        });
+        const ready = await callAt(base, 'GET', '/readyz');
+        expect([ready.status, ready.text]).to.deep.equal([503, '{"status":"not_ready"}']);
+        expect((await callAt(base, 'GET', '/healthz')).status).to.equal(200);
+        await refusingConnections(base);
+        expect(hasStopped).to.equal(false);
+      },
+    );
+    const released = performance.now();
+    expect((await inFlight)?.status).to.equal(201);
+    await stopped;
+    // The client's connection was kept alive; the process does not wait for it.
+    expect(performance.now() - released).to.be.below(2_000);
+  });
+
+  it('a stop without requests takes no longer than the load balancer is given to notice', async () => {
+    const api = await startApi(await testConfig());
+    await callAt(`http://127.0.0.1:${api.port}`, 'GET', '/healthz');
+    const started = performance.now();
+    await api.stop();
+    expect(performance.now() - started).to.be.below(2_000);
+  });
+
+  it('a port that is in use is a rejected start', async () => {
+    const api = await startApi(await testConfig());
+    try {
+      const config = await testConfig({ API_PORT: String(api.port) });
+      const error = await startApi(config).then(
+        () => undefined,
+        (reason: unknown) => reason as NodeJS.ErrnoException,
+      );
+      expect(error?.code).to.equal('EADDRINUSE');
+    } finally {
+      await api.stop();
+    }
+  });
+});
+
+/** Resolves once the port takes no more connections. */
+async function refusingConnections(base: string): Promise<void> {
+  for (;;) {
+    // A connection of its own: a kept one would be served still.
+    const refused = await fetch(`${base}/healthz`, { headers: { connection: 'close' } }).then(
+      async (response) => (await response.text()) === '',
+      () => true,
+    );
+    if (refused) return;
+  }
+}

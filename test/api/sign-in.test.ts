@@ -1,0 +1,151 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { call, expectError, visible, type Answer } from '../support/api.ts';
+import { mailsTo } from '../support/database.ts';
+import { holdingOpen, waitingForLocks } from '../support/deliveries.ts';
+import { buildClub, buildStudent, password } from '../support/factories.ts';
+import { administrators, studentsOf, type AccountKind } from './accounts.ts';
+
+const someone = () => `${newId()}@example.com`;
+const hour = 3_600_000;
+
+const kinds: Record<string, { lifetimeMs: number; make: () => Promise<AccountKind> }> = {
+  'POST /v1/auth/sign-in': { lifetimeMs: 30 * 24 * hour, make: async () => studentsOf((await buildClub()).id) },
+  'POST /v1/auth/admin/sign-in': { lifetimeMs: 12 * hour, make: () => Promise.resolve(administrators()) },
+};
+
+for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
+  describe(title, () => {
+    let kind: AccountKind;
+    before(async () => {
+      kind = await make();
+    });
+
+    describe('200', () => {
+      it('opens a session: its token, its end, and whose it is', async () => {
+        const { id, email } = await kind.build();
+        const answer = await kind.signIn(email, password);
+        expect(answer.status).to.equal(200);
+        const { token, expires_at: expiresAt, [kind.subject]: person, ...rest } = answer.body.data;
+        expect(rest).to.deep.equal({});
+        expect(person).to.include({ id, email, verified: true, has_password: true });
+        expect(Date.parse(expiresAt) - Date.now()).to.be.within(lifetimeMs - 2_000, lifetimeMs);
+        expect((await kind.read(token)).body.data).to.deep.equal(person);
+      });
+
+      it('takes the e-mail in any case', async () => {
+        const { email } = await kind.build();
+        expect((await kind.signIn(email.toUpperCase(), password)).status).to.equal(200);
+      });
+
+      it('each sign-in is a session of its own', async () => {
+        const { email } = await kind.build();
+        const [one, two] = [await kind.signIn(email, password), await kind.signIn(email, password)];
+        await call('DELETE', '/v1/auth/session', { token: one.body.data.token });
+        expectError(await kind.read(one.body.data.token), 'unauthenticated');
+        expect((await kind.read(two.body.data.token)).status).to.equal(200);
+      });
+    });
+
+    describe('401', () => {
+      it('a wrong password and an unknown e-mail answer alike', async () => {
+        const { email } = await kind.build();
+        const wrong = await kind.signIn(email, 'not the password');
+        const unknown = await kind.signIn(someone(), password);
+        expectError(wrong, 'invalid_credentials');
+        expect(visible(wrong)).to.equal(visible(unknown));
+      });
+
+      it('the password is compared to the letter', async () => {
+        const { email } = await kind.build();
+        for (const wrong of [password.toUpperCase(), `${password} `, ` ${password}`, password.slice(0, -1)]) {
+          expectError(await kind.signIn(email, wrong), 'invalid_credentials');
+        }
+      });
+
+      it('an unconfirmed e-mail with a wrong password: not told that it is unconfirmed', async () => {
+        const email = someone();
+        await kind.signUp(email, password);
+        expectError(await kind.signIn(email, 'not the password'), 'invalid_credentials');
+      });
+
+      it('a password that is reset while it is compared opens no session', async () => {
+        const { id, email } = await kind.build();
+        let answer: Promise<Answer> | undefined;
+        await holdingOpen(
+          (tx) => tx.query(`UPDATE ${kind.subject}s SET password_hash = 'another' WHERE id = $1`, [id]),
+          async () => {
+            answer = kind.signIn(email, password);
+            await waitingForLocks(1);
+          },
+        );
+        expectError(await (answer ?? kind.signIn(email, password)), 'invalid_credentials');
+      });
+
+      it('an unknown e-mail takes the time that a known one takes', async () => {
+        const { email } = await kind.build();
+        const times = { known: [] as number[], unknown: [] as number[] };
+        for (let round = 0; round < 5; round++) {
+          for (const [which, address] of [
+            ['known', email],
+            ['unknown', someone()],
+          ] as const) {
+            const started = performance.now();
+            await kind.signIn(address, 'not the password');
+            times[which].push(performance.now() - started);
+          }
+        }
+        // Without the comparison that nobody needs, the unknown one takes a tenth.
+        expect(median(times.unknown)).to.be.above(median(times.known) * 0.5);
+      });
+    });
+
+    describe('403', () => {
+      it('email_not_verified before the e-mail is confirmed, only after a right password; no session is opened', async () => {
+        const email = someone();
+        await kind.signUp(email, password);
+        const answer = await kind.signIn(email, password);
+        expectError(answer, 'email_not_verified');
+        expect(Object.keys(answer.body)).to.deep.equal(['error']);
+        expect(await mailsTo(await kind.idOf(email))).to.deep.equal([kind.templates.verify]);
+      });
+    });
+  });
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+describe('POST /v1/auth/sign-in: the club', () => {
+  const signIn = (clubId: string, email: string) =>
+    call('POST', '/v1/auth/sign-in', { body: { club_id: clubId, email, password } });
+
+  it('401: a student of another club, and an unknown club, answer alike', async () => {
+    const [own, other] = [await buildClub(), await buildClub()];
+    const { email } = await buildStudent(own.id);
+    expect((await signIn(own.id, email)).status).to.equal(200);
+    expect((await signIn(own.id.toUpperCase(), email)).status).to.equal(200);
+    const answers = [await signIn(other.id, email), await signIn(newId(), email)];
+    expectError(answers[0] ?? (await signIn(other.id, email)), 'invalid_credentials');
+    expect(new Set(answers.map(visible)).size).to.equal(1);
+  });
+
+  it('401: a student whom an administrator created has no password to sign in with', async () => {
+    const { id, owner } = await buildClub();
+    const email = someone();
+    await call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email } });
+    expectError(await signIn(id, email), 'invalid_credentials');
+  });
+
+  it('401: a removed student', async () => {
+    const { id, owner } = await buildClub();
+    const student = await buildStudent(id);
+    await call('DELETE', `/v1/clubs/${id}/students/${student.id}`, { token: owner.token });
+    expectError(await signIn(id, student.email), 'invalid_credentials');
+  });
+
+  it('422: a club id that is no uuid', async () => {
+    expectError(await signIn('my-club', someone()), 'invalid_request');
+  });
+});

@@ -1,0 +1,229 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { sha256 } from '../../domain/core/secrets.ts';
+import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { call, expectError } from '../support/api.ts';
+import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../support/database.ts';
+import { factAbout } from '../support/deliveries.ts';
+import {
+  buildClub,
+  buildEndpoint,
+  buildStudent,
+  mailedToken,
+  openFurtherSession,
+  password,
+  type TestClub,
+  type TestStudent,
+} from '../support/factories.ts';
+import { studentsOf } from './accounts.ts';
+
+const remove = (club: TestClub, id: Id, token = club.owner.token) =>
+  call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token });
+
+/** A student about whom much is known: sessions, mails, messages sent, failed and on their way. */
+async function buildHistory() {
+  const { database } = await testPlatform();
+  const source = await testDatabase();
+  const club = await buildClub();
+  const endpoint = await buildEndpoint(club.id, 'https://93.184.216.34/hooks');
+  const tag = newId().slice(-12);
+  const name = `Removable Rosalind ${tag}`;
+  const student = await buildStudent(club.id, { name, email: `rosalind.${tag}@example.com` });
+  const bystander = await buildStudent(club.id);
+  const students = studentsOf(club.id);
+  await students.requestReset(student.email);
+  await students.signUp(student.email, 'offered by a stranger');
+  await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
+
+  const deliveryOf = async (studentId: Id) => {
+    const [made] = await fanOut(database, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
+    if (!made) throw new Error('The endpoint asked for it.');
+    return made.id;
+  };
+  const deliveries = {
+    pending: await deliveryOf(student.id),
+    succeeded: await deliveryOf(student.id),
+    failed: await deliveryOf(student.id),
+    bystanders: await deliveryOf(bystander.id),
+  };
+  for (const status of ['succeeded', 'failed'] as const) {
+    await source.query(`UPDATE webhook_deliveries SET status = $2, completed_at = now() WHERE id = $1`, [
+      deliveries[status],
+      status,
+    ]);
+  }
+  for (const id of Object.values(deliveries)) {
+    await source.query(
+      `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, duration_ms, response_status, response_excerpt)
+       VALUES ($1, 1, 1, 'schedule', now(), 'http_error', 5, 500, $2)`,
+      [id, `cannot store ${name} <${student.email}>`],
+    );
+  }
+  return { club, endpoint, student, bystander, name, deliveries };
+}
+
+type History = Awaited<ReturnType<typeof buildHistory>>;
+
+const readDelivery = async ({ club, endpoint }: History, id: Id) => {
+  const path = `/v1/clubs/${club.id}/webhook-endpoints/${endpoint.id}/deliveries/${id}`;
+  return (await call('GET', path, { token: club.owner.token })).body.data;
+};
+
+describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
+  describe('204', () => {
+    let history: History;
+    let student: TestStudent;
+    let club: TestClub;
+    let tokens: { reset: string; code: string; elsewhere: string };
+    before('remove a student', async () => {
+      history = await buildHistory();
+      ({ student, club } = history);
+      tokens = {
+        reset: await mailedToken('student_reset_password', student.id),
+        code: await mailedToken('student_code', student.id),
+        elsewhere: await openFurtherSession('student', student.id),
+      };
+      const answer = await remove(club, student.id);
+      expect([answer.status, answer.text]).to.deep.equal([204, '']);
+    });
+
+    it('leaves a row without name, e-mail, password or confirmation: an id', async () => {
+      const source = await testDatabase();
+      const [row] = await source.query<{ removed_at: Date }[]>(`SELECT * FROM students WHERE id = $1`, [student.id]);
+      expect(row).to.include({
+        id: student.id,
+        club_id: club.id,
+        name: 'Removed student',
+        email: null,
+        password_hash: null,
+        verified_at: null,
+        avatar_url: null,
+      });
+      expect(row?.removed_at).to.be.an.instanceOf(Date);
+    });
+
+    it('sessions end at once', async () => {
+      for (const token of [student.token, tokens.elsewhere]) {
+        expectError(await call('GET', '/v1/auth/session', { token }), 'unauthenticated');
+      }
+    });
+
+    it('what was mailed is good no more, and what was not mailed yet finds nobody', async () => {
+      const students = studentsOf(club.id);
+      expectError(await students.confirmReset(tokens.reset, 'a newly chosen phrase'), 'token_gone');
+      const body = { club_id: club.id, email: student.email, code: tokens.code };
+      expectError(await call('POST', '/v1/auth/code/exchange', { body }), 'token_gone');
+      for (const phrase of [password, 'offered by a stranger']) {
+        expectError(await students.signIn(student.email, phrase), 'invalid_credentials');
+      }
+      const source = await testDatabase();
+      const left = await source.query<unknown[]>(`SELECT 1 FROM one_time_tokens WHERE student_id = $1`, [student.id]);
+      expect(left).to.deep.equal([]);
+    });
+
+    it('is one student.removed, and no other fact', async () => {
+      expect(await factsOf(club.id)).to.deep.equal([{ type: 'student.removed', studentId: student.id }]);
+    });
+
+    it('unsent deliveries are canceled, cancel_reason student_removed; their workflows are woken to end', async () => {
+      const delivery = await readDelivery(history, history.deliveries.pending);
+      expect(delivery).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
+      expect(delivery).to.have.property('completed_at');
+      expect(delivery).to.not.have.property('next_attempt_at');
+      const source = await testDatabase();
+      const [wake] = await source.query<object[]>(
+        `SELECT workflow_id, workflow_type FROM wakes WHERE subject_id = $1 AND club_id = $2`,
+        [history.deliveries.pending, club.id],
+      );
+      expect(wake).to.deep.equal({
+        workflow_id: `webhook-delivery/${history.deliveries.pending}`,
+        workflow_type: 'webhookDelivery',
+      });
+    });
+
+    it('deliveries that have ended keep their status; bodies and response excerpts of all are gone', async () => {
+      for (const status of ['succeeded', 'failed'] as const) {
+        const delivery = await readDelivery(history, history.deliveries[status]);
+        expect(delivery).to.include({ status, payload_purged: true });
+        expect(delivery).to.not.have.any.keys('body', 'cancel_reason');
+        expect(delivery.attempts).to.have.length(1);
+        expect(delivery.attempts[0]).to.not.have.property('response_excerpt');
+      }
+    });
+
+    it('messages about others stay as they are', async () => {
+      const delivery = await readDelivery(history, history.deliveries.bystanders);
+      expect(delivery).to.include({ status: 'pending', payload_purged: false });
+      expect(delivery.body.data.student.id).to.equal(history.bystander.id);
+      expect(delivery.attempts[0]).to.have.property('response_excerpt');
+    });
+
+    it('no table holds the name or the e-mail any more, in whatever column', async () => {
+      // The one excerpt of a bystander's message stands for a receiver that mixes people up: nobody can know of it.
+      const source = await testDatabase();
+      await source.query(`UPDATE webhook_attempts SET response_excerpt = NULL WHERE delivery_id = $1`, [
+        history.deliveries.bystanders,
+      ]);
+      for (const trace of [history.name, history.name.split(' ').at(-1) ?? '', student.email]) {
+        expect(await columnsHolding(trace), trace).to.deep.equal([]);
+      }
+    });
+
+    it('is gone from lists and reads', async () => {
+      const token = club.owner.token;
+      const { body } = await call('GET', `/v1/clubs/${club.id}/students`, { token });
+      expect(body.data.map(({ id }: { id: Id }) => id)).to.deep.equal([history.bystander.id]);
+      expectError(await call('GET', `/v1/clubs/${club.id}/students/${student.id}`, { token }), 'not_found');
+    });
+  });
+
+  it('204: before the removal the search of the tables does find the traces', async () => {
+    const { name, student } = await buildHistory();
+    expect(await columnsHolding(name)).to.deep.equal([
+      'students.name',
+      'webhook_attempts.response_excerpt',
+      'webhook_events.body',
+    ]);
+    expect(await columnsHolding(student.email)).to.deep.equal([
+      'students.email',
+      'webhook_attempts.response_excerpt',
+      'webhook_events.body',
+    ]);
+  });
+
+  it('404: an unknown student, one of another club, one removed already; nothing is written', async () => {
+    const club = await buildClub();
+    const foreign = await buildStudent((await buildClub()).id);
+    const removed = await buildStudent(club.id);
+    await remove(club, removed.id);
+    const before = await rowCounts();
+    for (const id of [newId(), foreign.id, removed.id]) expectError(await remove(club, id), 'not_found');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('two at once: one removal, one student.removed', async () => {
+    const club = await buildClub();
+    const { id } = await buildStudent(club.id);
+    const answers = await Promise.all([1, 2, 3].map(() => remove(club, id)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([204, 404, 404]);
+    expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
+  });
+
+  it('no mail goes to a removed student: those that wait are nobody’s', async () => {
+    const club = await buildClub();
+    const students = studentsOf(club.id);
+    const { id, email } = await buildStudent(club.id);
+    await remove(club, id);
+    await students.requestReset(email);
+    expect(await mailsTo(id)).to.deep.equal([]);
+  });
+
+  it('a session that is presented while the student is removed is ended all the same', async () => {
+    const club = await buildClub();
+    const { id, token } = await buildStudent(club.id);
+    await Promise.all([remove(club, id), ...[1, 2, 3].map(() => call('GET', '/v1/auth/session', { token }))]);
+    const source = await testDatabase();
+    const rows = await source.query<unknown[]>(`SELECT 1 FROM student_sessions WHERE token_hash = $1`, [sha256(token)]);
+    expect(rows).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,217 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { call, expectError } from '../support/api.ts';
+import { testDatabase, testPlatform } from '../support/database.ts';
+import { alter, buildDelivery, factAbout, type Subscription } from '../support/deliveries.ts';
+import { buildClub, buildEndpoint, buildStudent, type TestClub } from '../support/factories.ts';
+
+const publicUrl = 'https://93.184.216.34/hooks/club';
+
+interface Listed {
+  id: string;
+  status: string;
+  event_type: string;
+}
+
+async function subscribe(club: TestClub): Promise<Subscription> {
+  const { id: studentId } = await buildStudent(club.id);
+  return { clubId: club.id, studentId, endpoint: await buildEndpoint(club.id, publicUrl) };
+}
+
+describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () => {
+  let club: TestClub;
+  let subscription: Subscription;
+  beforeEach(async () => {
+    club = await buildClub();
+    subscription = await subscribe(club);
+  });
+  const list = (query: Record<string, string> = {}, endpointId = subscription.endpoint.id) =>
+    call(
+      'GET',
+      `/v1/clubs/${club.id}/webhook-endpoints/${endpointId}/deliveries?${new URLSearchParams(query).toString()}`,
+      {
+        token: club.owner.token,
+      },
+    );
+
+  describe('200', () => {
+    it('an endpoint without deliveries', async () => {
+      expect((await list()).body).to.deep.equal({ data: [], total: 0 });
+    });
+
+    it('whole records, newest first, of this endpoint alone', async () => {
+      const [older, newer] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-01T11:00:00Z')];
+      const first = await buildDelivery(subscription, older);
+      const second = await buildDelivery(subscription, newer);
+      await alter('webhook_deliveries', first.id, {
+        status: 'canceled',
+        cancel_reason: 'expired',
+        completed_at: newer,
+        payload_purged_at: newer,
+        attempt_count: 3,
+      });
+      await buildEndpoint(club.id, publicUrl);
+      expect((await list()).body).to.deep.equal({
+        data: [
+          {
+            id: second.id,
+            event_id: second.eventId,
+            event_type: 'student.updated',
+            endpoint_id: subscription.endpoint.id,
+            status: 'pending',
+            payload_purged: false,
+            attempt_count: 0,
+            next_attempt_at: newer.toISOString(),
+            created_at: newer.toISOString(),
+          },
+          {
+            id: first.id,
+            event_id: first.eventId,
+            event_type: 'student.updated',
+            endpoint_id: subscription.endpoint.id,
+            status: 'canceled',
+            cancel_reason: 'expired',
+            payload_purged: true,
+            attempt_count: 3,
+            created_at: older.toISOString(),
+            completed_at: newer.toISOString(),
+          },
+        ],
+        total: 2,
+      });
+    });
+
+    it('filters by status and by event type', async () => {
+      const { database } = await testPlatform();
+      const kept: Record<string, string> = {};
+      for (const status of ['pending', 'succeeded', 'failed', 'canceled']) {
+        kept[status] = (await buildDelivery(subscription)).id;
+        await alter('webhook_deliveries', kept[status], { status });
+      }
+      const [created] = await fanOut(database, factAbout(subscription, 'student.created'), new Date());
+      const found = async (query: Record<string, string>) => {
+        const { body } = await list(query);
+        expect(body.total).to.equal(body.data.length);
+        return body.data.map(({ id }: Listed) => id);
+      };
+      for (const status of ['succeeded', 'failed', 'canceled']) {
+        expect(await found({ status })).to.deep.equal([kept[status]]);
+      }
+      expect(await found({ status: 'pending' })).to.have.members([kept['pending'], created?.id]);
+      expect(await found({ event_type: 'student.created' })).to.deep.equal([created?.id]);
+      expect(await found({ event_type: 'student.updated', status: 'pending' })).to.deep.equal([kept['pending']]);
+      expect(await found({ event_type: 'student.removed' })).to.deep.equal([]);
+      expect(await found({ event_type: 'webhook.test' })).to.deep.equal([]);
+    });
+
+    it('the pages together hold each delivery once, in one order, though all are of one instant', async () => {
+      const now = new Date('2026-03-01T10:00:00Z');
+      for (let index = 0; index < 11; index++) await buildDelivery(subscription, now);
+      const pages = [];
+      for (const page of ['1', '2', '3']) pages.push((await list({ page, page_size: '5' })).body);
+      expect(pages.map(({ data }) => data.length)).to.deep.equal([5, 5, 1]);
+      expect(pages.map(({ total }) => total)).to.deep.equal([11, 11, 11]);
+      expect(pages.flatMap(({ data }) => data)).to.deep.equal((await list()).body.data);
+      expect(new Set(pages.flatMap(({ data }) => data.map(({ id }: Listed) => id))).size).to.equal(11);
+    });
+  });
+
+  it('404: an unknown endpoint and one of another club answer alike', async () => {
+    const foreign = await buildEndpoint((await buildClub()).id, publicUrl);
+    const answers = [await list({}, newId()), await list({}, foreign.id)];
+    for (const answer of answers) expectError(answer, 'not_found');
+    expect(answers[0]?.text).to.equal(answers[1]?.text);
+  });
+
+  it('422: a status or an event type that is none; 400: an unknown parameter or one given twice', async () => {
+    for (const query of [{ status: 'sent' }, { status: '' }, { event_type: '*' }, { event_type: 'student.*' }]) {
+      expectError(await list(query), 'invalid_request');
+    }
+    expectError(await list({ student_id: newId() }), 'malformed_request');
+    const path = `/v1/clubs/${club.id}/webhook-endpoints/${subscription.endpoint.id}/deliveries`;
+    const twice = await call('GET', `${path}?status=failed&status=pending`, { token: club.owner.token });
+    expectError(twice, 'malformed_request');
+  });
+});
+
+describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deliveryId}', () => {
+  const read = (club: TestClub, endpointId: string, id: string) =>
+    call('GET', `/v1/clubs/${club.id}/webhook-endpoints/${endpointId}/deliveries/${id}`, { token: club.owner.token });
+
+  describe('200', () => {
+    it('the delivery, its body, and the attempts that have ended, oldest first: the whole record', async () => {
+      const club = await buildClub();
+      const subscription = await subscribe(club);
+      const now = new Date('2026-03-01T10:00:00Z');
+      const delivery = await buildDelivery(subscription, now);
+      const source = await testDatabase();
+      await source.query(
+        `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, duration_ms, response_status, response_excerpt, retry_after_seconds)
+         VALUES ($1, 2, 1, 'schedule', $2, 'http_error', 84, 503, 'try again', 5),
+                ($1, 1, 1, 'schedule', $2, 'interrupted', NULL, NULL, NULL, NULL),
+                ($1, 3, 2, 'manual', $2, NULL, NULL, NULL, NULL, NULL)`,
+        [delivery.id, now],
+      );
+      const student = (
+        await call('GET', `/v1/clubs/${club.id}/students/${subscription.studentId}`, { token: club.owner.token })
+      ).body.data;
+      const started = now.toISOString();
+      expect((await read(club, subscription.endpoint.id, delivery.id)).body.data).to.deep.equal({
+        id: delivery.id,
+        event_id: delivery.eventId,
+        event_type: 'student.updated',
+        endpoint_id: subscription.endpoint.id,
+        status: 'pending',
+        payload_purged: false,
+        attempt_count: 0,
+        next_attempt_at: started,
+        created_at: started,
+        attempts: [
+          { number: 1, trigger: 'schedule', started_at: started, outcome: 'interrupted' },
+          {
+            number: 1,
+            trigger: 'schedule',
+            started_at: started,
+            outcome: 'http_error',
+            duration_ms: 84,
+            response_status: 503,
+            response_excerpt: 'try again',
+            retry_after_seconds: 5,
+          },
+        ],
+        body: {
+          id: delivery.eventId,
+          type: 'student.updated',
+          occurred_at: started,
+          club_id: club.id,
+          data: {
+            student: {
+              id: student.id,
+              name: student.name,
+              email: student.email,
+              verified: true,
+              created_at: student.created_at,
+            },
+          },
+        },
+      });
+    });
+  });
+
+  it('404: an unknown delivery, one of another endpoint, one of another club, and the right one at the wrong endpoint', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const [own, sibling, foreign] = [await subscribe(club), await subscribe(club), await subscribe(other)];
+    const delivery = await buildDelivery(own);
+    const foreignDelivery = await buildDelivery(foreign);
+    const asked: [string, string][] = [
+      [own.endpoint.id, newId()],
+      [own.endpoint.id, foreignDelivery.id],
+      [sibling.endpoint.id, delivery.id],
+      [foreign.endpoint.id, foreignDelivery.id],
+      [newId(), delivery.id],
+    ];
+    for (const [endpointId, id] of asked) expectError(await read(club, endpointId, id), 'not_found');
+    expect((await read(club, own.endpoint.id, delivery.id)).status).to.equal(200);
+  });
+});

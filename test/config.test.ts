@@ -1,0 +1,180 @@
+import { expect } from 'chai';
+import { randomBytes } from 'node:crypto';
+import { format, inspect } from 'node:util';
+import { ConfigError, readConfig, Secret, type Environment } from '../config.ts';
+
+const masterKey = randomBytes(32).toString('base64');
+const required = {
+  DATABASE_URL: 'postgres://club:pg-pass-word@db.example.com:5432/club',
+  SMTP_URL: 'smtps://mailer:smtp-pass-word@mail.example.com:465',
+  S3_ENDPOINT: 'https://s3.example.com',
+  S3_ACCESS_KEY_ID: 'the-key-id',
+  S3_SECRET_ACCESS_KEY: 's3-secret-key',
+  MASTER_KEY: masterKey,
+};
+
+/** The problems of a configuration that cannot be read. */
+function problemsOf(env: Environment): readonly string[] {
+  try {
+    readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('the configuration', () => {
+  it('is complete with what is required: everything else has a default', () => {
+    const config = readConfig(required);
+    expect(config.serviceName).to.equal('club-learning');
+    expect(config.api).to.deep.equal({
+      host: '127.0.0.1',
+      port: 8080,
+      publicUrl: 'http://127.0.0.1:8080',
+      corsOrigins: [],
+      trustedProxies: [],
+      bodyLimitBytes: 1_048_576,
+    });
+    expect(config.egress).to.deep.equal({ allowedNetworks: [], extraCaFile: undefined });
+    expect(config.rateLimits.url.reveal()).to.equal(required.DATABASE_URL);
+    expect(config.masterKey.reveal()).to.deep.equal(Buffer.from(masterKey, 'base64'));
+  });
+
+  it('reports every missing variable together', () => {
+    expect(problemsOf({})).to.have.members(Object.keys(required).map((name) => `${name} is missing`));
+  });
+
+  it('an empty variable is a missing one', () => {
+    expect(problemsOf({ ...required, DATABASE_URL: '', API_PORT: '' })).to.deep.equal(['DATABASE_URL is missing']);
+  });
+
+  it('reports all mistakes together, missing and malformed, each by its name', () => {
+    const problems = problemsOf({
+      ...required,
+      SMTP_URL: undefined,
+      DATABASE_URL: 'mysql://club:pg-pass-word@db/club',
+      API_PORT: '65536',
+      LOG_LEVEL: 'loud',
+      CORS_ORIGINS: 'https://good.example.com,bad.example.com/path',
+      TRUSTED_PROXIES: '10.0.0.0/33',
+      MASTER_KEY: 'c2hvcnQ=',
+    });
+    expect(problems.map((problem) => problem.split(' ')[0])).to.have.members([
+      'SMTP_URL',
+      'DATABASE_URL',
+      'API_PORT',
+      'LOG_LEVEL',
+      'CORS_ORIGINS',
+      'TRUSTED_PROXIES',
+      'MASTER_KEY',
+    ]);
+  });
+
+  const mistakes: Record<string, readonly string[]> = {
+    SERVICE_NAME: ['Club', 'club learning', '-club', 'x'.repeat(42), 'a\r\nb'],
+    LOG_LEVEL: ['INFO', 'verbose'],
+    API_PORT: ['-1', '65536', '80.5', 'http', '8080 8081'],
+    DATABASE_POOL_SIZE: ['0', '201', 'many'],
+    BODY_LIMIT_BYTES: ['1023', '16777217'],
+    PUBLIC_URL: ['api.example.com', 'ftp://api.example.com', '/'],
+    CORS_ORIGINS: ['*', 'https://a.example.com/', 'https://a.example.com/path', 'a.example.com', 'null'],
+    TRUSTED_PROXIES: ['proxy', '10.0.0.1', '10.0.0.0/33', '::/129', '10.0/8'],
+    EGRESS_ALLOWED_NETWORKS: ['localhost', '127.0.0.1', '127.0.0.0/99'],
+    RATE_LIMIT_URL: ['http://counters', 'counters'],
+    DATABASE_URL: ['db', 'mysql://db/club'],
+    SMTP_URL: ['mail.example.com:25', 'http://mail'],
+    S3_ENDPOINT: ['s3.example.com', 'ftp://s3'],
+    TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],
+    TEMPORAL_NAMESPACE: ['club learning', 'club/learning'],
+    CLASSROOM_URL: ['{slug}.example.com', 'https://'],
+    MASTER_KEY: [
+      'x',
+      `${masterKey}AAAA`,
+      masterKey.replace(/.$/, '!'),
+      `=${masterKey}`,
+      randomBytes(31).toString('base64'),
+      randomBytes(33).toString('base64'),
+    ],
+  };
+  for (const [name, values] of Object.entries(mistakes)) {
+    it(`${name}: a malformed value is one problem, which names the variable and not the value`, () => {
+      for (const value of values) {
+        const problems = problemsOf({ ...required, [name]: value });
+        expect(problems, `${name}=${value}`).to.have.length(1);
+        expect(problems[0]).to.match(new RegExp(`^${name} `));
+        if (value.length > 3) expect(problems[0]).to.not.include(value);
+      }
+    });
+  }
+
+  it('lists are separated by commas, blanks do not matter', () => {
+    const config = readConfig({
+      ...required,
+      CORS_ORIGINS: ' https://a.example.com , https://b.example.com:8443,',
+      TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8',
+    });
+    expect(config.api.corsOrigins).to.deep.equal(['https://a.example.com', 'https://b.example.com:8443']);
+    expect(config.api.trustedProxies).to.deep.equal(['10.0.0.0/8', 'fd00::/8']);
+  });
+
+  it('bounds are good values', () => {
+    for (const [name, value] of [
+      ['API_PORT', '0'],
+      ['API_PORT', '65535'],
+      ['BODY_LIMIT_BYTES', '1024'],
+    ] as const) {
+      expect(problemsOf({ ...required, [name]: value })).to.deep.equal([]);
+    }
+  });
+});
+
+describe('secrets of the configuration', () => {
+  const secrets = ['pg-pass-word', 'smtp-pass-word', 's3-secret-key', 'the-key-id', masterKey];
+  const config = readConfig(required);
+
+  const ways: Record<string, (value: unknown) => string> = {
+    'util.inspect': (value) => inspect(value, { depth: null, showHidden: true, getters: true }),
+    'util.format': (value) => format('%s %j %o %O', value, value, value, value),
+    'JSON.stringify': (value) => JSON.stringify(value),
+    String: (value) => String(value),
+    'a template': (value) => `value: ${value as string}`,
+    'own properties': (value) => JSON.stringify(Object.entries(value as object)),
+    'a copy': (value) => inspect({ ...(value as object) }),
+    structuredClone: (value) => inspect(structuredClone({ ...(value as object) })),
+  };
+  for (const [way, print] of Object.entries(ways)) {
+    it(`are never printed by ${way}`, () => {
+      const secret = new Secret('pg-pass-word');
+      const texts = [print(secret), print(new Secret(Buffer.from(masterKey, 'base64')))];
+      if (!['structuredClone'].includes(way)) texts.push(print(config));
+      for (const text of texts) {
+        for (const value of secrets) expect(text).to.not.include(value);
+        expect(text).to.not.include(Buffer.from(masterKey, 'base64').toString('hex').slice(0, 8));
+      }
+    });
+  }
+
+  it('say so in the place of their value', () => {
+    const secret = new Secret('value');
+    expect([String(secret), secret.toString(), JSON.stringify(secret), inspect(secret)]).to.deep.equal([
+      '[secret]',
+      '[secret]',
+      '"[secret]"',
+      '[secret]',
+    ]);
+    expect(secret.reveal()).to.equal('value');
+  });
+
+  it('are in no problem and no stack of a configuration that cannot be read', () => {
+    const env = { ...required, DATABASE_URL: 'mysql://club:pg-pass-word@db/club', MASTER_KEY: `${masterKey}AAAA` };
+    try {
+      readConfig(env);
+      expect.fail('It was read.');
+    } catch (error) {
+      const text = `${inspect(error, { depth: null })} ${String(error)} ${JSON.stringify(error)}`;
+      for (const value of secrets) expect(text).to.not.include(value);
+      expect(text).to.include('DATABASE_URL').and.include('MASTER_KEY');
+    }
+  });
+});

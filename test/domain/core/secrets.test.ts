@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { Secret } from '../../../config.ts';
+import { createVault } from '../../../domain/core/secrets.ts';
+
+const key = new Secret(randomBytes(32));
+const vault = createVault(key);
+
+describe('sealing', () => {
+  it('what was sealed opens, whatever the text, for its own row alone', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
+        const sealed = vault.seal(text, context);
+        expect(vault.open(sealed, context)).to.equal(Buffer.from(text).toString());
+        expect(() => vault.open(sealed, `${context}x`)).to.throw();
+      }),
+    );
+  });
+
+  it('seals the same text differently each time: 12 bytes of nonce, 16 of tag, then as many as the text has', () => {
+    const [one, two] = [vault.seal('whsec_secret', 'id'), vault.seal('whsec_secret', 'id')];
+    expect(one.equals(two)).to.equal(false);
+    expect(one).to.have.length(12 + 16 + 'whsec_secret'.length);
+    expect(one.includes('whsec')).to.equal(false);
+  });
+
+  it('what was altered, in any byte, does not open', () => {
+    const sealed = vault.seal('whsec_secret', 'id');
+    for (let index = 0; index < sealed.length; index++) {
+      const altered = Buffer.from(sealed);
+      altered.writeUInt8(altered.readUInt8(index) ^ 1, index);
+      expect(() => vault.open(altered, 'id'), `byte ${index}`).to.throw();
+    }
+    expect(() => vault.open(sealed.subarray(0, -1), 'id')).to.throw();
+    expect(() => vault.open(Buffer.alloc(0), 'id')).to.throw();
+  });
+
+  it('what was sealed under another key does not open', () => {
+    expect(() => createVault(new Secret(randomBytes(32))).open(vault.seal('text', 'id'), 'id')).to.throw();
+  });
+});
+
+describe('deriving', () => {
+  it('gives the same 32 bytes for the same label and key, in every process, and others for another', () => {
+    expect(vault.derive('label')).to.have.length(32);
+    expect(createVault(key).derive('label').equals(vault.derive('label'))).to.equal(true);
+    expect(vault.derive('other').equals(vault.derive('label'))).to.equal(false);
+    expect(
+      createVault(new Secret(randomBytes(32)))
+        .derive('label')
+        .equals(vault.derive('label')),
+    ).to.equal(false);
+  });
+});

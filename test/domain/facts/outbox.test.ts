@@ -1,0 +1,232 @@
+import { expect } from 'chai';
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Database } from '../../../domain/core/database.ts';
+import { newId, noClub, type Id } from '../../../domain/core/ids.ts';
+import { recordFact, wake, type NewWake } from '../../../domain/facts/facts.ts';
+import { claimFacts, claimWakes, deferFact, deferWake, removeFact, removeWake } from '../../../domain/facts/outbox.ts';
+import { migrate } from '../../../entities/migrate.ts';
+import { scratchDatabase } from '../../support/database.ts';
+
+let source: DataSource;
+let database: Database;
+let rings = 0;
+
+/** Ids whose order is the order of clubs. */
+const [clubA, clubB, clubC] = [newId(), newId(), newId()];
+
+function useOutbox(): void {
+  before('a database of its own: claims are over all clubs', async () => {
+    source = await scratchDatabase();
+    await migrate(source);
+    database = { source, bell: { ring: () => void (rings += 1) } };
+  });
+  beforeEach('empty it', async () => {
+    rings = 0;
+    await source.query(`TRUNCATE facts, wakes`);
+  });
+  after(() => source.destroy());
+}
+
+const everyFact = (limit = 100, perClub = 100, except: readonly Id[] = []) =>
+  claimFacts(source, limit, perClub, except);
+const wakeOf = (subjectId: Id, clubId: Id | null = clubA): NewWake => ({
+  workflowType: 'webhookDelivery',
+  subjectId,
+  clubId,
+  attributes: { EventType: 'student.created' },
+});
+const wakeNow = (...wakes: NewWake[]) => inTransaction(database, (tx) => wake(tx, wakes, new Date()));
+const record = (clubId: Id, studentId = newId()) =>
+  inTransaction(database, (tx) =>
+    recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),
+  );
+const letLeasesRunOut = (table: 'facts' | 'wakes') =>
+  source.query(`UPDATE ${table} SET lease_until = clock_timestamp() - interval '1 ms' WHERE lease_until IS NOT NULL`);
+
+describe('facts', () => {
+  useOutbox();
+
+  it('are written with the change, and the bell rings once, after the commit', async () => {
+    const studentId = newId();
+    const id = await inTransaction(database, async (tx) => {
+      const written = await recordFact(tx, {
+        clubId: clubA,
+        type: 'student.updated',
+        studentId,
+        occurredAt: new Date(5),
+      });
+      await recordFact(tx, { clubId: clubA, type: 'student.removed', studentId, occurredAt: new Date(6) });
+      expect(rings).to.equal(0);
+      return written;
+    });
+    expect(rings).to.equal(1);
+    const [first, second] = await everyFact();
+    expect(first).to.deep.equal({ id, clubId: clubA, type: 'student.updated', studentId, occurredAt: new Date(5) });
+    expect(second?.type).to.equal('student.removed');
+  });
+
+  it('of a transaction that was rolled back do not exist, and nobody is rung', async () => {
+    await inTransaction(database, async (tx) => {
+      await recordFact(tx, { clubId: clubA, type: 'student.updated', studentId: newId(), occurredAt: new Date() });
+      throw new Error('changed our mind');
+    }).catch(() => undefined);
+    expect(await everyFact()).to.deep.equal([]);
+    expect(rings).to.equal(0);
+  });
+
+  it('are claimed once, by whichever relay comes first', async () => {
+    for (let index = 0; index < 20; index++) await record(clubA);
+    const claims = await Promise.all([everyFact(), everyFact(), everyFact(), everyFact()]);
+    const ids = claims.flat().map(({ id }) => id);
+    expect(ids).to.have.length(20);
+    expect(new Set(ids).size).to.equal(20);
+  });
+
+  it('go in the order of a club’s history', async () => {
+    const ids = [];
+    for (let index = 0; index < 5; index++) ids.push(await record(clubA));
+    expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(0, 2));
+    expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(2, 4));
+  });
+
+  it('go round robin over the clubs: a club with 1,000 facts does not delay the one of another', async () => {
+    await source.query(
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at)
+       SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now() FROM generate_series(1, 1000)`,
+      [clubA],
+    );
+    const [late, later] = [await record(clubB), await record(clubC)];
+    const claimed = await everyFact(4);
+    expect(claimed).to.have.length(4);
+    expect(claimed.map(({ id }) => id)).to.include.members([late, later]);
+    expect(claimed.filter(({ clubId }) => clubId === clubA)).to.have.length(2);
+  });
+
+  it('take turns: with room for six of three clubs, two of each', async () => {
+    for (const clubId of [clubA, clubB, clubC]) for (let index = 0; index < 4; index++) await record(clubId);
+    const claimed = await everyFact(6);
+    for (const club of [clubA, clubB, clubC]) {
+      expect(claimed.filter(({ clubId }) => clubId === club)).to.have.length(2);
+    }
+  });
+
+  it('no more than so many a club, and none of those that are to wait', async () => {
+    for (const clubId of [clubA, clubB]) for (let index = 0; index < 5; index++) await record(clubId);
+    const claimed = await everyFact(100, 2, [clubB]);
+    expect(claimed.map(({ clubId }) => clubId)).to.deep.equal([clubA, clubA]);
+  });
+
+  it('are free again when the lease of a relay that died runs out, and not before', async () => {
+    const id = await record(clubA);
+    expect(await everyFact()).to.have.length(1);
+    expect(await everyFact()).to.deep.equal([]);
+    const [row] = await source.query<{ seconds: number }[]>(
+      `SELECT extract(epoch FROM lease_until - clock_timestamp())::float AS seconds FROM facts`,
+    );
+    expect(row?.seconds).to.be.within(28, 30);
+    await letLeasesRunOut('facts');
+    expect((await everyFact()).map((fact) => fact.id)).to.deep.equal([id]);
+  });
+
+  it('that could not be carried on are put off for 5 s; those that were are gone', async () => {
+    const [put, carried] = [await record(clubA), await record(clubB)];
+    await everyFact();
+    await deferFact(source, put);
+    await removeFact(source, carried);
+    const rows = await source.query<{ id: Id; seconds: number }[]>(
+      `SELECT id, extract(epoch FROM lease_until - clock_timestamp())::float AS seconds FROM facts`,
+    );
+    expect(rows.map(({ id }) => id)).to.deep.equal([put]);
+    expect(rows[0]?.seconds).to.be.within(4, 5);
+  });
+});
+
+describe('wakes', () => {
+  useOutbox();
+  const rows = () =>
+    source.query<{ workflow_id: string; seq: string }[]>(`SELECT workflow_id, seq FROM wakes ORDER BY workflow_id`);
+
+  it('name the workflow by its row, and say what an operator finds it by', async () => {
+    const id = newId();
+    await wakeNow(wakeOf(id));
+    expect(await claimWakes(source, 10)).to.deep.equal([
+      {
+        workflowId: `webhook-delivery/${id}`,
+        seq: '1',
+        workflowType: 'webhookDelivery',
+        subjectId: id,
+        clubId: clubA,
+        attributes: { EventType: 'student.created' },
+      },
+    ]);
+    expect(rings).to.equal(1);
+  });
+
+  it('are raised, not doubled, while one is not yet sent', async () => {
+    const [id, other] = [newId(), newId()];
+    await wakeNow(wakeOf(id));
+    await wakeNow(wakeOf(id), wakeOf(other));
+    await wakeNow(wakeOf(id));
+    const seqs = Object.fromEntries((await rows()).map(({ workflow_id: workflowId, seq }) => [workflowId, seq]));
+    expect(seqs).to.deep.equal({ [`webhook-delivery/${id}`]: '3', [`webhook-delivery/${other}`]: '1' });
+  });
+
+  it('of nothing are nothing: no row, no ring', async () => {
+    await wakeNow();
+    expect(await rows()).to.deep.equal([]);
+    expect(rings).to.equal(0);
+  });
+
+  it('of what belongs to no club take their turn as one club', async () => {
+    await wakeNow(wakeOf(newId(), null));
+    expect((await claimWakes(source, 1))[0]?.clubId).to.equal(noClub);
+  });
+
+  it('two transactions that wake the same workflows in opposite order do not stop each other', async () => {
+    const ids = Array.from({ length: 20 }, newId);
+    for (let round = 0; round < 5; round++) {
+      await Promise.all([
+        wakeNow(...ids.map((id) => wakeOf(id))),
+        wakeNow(...ids.toReversed().map((id) => wakeOf(id))),
+      ]);
+    }
+    expect((await rows()).map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 20 }, () => '10'));
+  });
+
+  it('are removed once sent', async () => {
+    await wakeNow(wakeOf(newId()));
+    const [claimed] = await claimWakes(source, 1);
+    if (claimed) await removeWake(source, claimed);
+    expect(await rows()).to.deep.equal([]);
+  });
+
+  it('that were raised while they were sent stay, and are free at once', async () => {
+    const id = newId();
+    await wakeNow(wakeOf(id));
+    const [claimed] = await claimWakes(source, 1);
+    await wakeNow(wakeOf(id));
+    expect(await claimWakes(source, 1)).to.deep.equal([]);
+    if (claimed) await removeWake(source, claimed);
+    expect((await claimWakes(source, 1)).map(({ seq }) => seq)).to.deep.equal(['2']);
+  });
+
+  it('go round robin over the clubs', async () => {
+    await wakeNow(...Array.from({ length: 1_000 }, () => wakeOf(newId(), clubA)));
+    await wakeNow(wakeOf(newId(), clubB));
+    const claimed = await claimWakes(source, 3);
+    expect(claimed.map(({ clubId }) => clubId)).to.include(clubB);
+  });
+
+  it('that could not be sent are put off for 5 s', async () => {
+    await wakeNow(wakeOf(newId()));
+    const [claimed] = await claimWakes(source, 1);
+    if (claimed) await deferWake(source, claimed);
+    const [row] = await source.query<{ seconds: number }[]>(
+      `SELECT extract(epoch FROM lease_until - clock_timestamp())::float AS seconds FROM wakes`,
+    );
+    expect(row?.seconds).to.be.within(4, 5);
+    expect(await claimWakes(source, 1)).to.deep.equal([]);
+    await letLeasesRunOut('wakes');
+    expect(await claimWakes(source, 1)).to.have.length(1);
+  });
+});

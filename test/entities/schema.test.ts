@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import type { DataSource } from 'typeorm';
+import { migrate } from '../../entities/migrate.ts';
+import { scratchDatabase } from '../support/database.ts';
+
+describe('entities/migrations', () => {
+  let source: DataSource;
+  before('an empty database', async () => {
+    source = await scratchDatabase();
+  });
+  after(() => source.destroy());
+
+  const tables = () =>
+    source
+      .query<{ name: string }[]>(
+        `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations' ORDER BY 1`,
+      )
+      .then((rows) => rows.map(({ name }) => name));
+
+  it('bring an empty database to what the entities say: the schema builder has nothing left to do', async () => {
+    expect(await migrate(source)).to.have.length(source.migrations.length);
+    const { upQueries } = await source.driver.createSchemaBuilder().log();
+    expect(upQueries.map(({ query }) => query)).to.deep.equal([]);
+    expect(await tables()).to.deep.equal(source.entityMetadatas.map(({ tableName }) => tableName).toSorted());
+  });
+
+  it('run once: a second call has nothing to do', async () => {
+    expect(await migrate(source)).to.deep.equal([]);
+  });
+
+  it('can be taken back, to an empty database, and done again', async () => {
+    for (const _ of source.migrations) await source.undoLastMigration();
+    expect(await tables()).to.deep.equal([]);
+    const sequences = await source.query<unknown[]>(
+      `SELECT * FROM pg_sequences WHERE schemaname = 'public' AND sequencename NOT LIKE 'migrations%'`,
+    );
+    expect(sequences).to.deep.equal([]);
+    expect(await migrate(source)).to.have.length(source.migrations.length);
+  });
+
+  it('may be called by several processes at once: each migration runs in one of them', async () => {
+    for (const _ of source.migrations) await source.undoLastMigration();
+    const done = await Promise.all([migrate(source), migrate(source), migrate(source)]);
+    expect(done.flat()).to.have.length(source.migrations.length);
+  });
+});

@@ -1,0 +1,207 @@
+/**
+ * Records the histories that replay.test.ts replays: `npm exec mocha test/replay/record.ts`, then `npm run format`.
+ *
+ * Only scenarios without a file are recorded. A committed history stands for runs that are waiting somewhere, so it must go
+ * on replaying, for as long as a run can last (30 days for a delivery). After a change of a workflow that needs new
+ * histories, rename the old file (`failure-then-success-until-<date>.json`) and record the scenario again beside it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NativeConnection } from '@temporalio/worker';
+import type { WorkflowClient as TemporalClient, WorkflowHandle } from '@temporalio/client';
+import { Client } from '@temporalio/client';
+import { sweepActivities } from '../../activities/sweep.ts';
+import { transactionalMailActivities } from '../../activities/transactional-mail.ts';
+import { webhookDeliveryActivities } from '../../activities/webhook-delivery.ts';
+import { readConfig } from '../../config.ts';
+import type { Answer } from '../../dev/receiver.ts';
+import { inTransaction } from '../../domain/core/database.ts';
+import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import { removeStudent } from '../../domain/identity/students.ts';
+import { requestMail } from '../../domain/mail/requests.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { createSmtpSender } from '../../worker/smtp.ts';
+import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { testPlatform } from '../support/database.ts';
+import {
+  alter,
+  buildDelivery,
+  buildSubscription,
+  until,
+  useDeliveries,
+  type TestDelivery,
+} from '../support/deliveries.ts';
+import { buildClub, buildStudent } from '../support/factories.ts';
+import { commitHistory, isCommitted, recorder } from '../support/replay.ts';
+import { testStack } from '../support/stack.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
+import { runWorkerHere, strikeOffLeftovers } from '../support/worker.ts';
+
+const second = 1_000;
+
+describe('recording histories', function () {
+  this.timeout(120 * second);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the workers, before their servers', () => Promise.all(workers.map((worker) => worker.stop())));
+  const timeSkipping = useTimeSkipping();
+  const delivering = useDeliveries();
+  let connection: NativeConnection;
+  let real: TemporalClient;
+  let namespace: string;
+
+  before('start workers on both servers', async () => {
+    const { mail, temporal, classroomUrl, dashboardUrl } = readConfig();
+    await testStack();
+    await strikeOffLeftovers();
+    const { database, vault } = await testPlatform();
+    namespace = temporal.namespace;
+    connection = await NativeConnection.connect({ address: readConfig().temporal.address });
+    real = new Client({ connection, namespace }).workflow;
+    const { sendMail } = createSmtpSender(mail);
+    const links = { classroomUrl, dashboardUrl };
+    const activities = {
+      webhooks: webhookDeliveryActivities(delivering().platform(), () => {}),
+      mail: transactionalMailActivities({ source: database.source, vault, sendMail, links, onOutcome() {} }),
+      upkeep: sweepActivities(database, () => {}),
+    };
+    for (const [taskQueue, own] of Object.entries(activities)) {
+      const options = { taskQueue, activities: own, identity: recorder };
+      workers.push(await runWorkerHere(connection, { ...options, namespace }));
+      workers.push(await runWorkerHere(timeSkipping().nativeConnection, options));
+    }
+  });
+
+  /** Declares a scenario; it is played only if its history is not there yet. */
+  const record = (type: string, scenario: string, play: () => Promise<WorkflowHandle>) =>
+    it(`${type}/${scenario}`, async function () {
+      if (isCommitted(type, scenario)) return this.skip();
+      const handle = await play();
+      await handle.result();
+      commitHistory(type, scenario, await handle.fetchHistory());
+    });
+
+  /** A due delivery to a receiver that answers like this, and then 200. */
+  const due = async (answers: readonly Answer[] = [], now = new Date()) => {
+    const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
+    return { receiver, delivery: await buildDelivery(await buildSubscription(receiver.url), now) };
+  };
+  const startAsTheRelay = async (
+    workflowType: WorkflowType,
+    { id, clubId, attributes }: { id: string; clubId: string; attributes: Record<string, string> },
+    ...further: unknown[]
+  ) => {
+    const run = { workflowType, subjectId: id, clubId, attributes: { ClubId: clubId, ...attributes } };
+    await createWorkflowClient(connection, namespace).start(run, further);
+    return real.getHandle(workflowIdOf(workflowType, id));
+  };
+  const startDelivery = (delivery: TestDelivery, inPlace: boolean) =>
+    startAsTheRelay(
+      'webhookDelivery',
+      { ...delivery, attributes: { EndpointId: delivery.endpoint.id, EventType: 'student.updated' } },
+      inPlace,
+    );
+  /** Waits until the run waits. */
+  const untilTimer = (handle: WorkflowHandle) =>
+    until('a timer', { timeoutMs: 10 * second }, async () => {
+      const { events } = await handle.fetchHistory();
+      return (
+        events?.at(-1)?.timerStartedEventAttributes !== undefined && events.at(-1)?.timerStartedEventAttributes !== null
+      );
+    });
+  const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500 }));
+
+  record('webhookDelivery', 'success-in-place', async () => startDelivery((await due()).delivery, true));
+  record('webhookDelivery', 'success', async () => startDelivery((await due()).delivery, false));
+  record('webhookDelivery', 'failure-in-place-then-success', async () =>
+    startDelivery((await due(failures(1))).delivery, true),
+  );
+  record('webhookDelivery', 'failure-then-success', async () =>
+    startDelivery((await due(failures(1))).delivery, false),
+  );
+
+  record('webhookDelivery', 'woken-while-attempting', async () => {
+    const { receiver, delivery } = await due([{ status: 200, delayMs: second }]);
+    const handle = await startDelivery(delivery, false);
+    await receiver.waitFor(1, 5 * second);
+    await handle.signal('lookAgain');
+    await handle.signal('lookAgain');
+    return handle;
+  });
+
+  record('webhookDelivery', 'parked-then-enabled', async () => {
+    const { delivery } = await due();
+    await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
+    const handle = await startDelivery(delivery, false);
+    await untilTimer(handle);
+    await alter('webhook_endpoints', delivery.endpoint.id, { status: 'enabled' });
+    await handle.signal('lookAgain');
+    return handle;
+  });
+
+  record('webhookDelivery', 'canceled-while-waiting', async () => {
+    const { delivery } = await due(failures(1));
+    const handle = await startDelivery(delivery, false);
+    await untilTimer(handle);
+    await removeStudent((await testPlatform()).database, delivery.clubId, delivery.studentId, new Date());
+    await handle.signal('lookAgain');
+    return handle;
+  });
+
+  record('webhookDelivery', 'interrupted-then-success', async () => {
+    const { delivery } = await due();
+    const now = new Date();
+    await alter('webhook_deliveries', delivery.id, { lease_until: new Date(now.getTime() + 2 * second) });
+    return startDelivery(delivery, true);
+  });
+
+  const startWithTimeSkipped = ({ id }: TestDelivery, inPlace: boolean) =>
+    timeSkipping().client.workflow.start('webhookDelivery', {
+      workflowId: workflowIdOf('webhookDelivery', id),
+      taskQueue: 'webhooks',
+      args: [id, inPlace],
+    });
+  const skippedNow = async () => new Date(await timeSkipping().currentTimeMs());
+
+  record('webhookDelivery', 'eight-failures', async () =>
+    startWithTimeSkipped((await due(failures(8), await skippedNow())).delivery, true),
+  );
+
+  record('webhookDelivery', 'expired', async () => {
+    const { delivery } = await due([], await skippedNow());
+    await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
+    return startWithTimeSkipped(delivery, false);
+  });
+
+  /** A mail to a student, asked for just now, that is refused so often first. */
+  const mail = async (refusals: number, now = new Date()) => {
+    const { database, vault } = await testPlatform();
+    const { id: clubId } = await buildClub();
+    const student = await buildStudent(clubId, { verified: false });
+    const request = {
+      template: 'student_verify_email',
+      clubId,
+      recipient: { studentId: student.id },
+      email: 'somebody@example.com',
+    } as const;
+    await inTransaction(database, (tx) => requestMail(tx, vault, request, now));
+    const { mailbox } = await testStack();
+    if (refusals > 0) mailbox?.failNext({ at: 'rcpt', reply: 451, to: student.email, times: refusals });
+    const { id } = await database.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
+    return { id, clubId, attributes: {} };
+  };
+  const startMailWithTimeSkipped = async (refusals: number) => {
+    const { id } = await mail(refusals, await skippedNow());
+    const workflowId = workflowIdOf('transactionalMail', id);
+    return timeSkipping().client.workflow.start('transactionalMail', { workflowId, taskQueue: 'mail', args: [id] });
+  };
+
+  record('transactionalMail', 'sent', async () => startAsTheRelay('transactionalMail', await mail(0)));
+  record('transactionalMail', 'refused-then-sent', () => startMailWithTimeSkipped(2));
+  record('transactionalMail', 'failed', () => startMailWithTimeSkipped(8));
+
+  record('sweep', 'one-rescued', async () => {
+    const { delivery } = await due();
+    await alter('webhook_deliveries', delivery.id, { next_attempt_at: new Date(Date.now() - 180 * second) });
+    await sleep(100);
+    return real.start('sweep', { workflowId: 'sweep-recorded', taskQueue: 'upkeep' });
+  });
+});

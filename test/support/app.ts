@@ -1,0 +1,63 @@
+/** An API of a test's own, on the database of the run: the same app with parts of its platform replaced, and its log at hand. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { createApp } from '../../api/app.ts';
+import type { ApiPlatform } from '../../api/middleware/context.ts';
+import { createLimiter } from '../../domain/limits/limiter.ts';
+import { createEgress, type Resolve } from '../../domain/webhooks/egress.ts';
+import { clock, testConfig } from './api.ts';
+import { testPlatform } from './database.ts';
+
+export interface ServedApp {
+  /** `http://127.0.0.1:<port>`, for callAt. */
+  base: string;
+  /** Every line of its log so far, as it was written. */
+  log: string[];
+  close(): Promise<void>;
+}
+
+export interface Replacements {
+  /** How the egress guard looks names up. */
+  resolve?: Resolve;
+  /** What the app is made of, from what it would be made of. */
+  platform?: (usual: ApiPlatform) => ApiPlatform;
+}
+
+export async function serveApp({ resolve, platform = (usual) => usual }: Replacements): Promise<ServedApp> {
+  const config = await testConfig();
+  const log: string[] = [];
+  const limiter = createLimiter({
+    url: config.rateLimits.url,
+    masterKey: config.masterKey,
+    clock: Date.now,
+    onFailure() {},
+  });
+  const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
+  const app = createApp(
+    platform({
+      services: { ...(await testPlatform()), egress },
+      limiter,
+      log: pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) })),
+      clock: clock.now,
+      settings: config.api,
+      accepting: () => true,
+    }),
+  );
+  const handle = app.callback();
+  const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('A server listens on a port.');
+  return {
+    base: `http://127.0.0.1:${address.port}`,
+    log,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await egress.close();
+      await limiter.close();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** Reading what Temporal has kept of a run: its events, its summaries, and every text in it. */
+import type { WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { History, Payload } from '@temporalio/common/lib/proto-utils.js';
+
+type HistoryEvent = NonNullable<History['events']>[number];
+type Attributes = Extract<keyof HistoryEvent, `${string}EventAttributes`>;
+
+/** @returns the attributes of the events of one kind, in order */
+export function eventsNamed<Name extends Attributes>(history: History, name: Name): NonNullable<HistoryEvent[Name]>[] {
+  return (history.events ?? []).flatMap((event) => {
+    const attributes = event[name];
+    return attributes ? [attributes] : [];
+  });
+}
+
+/** @returns the static summary of a run, and the names of its timers in order */
+export async function summariesOf(handle: WorkflowHandle): Promise<{ run: string | undefined; timers: string[] }> {
+  const { events } = await handle.fetchHistory();
+  const summaries = (kind: Attributes) =>
+    (events ?? []).flatMap((event) => (event[kind] && event.userMetadata?.summary ? [event.userMetadata.summary] : []));
+  const [run] = summaries('workflowExecutionStartedEventAttributes').map(textOf);
+  return { run, timers: summaries('timerStartedEventAttributes').map(textOf) };
+}
+
+function textOf(payload: Payload): string {
+  return String(defaultPayloadConverter.fromPayload(payload));
+}
+
+/**
+ * Everything that stands in an object of Temporal's, as one text: also what is inside its payloads, which a search of its
+ * JSON would not find, because that shows them in base64.
+ */
+export function everyText(value: unknown, seen = new Set<unknown>()): string {
+  if (value instanceof Uint8Array) return `${Buffer.from(value).toString('utf8')}\n`;
+  if (typeof value !== 'object' || value === null) return `${String(value)}\n`;
+  if (seen.has(value)) return '';
+  seen.add(value);
+  return Object.entries(value)
+    .map(([key, inner]) => `${key}: ${everyText(inner, seen)}`)
+    .join('');
+}

@@ -1,0 +1,164 @@
+import { mock } from 'node:test';
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { createInPlaceAdmission, type InPlaceAdmission } from '../../worker/in-place-admission.ts';
+
+describe('admission of first attempts in place', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  const bounds = { total: 4, totalWithSlow: 6, perEndpoint: 2 };
+  /** Asks for a place. @returns what is known of the answer so far */
+  const ask = async (admission: InPlaceAdmission, deliveryId: string, endpointId: string) => {
+    const asked: { answer: boolean | 'waits'; now(): Promise<boolean | 'waits'> } = {
+      answer: 'waits',
+      async now() {
+        for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+        return asked.answer;
+      },
+    };
+    void admission.enter(deliveryId, endpointId).then((admitted) => (asked.answer = admitted));
+    await asked.now();
+    return asked;
+  };
+  /** Fills so many places, each at an endpoint of its own. */
+  const fill = async (admission: InPlaceAdmission, count: number, prefix = 'filler') => {
+    for (let number = 1; number <= count; number++) {
+      expect((await ask(admission, `${prefix}-${number}`, `${prefix}-endpoint-${number}`)).answer).to.equal(true);
+    }
+  };
+
+  it('admits as many as there are places; the next one waits until one is given back', async () => {
+    const admission = createInPlaceAdmission(bounds);
+    await fill(admission, 4);
+    const fifth = await ask(admission, 'fifth', 'endpoint');
+    expect(fifth.answer).to.equal('waits');
+    admission.leave('filler-2');
+    expect(await fifth.now()).to.equal(true);
+    expect((await ask(admission, 'sixth', 'other')).answer).to.equal('waits');
+  });
+
+  it('admits two to one endpoint; a third waits for one of them, and does not keep others waiting', async () => {
+    const admission = createInPlaceAdmission(bounds);
+    expect((await ask(admission, 'a1', 'a')).answer).to.equal(true);
+    expect((await ask(admission, 'a2', 'a')).answer).to.equal(true);
+    const third = await ask(admission, 'a3', 'a');
+    expect(third.answer).to.equal('waits');
+    expect((await ask(admission, 'b1', 'b')).answer).to.equal(true);
+    admission.leave('b1');
+    expect(await third.now()).to.equal('waits');
+    admission.leave('a1');
+    expect(await third.now()).to.equal(true);
+  });
+
+  it('whoever waits does so for a second at most, and then gets an ordinary activity', async () => {
+    const admission = createInPlaceAdmission({ ...bounds, perEndpoint: 4, totalWithSlow: 4 });
+    await fill(admission, 4);
+    const waiting = await ask(admission, 'fifth', 'endpoint');
+    mock.timers.tick(999);
+    expect(await waiting.now()).to.equal('waits');
+    mock.timers.tick(1);
+    expect(await waiting.now()).to.equal(false);
+  });
+
+  for (const { what, report } of [
+    { what: 'failed', report: { ok: false, tookMs: 5 } },
+    { what: 'took longer than 100 ms', report: { ok: true, tookMs: 101 } },
+  ]) {
+    it(`an endpoint whose last attempt ${what} gets ordinary activities, until one is quick and succeeds`, async () => {
+      const admission = createInPlaceAdmission(bounds);
+      admission.report('endpoint', report);
+      expect((await ask(admission, 'one', 'endpoint')).answer).to.equal(false);
+      expect((await ask(admission, 'two', 'other')).answer).to.equal(true);
+      admission.report('endpoint', { ok: true, tookMs: 100 });
+      expect((await ask(admission, 'three', 'endpoint')).answer).to.equal(true);
+    });
+  }
+
+  it('an endpoint that is closed while deliveries wait for it: they wait no longer', async () => {
+    const admission = createInPlaceAdmission(bounds);
+    await ask(admission, 'a1', 'a');
+    await ask(admission, 'a2', 'a');
+    const waiting = await ask(admission, 'a3', 'a');
+    admission.report('a', { ok: false, tookMs: 5 });
+    expect(await waiting.now()).to.equal(false);
+  });
+
+  it('a place held for a second closes its endpoint, and its place is lent to others up to the bound with slow ones', async () => {
+    const admission = createInPlaceAdmission(bounds);
+    await fill(admission, 4, 'hung');
+    const waiting = await ask(admission, 'quick-1', 'quick-endpoint-1');
+    mock.timers.tick(999);
+    expect(await waiting.now()).to.equal('waits');
+    mock.timers.tick(1);
+    expect(await waiting.now()).to.equal(true);
+    expect((await ask(admission, 'quick-2', 'quick-endpoint-2')).answer).to.equal(true);
+    expect((await ask(admission, 'quick-3', 'quick-endpoint-3')).answer, 'six are held').to.equal('waits');
+    expect((await ask(admission, 'more', 'hung-endpoint-1')).answer, 'closed').to.equal(false);
+  });
+
+  it('a place that nobody gives back, because the run went to another worker, is free after 30 s', async () => {
+    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, perEndpoint: 1 });
+    await fill(admission, 1);
+    mock.timers.tick(1_000); // it is slow now
+    mock.timers.tick(28_500);
+    const waiting = await ask(admission, 'next', 'endpoint');
+    mock.timers.tick(499);
+    expect(await waiting.now()).to.equal('waits');
+    mock.timers.tick(1);
+    expect(await waiting.now()).to.equal(true);
+  });
+
+  it('giving back what is not held, or twice, frees nobody else’s place', async () => {
+    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, perEndpoint: 1 });
+    await fill(admission, 1);
+    admission.leave('somebody-else');
+    expect((await ask(admission, 'second', 'endpoint')).answer).to.equal('waits');
+    admission.leave('filler-1');
+    admission.leave('filler-1');
+    expect((await ask(admission, 'third', 'other')).answer).to.equal('waits');
+  });
+
+  it('no order of asking, leaving, reporting and waiting ever exceeds a bound, and nobody waits for ever', async () => {
+    const act = fc.oneof(
+      fc.record({ kind: fc.constant('enter' as const), endpoint: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ kind: fc.constant('leave' as const), which: fc.nat(20) }),
+      fc.record({ kind: fc.constant('report' as const), endpoint: fc.integer({ min: 1, max: 4 }), ok: fc.boolean() }),
+      fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(10, 400, 1_000) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 60 }), async (acts) => {
+        const admission = createInPlaceAdmission(bounds);
+        const held: { id: string; endpoint: number }[] = [];
+        let asked = 0;
+        let answered = 0;
+        for (const one of acts) {
+          if (one.kind === 'enter') {
+            const id = `delivery-${++asked}`;
+            void admission.enter(id, `endpoint-${one.endpoint}`).then((admitted) => {
+              answered += 1;
+              if (admitted) held.push({ id, endpoint: one.endpoint });
+            });
+          } else if (one.kind === 'leave') {
+            const [left] = held.splice(one.which % Math.max(held.length, 1), 1);
+            if (left) admission.leave(left.id);
+          } else if (one.kind === 'report') {
+            admission.report(`endpoint-${one.endpoint}`, { ok: one.ok, tookMs: 1 });
+          } else {
+            mock.timers.tick(one.ms);
+          }
+          for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+          expect(held.length).to.be.at.most(bounds.totalWithSlow);
+          for (const endpoint of [1, 2, 3, 4]) {
+            expect(held.filter((place) => place.endpoint === endpoint).length).to.be.at.most(bounds.perEndpoint);
+          }
+        }
+        mock.timers.tick(1_000);
+        for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+        expect(answered).to.equal(asked);
+        mock.timers.tick(40_000);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

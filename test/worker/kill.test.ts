@@ -1,0 +1,256 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { expect } from 'chai';
+import type { Receiver } from '../../dev/receiver.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { testDatabase } from '../support/database.ts';
+import {
+  alter,
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  commitFact,
+  deliveryOf,
+  deliveryRow,
+  until,
+  untilDelivery,
+  useDeliveries,
+  wakeDelivery,
+  type TestDelivery,
+} from '../support/deliveries.ts';
+import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+
+const second = 1_000;
+
+/** What a killed worker has left behind. */
+interface Left {
+  /** Of the process's end. */
+  signal: NodeJS.Signals | null;
+  delivery: { status: string; attemptCount: number; fence: number; leased: boolean };
+  attempts: { number: number; fence: number; outcome: string | null }[];
+  requests: number;
+  /** Whether Temporal knows of a run. */
+  run: boolean;
+  fact: boolean;
+  wake: boolean;
+}
+
+interface Scene extends TestDelivery {
+  receiver: Receiver;
+  left: Left;
+}
+
+/**
+ * One story, told before the tests: five workers are killed one after the other, each at another point of its own delivery;
+ * a sixth then finds what they left. Leases are set back in the database, so that nobody waits the 25 and 30 s for which a
+ * dead worker's claims last.
+ */
+describe('a worker is killed', function () {
+  this.timeout(60 * second);
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const delivering = useDeliveries();
+  let claimed: Scene;
+  let posted: Scene;
+  let cut: Scene;
+  let fannedOut: Scene;
+  let wakeSent: Scene;
+  let leased: TestDelivery;
+  let leasedUntil: number;
+
+  before('five workers are killed, and a sixth takes over', async function () {
+    this.timeout(180 * second);
+    claimed = await killedAt({ FAILPOINT: 'claimed' });
+    posted = await killedAt({ FAILPOINT: 'posted' });
+    cut = await killedAt({}, async (worker, receiver) => {
+      await receiver.waitFor(1, 5 * second);
+      await worker.end('SIGKILL');
+    });
+    fannedOut = await killedAt({ FAILPOINT: 'fanned_out' });
+    wakeSent = await killedWhileWaking();
+
+    const source = await testDatabase();
+    for (const table of ['webhook_deliveries', 'facts', 'wakes']) {
+      await source.query(`UPDATE ${table} SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
+    }
+    await startWorker();
+    leased = await claimedByTheDead();
+    leasedUntil = (await deliveryRow(leased.id)).leaseUntil?.getTime() ?? 0;
+    for (const delivery of [claimed, posted, cut, leased]) await wakeDelivery(delivery);
+    // A workflow task that died with its worker is given to another after 10 s.
+    for (const { id } of [claimed, posted, cut, fannedOut, wakeSent, leased]) {
+      await untilDelivery(id, 'succeeded', 30 * second);
+    }
+  });
+
+  /** Commits a fact under a worker that is killed on the way of its delivery. */
+  async function killedAt(
+    env: Record<string, string>,
+    kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
+  ): Promise<Scene> {
+    // The worker that is cut off mid-answer has its first request hanging; all others are answered at once.
+    const receiver = await delivering().receiver((_, number) =>
+      'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
+    );
+    const subscription = await buildSubscription(receiver.url);
+    const worker = await startWorker(env);
+    const eventId = await commitFact(subscription);
+    await kill(worker, receiver);
+    const { signal } = await worker.exited;
+    const delivery = await deliveryOf(eventId, subscription.endpoint.id);
+    const scene = { ...subscription, id: delivery?.id ?? '', eventId, receiver };
+    return { ...scene, left: await leftOf(scene, signal) };
+  }
+
+  async function killedWhileWaking(): Promise<Scene> {
+    const receiver = await delivering().receiver();
+    const delivery = await buildDelivery(await buildSubscription(receiver.url));
+    const worker = await startWorker({ FAILPOINT: 'wake_sent' });
+    await wakeDelivery(delivery);
+    const { signal } = await worker.exited;
+    const scene = { ...delivery, receiver };
+    return { ...scene, left: await leftOf(scene, signal) };
+  }
+
+  /** A delivery whose claim another worker made before it died; the lease has 3 s to go. */
+  async function claimedByTheDead(): Promise<TestDelivery> {
+    const receiver = await delivering().receiver();
+    const delivery = await buildDelivery(await buildSubscription(receiver.url));
+    await alter('webhook_deliveries', delivery.id, { fence: 1 });
+    await (
+      await testDatabase()
+    ).query(
+      `WITH claimed AS (UPDATE webhook_deliveries SET lease_until = clock_timestamp() + interval '3 s' WHERE id = $1 RETURNING id)
+       INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at) SELECT id, 1, 1, 'schedule', now() FROM claimed`,
+      [delivery.id],
+    );
+    return delivery;
+  }
+
+  async function leftOf(
+    scene: { id: string; eventId: string; receiver: Receiver },
+    signal: NodeJS.Signals | null,
+  ): Promise<Left> {
+    const source = await testDatabase();
+    const row = await deliveryRow(scene.id);
+    const workflowId = workflowIdOf('webhookDelivery', scene.id);
+    const exists = async (sql: string, key: string) => (await source.query<unknown[]>(sql, [key])).length > 0;
+    return {
+      signal,
+      delivery: {
+        status: row.status,
+        attemptCount: row.attemptCount,
+        fence: row.fence,
+        leased: row.leaseUntil !== null && row.leaseUntil.getTime() > Date.now(),
+      },
+      attempts: await outcomesOf(scene),
+      requests: scene.receiver.requests.length,
+      run: await temporal()
+        .workflow.getHandle(workflowId)
+        .describe()
+        .then(
+          () => true,
+          (error: unknown) => !(error instanceof WorkflowNotFoundError),
+        ),
+      fact: await exists(`SELECT 1 FROM facts WHERE id = $1`, scene.eventId),
+      wake: await exists(`SELECT 1 FROM wakes WHERE workflow_id = $1`, workflowId),
+    };
+  }
+
+  const outcomesOf = async ({ id }: { id: string }) =>
+    (await attemptRows(id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
+  const interruptedThenSucceeded = [
+    { number: 1, fence: 1, outcome: 'interrupted' },
+    { number: 1, fence: 2, outcome: 'succeeded' },
+  ];
+
+  describe('between claim and POST', () => {
+    it('the row says: attempt 1 is claimed and its outcome unknown; the receiver saw nothing', () => {
+      expect(claimed.left).to.deep.include({
+        signal: 'SIGKILL',
+        delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
+        attempts: [{ number: 1, fence: 1, outcome: null }],
+        requests: 0,
+        run: true,
+      });
+    });
+
+    it('another worker delivers it, under the same number (lease set back)', async () => {
+      expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
+      expect(claimed.receiver.requests).to.have.length(1);
+      expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, leaseUntil: null });
+    });
+  });
+
+  for (const { when, scene } of [
+    { when: 'between POST and record', scene: () => posted },
+    { when: 'by a real SIGKILL, while the receiver thinks', scene: () => cut },
+  ]) {
+    describe(when, () => {
+      it('the row says: attempt 1 is claimed and its outcome unknown; the receiver saw one request', () => {
+        expect(scene().left).to.deep.include({
+          signal: 'SIGKILL',
+          delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
+          attempts: [{ number: 1, fence: 1, outcome: null }],
+          requests: 1,
+          run: true,
+        });
+      });
+
+      it('another worker delivers it again, under the same number and webhook-id, byte for byte alike (lease set back)', async () => {
+        expect(await outcomesOf(scene())).to.deep.equal(interruptedThenSucceeded);
+        expect(scene().receiver.requests).to.have.length(2);
+        const [first, again] = scene().receiver.requests;
+        expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
+        expect(again?.body).to.deep.equal(first?.body);
+        expect(await deliveryRow(scene().id)).to.include({ attemptCount: 1, leaseUntil: null });
+      });
+    });
+  }
+
+  describe('between the commit of the fan-out and the start of the workflow', () => {
+    it('the delivery stands, nothing runs for it, and the fact is still there', () => {
+      expect(fannedOut.left).to.deep.include({
+        signal: 'SIGKILL',
+        delivery: { status: 'pending', attemptCount: 0, fence: 0, leased: false },
+        attempts: [],
+        requests: 0,
+        run: false,
+        fact: true,
+      });
+    });
+
+    it('another worker starts it: one event, one delivery, one request (the fact’s lease set back)', async () => {
+      expect(await outcomesOf(fannedOut)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
+      expect(fannedOut.receiver.requests).to.have.length(1);
+      const made = await (
+        await testDatabase()
+      ).query<{ id: string }[]>(`SELECT id FROM webhook_deliveries WHERE event_id = $1`, [fannedOut.eventId]);
+      expect(made).to.deep.equal([{ id: fannedOut.id }]);
+    });
+  });
+
+  describe('between the sending of a wake and its deletion', () => {
+    it('the run stands, and so does the wake', () => {
+      expect(wakeSent.left).to.deep.include({ signal: 'SIGKILL', run: true, wake: true, requests: 0 });
+      expect(wakeSent.left.delivery).to.include({ status: 'pending', attemptCount: 0 });
+    });
+
+    it('another worker sends it once more, which does no harm: one request (the wake’s lease set back)', async () => {
+      expect(await outcomesOf(wakeSent)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
+      expect(wakeSent.receiver.requests).to.have.length(1);
+    });
+  });
+
+  it('a lease that is not set back is waited for to its end, and the delivery then made', async () => {
+    expect(await outcomesOf(leased)).to.deep.equal(interruptedThenSucceeded);
+    const [, made] = await attemptRows(leased.id);
+    expect((made?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);
+  });
+
+  it('nothing is left to carry on: no fact, no wake', async () => {
+    await until('the end of facts and wakes', { timeoutMs: 5 * second }, async () => {
+      const rows = await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM facts UNION ALL SELECT 1 FROM wakes`);
+      return rows.length === 0;
+    });
+  });
+});

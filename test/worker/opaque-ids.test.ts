@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import type { Receiver } from '../../dev/receiver.ts';
+import { createBell } from '../../domain/core/bell.ts';
+import { removeStudent, updateStudent } from '../../domain/identity/students.ts';
+import { call } from '../support/api.ts';
+import { testDatabase, testPlatform } from '../support/database.ts';
+import { alter, deliveryRow, endLease, until, useDeliveries, wakeDelivery } from '../support/deliveries.ts';
+import { buildClub, buildEndpoint, type TestEndpoint } from '../support/factories.ts';
+import { everyText } from '../support/histories.ts';
+import { testStack } from '../support/stack.ts';
+import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+
+const second = 1_000;
+
+/**
+ * A student signs up, is mailed, confirms, is corrected and removed, under two endpoints that fail first; then two steps
+ * fail in the middle, on an error of Postgres that quotes the row. Then everything that Temporal keeps is read.
+ */
+describe('only opaque ids go into Temporal', function () {
+  this.timeout(60 * second);
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const delivering = useDeliveries();
+
+  const name = 'Rosalind Quenby-Vale';
+  const email = 'rosalind.quenby@example.com';
+  const password = 'ten green turtles';
+  const answered = `Row of ${name} was refused`;
+  const secretPath = '/hooks/k3y-in-the-path';
+  let worker: WorkerProcess;
+  let receiver: Receiver;
+  let endpoints: TestEndpoint[];
+  let token: string;
+  let text: string;
+
+  before('play the scenario', async function () {
+    this.timeout(120 * second);
+    worker = await startWorker();
+    receiver = await delivering().receiver((_, number) => ({ status: number <= 2 ? 500 : 200, body: answered }));
+    const { id: clubId } = await buildClub();
+    endpoints = await Promise.all([1, 2].map(() => buildEndpoint(clubId, receiver.url + secretPath)));
+
+    await call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body: { name, email, password } });
+    const mail = await (await testStack()).mailbox?.waitFor(({ to }) => to.includes(email), 10 * second);
+    token = /token=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? '';
+    const session = await call('POST', '/v1/auth/verify-email', { body: { token } });
+    const studentId: string = session.body.data.student.id;
+    await receiver.waitFor(4, 20 * second); // two refusals, and after 5 s two deliveries
+
+    const platform = await testPlatform();
+    const database = { ...platform.database, bell: createBell(platform.database.source, () => {}) };
+    await failWhileRecording(async () => {
+      await updateStudent({ ...platform, database }, clubId, studentId, { name: `${name} II` }, new Date());
+      await receiver.waitFor(6, 10 * second);
+      await until('two failed steps', { timeoutMs: 10 * second }, async () => (await refusals()) >= 2);
+    });
+    for (const id of await pendingOf(clubId)) {
+      await endLease(id);
+      const { endpointId, eventId } = await deliveryRow(id);
+      await wakeDelivery({ id, clubId, eventId, studentId, endpoint: { id: endpointId, secret: '' } });
+    }
+    await receiver.waitFor(8, 10 * second);
+    await removeStudent(database, clubId, studentId, new Date());
+    await receiver.waitFor(10, 10 * second);
+    await until(
+      'the end of all deliveries',
+      { timeoutMs: 10 * second },
+      async () => (await pendingOf(clubId)).length === 0,
+    );
+    text = await everythingOf(clubId);
+
+    /** Steps of the second endpoint's deliveries are ordinary activities, those of the first are in place. */
+    async function failWhileRecording(work: () => Promise<void>): Promise<void> {
+      await alter('webhook_endpoints', endpoints[1]?.id ?? '', { consecutive_failures: 1 });
+      const source = await testDatabase();
+      await source.query(
+        `ALTER TABLE webhook_attempts ADD CONSTRAINT refused_by_a_test CHECK (outcome <> 'succeeded') NOT VALID`,
+      );
+      try {
+        await work();
+      } finally {
+        await source.query(`ALTER TABLE webhook_attempts DROP CONSTRAINT refused_by_a_test`);
+      }
+    }
+  });
+
+  const pendingOf = async (clubId: string) => {
+    const rows = await (
+      await testDatabase()
+    ).query<{ id: string }[]>(`SELECT id FROM webhook_deliveries WHERE club_id = $1 AND status = 'pending'`, [clubId]);
+    return rows.map(({ id }) => id);
+  };
+  /** Steps that the check constraint has made fail, by the worker's own log. */
+  const refusals = async () => worker.log().split('"constraint":"refused_by_a_test"').length - 1;
+
+  /** All that Temporal keeps of the club's runs: list, description, history. */
+  async function everythingOf(clubId: string): Promise<string> {
+    const { workflow } = temporal();
+    const runs = await until('seven ended runs', { timeoutMs: 10 * second }, async () => {
+      const found = [];
+      for await (const run of workflow.list({ query: `ClubId = '${clubId}'` })) found.push(run);
+      return found.length >= 7 && found.every(({ status }) => status.name === 'COMPLETED') && found;
+    });
+    const texts = await Promise.all(
+      runs.map(async (run) => {
+        const handle = workflow.getHandle(run.workflowId, run.runId);
+        const { raw } = await handle.describe();
+        return everyText({ listed: run.raw, described: raw, history: await handle.fetchHistory() });
+      }),
+    );
+    return texts.join('\n');
+  }
+
+  it('the scenario went its whole way: a mail, deliveries with failures, and steps that failed on a quoted row', () => {
+    expect(receiver.requests).to.have.length(10);
+    expect(token).to.have.length(43);
+    expect(text).to.contain('transactionalMail').and.to.contain('webhookDelivery');
+    expect(text).to.contain('attempt 2 of 8 in about');
+    expect(text, 'the failure of an activity, and of a local one').to.contain("23514; the worker's log says where");
+  });
+
+  const secrets: { what: string; value: () => string }[] = [
+    { what: 'the student’s name', value: () => 'Rosalind' },
+    { what: 'the student’s e-mail', value: () => email },
+    { what: 'the student’s password', value: () => password },
+    { what: 'the token of the mail', value: () => token },
+    { what: 'the secret of an endpoint', value: () => endpoints[0]?.secret.replace('whsec_', '') ?? '' },
+    { what: 'the address of an endpoint', value: () => secretPath },
+    { what: 'a body', value: () => '"data"' },
+    { what: 'a signature', value: () => 'v1,' },
+    { what: 'what a receiver answered', value: () => 'was refused' },
+    { what: 'a statement of SQL', value: () => 'UPDATE ' },
+    { what: 'a row that Postgres quotes', value: () => 'Failing row' },
+  ];
+  for (const { what, value } of secrets) {
+    it(`${what} stands nowhere in lists, descriptions and histories`, () => {
+      expect(value()).to.not.equal('');
+      expect(text).not.to.contain(value());
+    });
+    if (what.startsWith('the student') || what.startsWith('the token') || what.startsWith('a row')) {
+      it(`${what} stands nowhere in the worker’s log`, () => {
+        expect(worker.log()).not.to.contain(value());
+      });
+    }
+  }
+
+  it('a search would find them: the texts of payloads are in what was searched', () => {
+    const [request] = receiver.requests;
+    const delivery = JSON.parse(request?.body.toString() ?? '{}');
+    expect(text).to.contain(delivery.club_id);
+    expect(text).to.contain('"succeeded"');
+  });
+});

@@ -1,0 +1,271 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { expect } from 'chai';
+import type { Answer } from '../../dev/receiver.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { testDatabase } from '../support/database.ts';
+import {
+  alter,
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  commitFact,
+  deliveryOf,
+  deliveryRow,
+  until,
+  untilDelivery,
+  useDeliveries,
+  wakeDelivery,
+  type Subscription,
+} from '../support/deliveries.ts';
+import { buildEndpoint } from '../support/factories.ts';
+import { eventsNamed, summariesOf } from '../support/histories.ts';
+import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+
+const second = 1_000;
+
+describe('from a fact to its delivery, in a worker process', function () {
+  this.timeout(60 * second);
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const delivering = useDeliveries();
+  let worker: WorkerProcess;
+  before('start the worker', async () => {
+    worker = await startWorker();
+  });
+
+  const subscribed = async (...answers: readonly Answer[]) => {
+    const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
+    return { receiver, subscription: await buildSubscription(receiver.url) };
+  };
+  /** The delivery of a fact, once it has been fanned out. */
+  const fannedOut = async (eventId: string, { endpoint }: Subscription) =>
+    until('the fan-out', { timeoutMs: 5 * second }, async () => (await deliveryOf(eventId, endpoint.id)) ?? undefined);
+  const runOf = (deliveryId: string): WorkflowHandle =>
+    temporal().workflow.getHandle(workflowIdOf('webhookDelivery', deliveryId));
+
+  describe('the relay', () => {
+    it('a committed fact is delivered once, and then forgotten', async () => {
+      const { receiver, subscription } = await subscribed();
+      const eventId = await commitFact(subscription);
+      const [request] = await receiver.waitFor(1, 5 * second);
+      expect(request?.headers['webhook-id']).to.equal(eventId);
+      const { id } = await fannedOut(eventId, subscription);
+      await untilDelivery(id, 'succeeded');
+      expect(await runOf(id).result()).to.equal('succeeded');
+      const facts = async () => (await testDatabase()).query<unknown[]>(`SELECT 1 FROM facts WHERE id = $1`, [eventId]);
+      await until('the end of the fact', { timeoutMs: 2 * second }, async () => (await facts()).length === 0);
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    it('NOTIFY makes it look at once: four facts in a row take less than a poll each', async () => {
+      const { receiver, subscription } = await subscribed();
+      const begunAt = Date.now();
+      for (const count of [1, 2, 3, 4]) {
+        await commitFact(subscription);
+        await receiver.waitFor(count, 5 * second);
+      }
+      expect(Date.now() - begunAt).to.be.below(2 * second);
+    });
+
+    it('a NOTIFY that is lost costs a poll, nothing else', async () => {
+      const { receiver, subscription } = await subscribed();
+      await commitFact(subscription, { notified: false });
+      await receiver.waitFor(1, 3 * second);
+    });
+
+    it('its listening connection is cut: it polls meanwhile, and listens again', async () => {
+      const { receiver, subscription } = await subscribed();
+      const source = await testDatabase();
+      const listeners = () =>
+        source.query<{ pid: number }[]>(`SELECT pid FROM pg_stat_activity WHERE application_name = 'club-relay'`);
+      const [cut] = await listeners();
+      await source.query(`SELECT pg_terminate_backend($1)`, [cut?.pid]);
+      await commitFact(subscription);
+      await receiver.waitFor(1, 3 * second);
+      await until('a new listener', { timeoutMs: 5 * second }, async () => {
+        const now = await listeners();
+        return now.length === 1 && now[0]?.pid !== cut?.pid;
+      });
+    });
+
+    it('every endpoint that asked gets the event under the same webhook-id', async () => {
+      const { receiver, subscription } = await subscribed();
+      const other = await delivering().receiver();
+      await buildEndpoint(subscription.clubId, other.url);
+      const eventId = await commitFact(subscription);
+      for (const { waitFor } of [receiver, other]) {
+        const [request] = await waitFor(1, 5 * second);
+        expect(request?.headers['webhook-id']).to.equal(eventId);
+      }
+    });
+
+    it('a failure, its wait of 5 s and a success: the same webhook-id, and a webhook-timestamp of each attempt’s own', async () => {
+      const { receiver, subscription } = await subscribed({ status: 503 });
+      await commitFact(subscription);
+      const [first, again] = await receiver.waitFor(2, 15 * second);
+      expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
+      expect(again?.body).to.deep.equal(first?.body);
+      const [firstAt, secondAt] = [first, again].map((request) => Number(request?.headers['webhook-timestamp']));
+      expect((secondAt ?? 0) - (firstAt ?? 0)).to.be.within(4, 8);
+    });
+
+    it('a wake makes a parked delivery go out, whose endpoint was enabled again', async () => {
+      const { receiver, subscription } = await subscribed();
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
+      const eventId = await commitFact(subscription);
+      const { id } = await fannedOut(eventId, subscription);
+      await until('the parked run', { timeoutMs: 5 * second }, async () =>
+        (await summariesOf(runOf(id))).timers.includes('the endpoint to be enabled again'),
+      );
+      expect(receiver.requests).to.have.length(0);
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
+      await wakeDelivery({ ...subscription, id, eventId });
+      await receiver.waitFor(1, 5 * second);
+      await untilDelivery(id, 'succeeded');
+    });
+
+    it('a wake starts a run where there is none, and also where the last one has ended', async () => {
+      const { receiver, subscription } = await subscribed();
+      const delivery = await buildDelivery(subscription);
+      await wakeDelivery(delivery);
+      await untilDelivery(delivery.id, 'succeeded');
+      await runOf(delivery.id).result();
+      const { runId } = await runOf(delivery.id).describe();
+      await wakeDelivery(delivery);
+      await until('another run', { timeoutMs: 5 * second }, async () => {
+        const described = await runOf(delivery.id).describe();
+        return described.runId !== runId && described.status.name === 'COMPLETED';
+      });
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    it('a run that was woken thousands of times goes on as a new one, before its history is too long', async () => {
+      const { receiver, subscription } = await subscribed();
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
+      const eventId = await commitFact(subscription);
+      const { id } = await fannedOut(eventId, subscription);
+      const first = await until('the run', { timeoutMs: 5 * second }, async () =>
+        runOf(id)
+          .describe()
+          .catch(() => undefined),
+      );
+      const wakeUp = async () => {
+        for (let times = 1; times <= 105; times++) await runOf(id).signal('lookAgain');
+      };
+      await Promise.all(Array.from({ length: 40 }, wakeUp)); // 4,200: the server suggests it at 4,096 events
+      await until(
+        'the next run',
+        { timeoutMs: 10 * second },
+        async () => (await runOf(id).describe()).runId !== first.runId,
+      );
+      expect((await temporal().workflow.getHandle(first.workflowId, first.runId).describe()).status.name).to.equal(
+        'CONTINUED_AS_NEW',
+      );
+      const { searchAttributes } = await runOf(id).describe();
+      expect(searchAttributes).to.deep.include({ EndpointId: [subscription.endpoint.id] });
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
+      await wakeDelivery({ ...subscription, id, eventId });
+      await untilDelivery(id, 'succeeded');
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    it('wakes by the dozen make no attempt twice', async () => {
+      const { receiver, subscription } = await subscribed({ status: 200, delayMs: 500 });
+      const delivery = await buildDelivery(subscription);
+      for (let times = 1; times <= 12; times++) await wakeDelivery(delivery);
+      await untilDelivery(delivery.id, 'succeeded');
+      await runOf(delivery.id).result();
+      expect(receiver.requests).to.have.length(1);
+      expect(await attemptRows(delivery.id)).to.have.length(1);
+    });
+  });
+
+  describe('what an operator sees in Temporal', () => {
+    it('a run is found by its club, its endpoint and its event type', async () => {
+      const { receiver, subscription } = await subscribed();
+      const eventId = await commitFact(subscription);
+      await receiver.waitFor(1, 5 * second);
+      const { id } = await fannedOut(eventId, subscription);
+      for (const query of [
+        `ClubId = '${subscription.clubId}' AND EventType = 'student.updated'`,
+        `EndpointId = '${subscription.endpoint.id}'`,
+      ]) {
+        await until(query, { timeoutMs: 5 * second }, async () => {
+          const found: string[] = [];
+          for await (const { workflowId } of temporal().workflow.list({ query })) found.push(workflowId);
+          return found.length > 0 && found.every((workflowId) => workflowId === workflowIdOf('webhookDelivery', id));
+        });
+      }
+      const nobody = temporal().workflow.list({
+        query: `EndpointId = '${subscription.endpoint.id}' AND EventType = 'student.created'`,
+      });
+      for await (const { workflowId } of nobody) expect.fail(`${workflowId} is found by another event type`);
+    });
+
+    it('its summary says what goes where; the name of its timer says which attempt is when', async () => {
+      const { receiver, subscription } = await subscribed({ status: 500 });
+      const eventId = await commitFact(subscription);
+      await receiver.waitFor(1, 5 * second);
+      const { id } = await fannedOut(eventId, subscription);
+      const timers = await until('the timer', { timeoutMs: 5 * second }, async () => {
+        const found = (await summariesOf(runOf(id))).timers;
+        return found.length > 0 && found;
+      });
+      expect(timers[0]).to.match(/^attempt 2 of 8 in about [456] s$/);
+      expect((await summariesOf(runOf(id))).run).to.equal(`student.updated to endpoint ${subscription.endpoint.id}`);
+    });
+  });
+
+  describe('where the first attempt is made', () => {
+    it('a healthy endpoint’s in place: started eagerly, as a local activity, in one workflow task', async () => {
+      const { subscription } = await subscribed();
+      const { id } = await fannedOut(await commitFact(subscription), subscription);
+      await runOf(id).result();
+      const history = await runOf(id).fetchHistory();
+      expect(eventsNamed(history, 'markerRecordedEventAttributes')).to.have.length(1);
+      expect(eventsNamed(history, 'activityTaskScheduledEventAttributes')).to.have.length(0);
+      expect(eventsNamed(history, 'workflowTaskScheduledEventAttributes')).to.have.length(1);
+      expect(eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0]).to.have.property(
+        'eagerExecutionAccepted',
+        true,
+      );
+    });
+
+    it('of an endpoint whose last attempt failed: an ordinary activity', async () => {
+      const { subscription } = await subscribed();
+      await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
+      const { id } = await fannedOut(await commitFact(subscription), subscription);
+      expect(await runOf(id).result()).to.equal('succeeded');
+      const history = await runOf(id).fetchHistory();
+      expect(eventsNamed(history, 'markerRecordedEventAttributes')).to.have.length(0);
+      expect(eventsNamed(history, 'activityTaskScheduledEventAttributes')).to.have.length(1);
+    });
+
+    it('receivers that hang do not keep a healthy one waiting', async () => {
+      const hung = await delivering().receiver(() => ({ status: 200, delayMs: 3 * second }));
+      const { receiver, subscription } = await subscribed();
+      const hanging = await Promise.all(Array.from({ length: 30 }, () => buildSubscription(hung.url)));
+      const eventIds = await Promise.all(hanging.map((one) => commitFact(one)));
+      await hung.waitFor(16, 5 * second);
+      const committedAt = Date.now();
+      await commitFact(subscription);
+      await receiver.waitFor(1, 5 * second);
+      expect(Date.now() - committedAt).to.be.below(2 * second);
+      for (const [index, eventId] of eventIds.entries()) {
+        const one = hanging[index];
+        if (one) await untilDelivery((await fannedOut(eventId, one)).id, 'succeeded', 15 * second);
+      }
+    });
+  });
+
+  it('the metrics count attempts by outcome, and nothing was rescued', async () => {
+    const attempts = await worker.metric('webhook_attempts_total');
+    const { subscription } = await subscribed();
+    const { id } = await fannedOut(await commitFact(subscription), subscription);
+    await untilDelivery(id, 'succeeded');
+    expect(await worker.metric('webhook_attempts_total')).to.be.above(attempts);
+    expect(await worker.metric('sweeper_rescued_total')).to.equal(0);
+    expect(await worker.metric('relay_errors_total')).to.equal(0);
+    expect((await deliveryRow(id)).attemptCount).to.equal(1);
+  });
+});

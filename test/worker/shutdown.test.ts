@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import type { Exit } from '../../dev/children.ts';
+import type { Receiver } from '../../dev/receiver.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import {
+  alter,
+  attemptRows,
+  buildSubscription,
+  commitFact,
+  deliveryOf,
+  deliveryRow,
+  useDeliveries,
+  type TestDelivery,
+} from '../support/deliveries.ts';
+import { useTemporal, useWorkerProcesses } from '../support/worker.ts';
+
+const second = 1_000;
+
+describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in flight', function () {
+  this.timeout(60 * second);
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const delivering = useDeliveries();
+  let receiver: Receiver;
+  let deliveries: TestDelivery[];
+  let exit: Exit & { tookMs: number };
+  let readyMeanwhile: boolean;
+  let late: { clubId: string; eventId: string };
+
+  before('ask a busy worker to end', async () => {
+    receiver = await delivering().receiver(() => ({ status: 200, body: 'thank you', delayMs: 3 * second }));
+    const subscriptions = await Promise.all([buildSubscription(receiver.url), buildSubscription(receiver.url)]);
+    // One is attempted in place, as a local activity; the other, whose endpoint failed last, by an ordinary one.
+    await alter('webhook_endpoints', subscriptions[1].endpoint.id, { consecutive_failures: 1 });
+    const worker = await startWorker();
+    const eventIds = await Promise.all(subscriptions.map((subscription) => commitFact(subscription)));
+    await receiver.waitFor(2, 5 * second);
+
+    const ending = worker.end('SIGTERM');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    readyMeanwhile = await worker.ready();
+    late = { clubId: subscriptions[0].clubId, eventId: await commitFact(subscriptions[0]) };
+    exit = await ending;
+    deliveries = await Promise.all(
+      subscriptions.map(async (subscription, index) => {
+        const eventId = eventIds[index] ?? '';
+        const row = await deliveryOf(eventId, subscription.endpoint.id);
+        return { ...subscription, eventId, id: row?.id ?? '' };
+      }),
+    );
+  });
+
+  it('it ends by itself, with 0, within 25 s, and not before the attempts are over', () => {
+    expect(exit).to.include({ code: 0, signal: null });
+    expect(exit.tookMs).to.be.within(1.5 * second, 25 * second);
+  });
+
+  it('it is not ready meanwhile', () => {
+    expect(readyMeanwhile).to.equal(false);
+  });
+
+  it('no POST was cut: both answers were read and recorded', async () => {
+    expect(receiver.requests).to.have.length(2);
+    for (const { id } of deliveries) {
+      expect(await deliveryRow(id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
+      const attempts = await attemptRows(id);
+      expect(attempts).to.have.length(1);
+      expect(attempts[0]).to.include({ outcome: 'succeeded', responseStatus: 200, responseExcerpt: 'thank you' });
+      expect(attempts[0]?.durationMs).to.be.at.least(3 * second);
+    }
+  });
+
+  it('it took nothing new: a fact committed meanwhile waits for the next worker', async () => {
+    expect(await deliveryOf(late.eventId, deliveries[0]?.endpoint.id ?? '')).to.equal(null);
+  });
+
+  it('the next worker ends the runs without another POST, and delivers the fact that waited', async () => {
+    await startWorker();
+    for (const { id } of deliveries) {
+      expect(await temporal().workflow.getHandle(workflowIdOf('webhookDelivery', id)).result()).to.equal('succeeded');
+    }
+    const requests = await receiver.waitFor(3, 10 * second);
+    expect(requests.map(({ headers }) => headers['webhook-id'])).to.have.members([
+      ...deliveries.map(({ eventId }) => eventId),
+      late.eventId,
+    ]);
+  });
+});

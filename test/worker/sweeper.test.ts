@@ -1,0 +1,112 @@
+import { expect } from 'chai';
+import { inTransaction } from '../../domain/core/database.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { requestMail } from '../../domain/mail/requests.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import type { sweep } from '../../workflows/sweep.ts';
+import { testPlatform } from '../support/database.ts';
+import {
+  alter,
+  buildSubscription,
+  commitFact,
+  deliveryOf,
+  until,
+  untilDelivery,
+  useDeliveries,
+} from '../support/deliveries.ts';
+import { buildClub, buildStudent } from '../support/factories.ts';
+import { testStack } from '../support/stack.ts';
+import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+describe('the sweeper, in a worker process', function () {
+  this.timeout(60 * second);
+  after('let its rounds go on', () => temporal().schedule.getHandle('sweeper').unpause());
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const delivering = useDeliveries();
+  let worker: WorkerProcess;
+
+  before('start the worker; its rounds are the test’s own', async () => {
+    worker = await startWorker();
+    await temporal().schedule.getHandle('sweeper').pause();
+    await until('the end of a round that was under way', { timeoutMs: 10 * second }, async () => {
+      const { info } = await temporal().schedule.getHandle('sweeper').describe();
+      return info.runningActions.length === 0;
+    });
+  });
+
+  let rounds = 0;
+  const round = () =>
+    temporal().workflow.execute<typeof sweep>('sweep', { workflowId: `sweep-${++rounds}`, taskQueue: 'upkeep' });
+
+  it('a delivery whose workflow was terminated while it waited is delivered, and counted as rescued', async () => {
+    const receiver = await delivering().receiver((_, number) => ({ status: number === 1 ? 500 : 200 }));
+    const subscription = await buildSubscription(receiver.url);
+    const eventId = await commitFact(subscription);
+    await receiver.waitFor(1, 5 * second);
+    const delivery = await until('the failed attempt', { timeoutMs: 5 * second }, async () => {
+      const row = await deliveryOf(eventId, subscription.endpoint.id);
+      return row?.attemptCount === 1 && row;
+    });
+    const run = temporal().workflow.getHandle(workflowIdOf('webhookDelivery', delivery.id));
+    await run.terminate('by an operator’s mistake');
+    await alter('webhook_deliveries', delivery.id, { next_attempt_at: new Date(Date.now() - 2 * minute - second) });
+
+    const before = await worker.metric('sweeper_rescued_total');
+    expect(await round()).to.deep.equal({ rescued: 1 });
+    await receiver.waitFor(2, 5 * second);
+    await untilDelivery(delivery.id, 'succeeded');
+    expect((await worker.metric('sweeper_rescued_total')) - before).to.equal(1);
+    expect(await round(), 'the next round').to.deep.equal({ rescued: 0 });
+  });
+
+  it('a mail whose workflow Temporal never had is sent', async () => {
+    const { mailbox } = await testStack();
+    const { database, vault } = await testPlatform();
+    const { id: clubId } = await buildClub();
+    const student = await buildStudent(clubId, { verified: false });
+    const request = {
+      template: 'student_verify_email',
+      clubId,
+      recipient: { studentId: student.id },
+      email: 'somebody@example.com',
+    } as const;
+    const longAgo = new Date(Date.now() - 3 * minute);
+    await inTransaction(database, async (tx) => {
+      await requestMail(tx, vault, request, longAgo);
+      await tx.query(`DELETE FROM wakes WHERE club_id = $1`, [clubId]);
+    });
+    expect(await round()).to.deep.equal({ rescued: 1 });
+    await mailbox?.waitFor(({ to }) => to.includes(student.email), 5 * second);
+    await until('the record', { timeoutMs: 5 * second }, async () => {
+      const row = await database.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
+      return row.status === 'sent';
+    });
+  });
+
+  it('the schedule: a round a minute, one at a time, missed rounds not made up for', async () => {
+    const { spec, policies, action } = await temporal().schedule.getHandle('sweeper').describe();
+    expect(spec.intervals).to.deep.equal([{ every: minute, offset: undefined }]);
+    expect(policies).to.include({ overlap: 'SKIP', catchupWindow: minute });
+    expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
+  });
+
+  it('the schedule starts a round when it is due', async () => {
+    const handle = temporal().schedule.getHandle('sweeper');
+    const before = (await handle.describe()).info.numActionsTaken;
+    await handle.trigger();
+    await until('a round', { timeoutMs: 5 * second }, async () => {
+      const { info } = await handle.describe();
+      return info.numActionsTaken > before && info.runningActions.length === 0;
+    });
+    const { recentActions } = (await handle.describe()).info;
+    const last = recentActions.at(-1)?.action;
+    const result: unknown = await temporal()
+      .workflow.getHandle(last?.workflow.workflowId ?? '')
+      .result();
+    expect(result).to.deep.equal({ rescued: 0 });
+  });
+});

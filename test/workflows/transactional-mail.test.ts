@@ -1,0 +1,207 @@
+import { expect } from 'chai';
+import { transactionalMailActivities } from '../../activities/transactional-mail.ts';
+import { readConfig } from '../../config.ts';
+import type { Mailbox } from '../../dev/mailbox.ts';
+import { inTransaction } from '../../domain/core/database.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { tokenText } from '../../domain/identity/one-time-tokens.ts';
+import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
+import { removeStudent } from '../../domain/identity/students.ts';
+import { requestMail } from '../../domain/mail/requests.ts';
+import type { MailPlatform, OutgoingMail } from '../../domain/mail/send.ts';
+import type { MailTemplate } from '../../domain/mail/templates.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { createSmtpSender, type SmtpSender } from '../../worker/smtp.ts';
+import type { transactionalMail } from '../../workflows/transactional-mail.ts';
+import { testPlatform } from '../support/database.ts';
+import { until } from '../support/deliveries.ts';
+import { buildClub, buildStudent, type TestStudent } from '../support/factories.ts';
+import { testStack } from '../support/stack.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
+import { runWorkerHere } from '../support/worker.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+/** Waits after attempt 1..7: soon at first, for a person waits for it. */
+const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute];
+/** How far a measured wait may lie from the schedule: it is measured from one SMTP conversation to the next. */
+const slackMs = second;
+
+describe('transactional-mail, with time skipped', function () {
+  this.timeout(60_000);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
+  const environment = useTimeSkipping();
+  let mailbox: Mailbox;
+  let smtp: SmtpSender;
+  let platform: Awaited<ReturnType<typeof testPlatform>>;
+  /** What the step asked to be sent, and when by the server's clock. */
+  let sendings: { mail: OutgoingMail; at: number }[] = [];
+
+  before('start the worker', async () => {
+    const stack = await testStack();
+    if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    mailbox = stack.mailbox;
+    platform = await testPlatform();
+    const { mail, classroomUrl, dashboardUrl } = readConfig();
+    smtp = createSmtpSender(mail);
+    const mailPlatform: MailPlatform = {
+      source: platform.database.source,
+      vault: platform.vault,
+      links: { classroomUrl, dashboardUrl },
+      onOutcome() {},
+      async sendMail(outgoing) {
+        sendings.push({ mail: outgoing, at: await environment().currentTimeMs() });
+        await smtp.sendMail(outgoing);
+      },
+    };
+    const activities = transactionalMailActivities(mailPlatform);
+    workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'mail', activities }));
+  });
+  beforeEach(() => (sendings = []));
+  afterEach(() => mailbox.succeed());
+  after('close the SMTP connections', () => smtp.close());
+
+  /** A mail that a student asked for just now, by the server's clock. */
+  const asked = async (template: MailTemplate = 'student_verify_email', student?: TestStudent) => {
+    const { id: clubId } = await buildClub();
+    const recipient = student ?? (await buildStudent(clubId, { verified: false }));
+    const now = new Date(await environment().currentTimeMs());
+    await inTransaction(platform.database, (tx) =>
+      requestMail(
+        tx,
+        platform.vault,
+        { template, clubId, recipient: { studentId: recipient.id }, email: 'somebody@example.com' },
+        now,
+      ),
+    );
+    const { id, tokenId } = await platform.database.source.manager.findOneByOrFail(TransactionalMail, {
+      studentId: recipient.id,
+    });
+    return { id, tokenId, clubId, student: recipient, now };
+  };
+  const start = (id: string) =>
+    environment().client.workflow.start<typeof transactionalMail>('transactionalMail', {
+      workflowId: workflowIdOf('transactionalMail', id),
+      taskQueue: 'mail',
+      args: [id],
+    });
+  const outcomeOf = async (id: string) => (await start(id)).result();
+  const rowOf = (id: string) => platform.database.source.manager.findOneByOrFail(TransactionalMail, { id });
+  const refuse = (to: string, times: number) => mailbox.failNext({ at: 'rcpt', reply: 451, to, times });
+  const waitsBetween = () => sendings.slice(1).map(({ at }, index) => at - (sendings[index]?.at ?? Number.NaN));
+  const expectWaits = (expected: readonly number[]) => {
+    const measured = waitsBetween();
+    expect(measured).to.have.length(expected.length);
+    for (const [index, wait] of measured.entries()) {
+      expect(wait, `after attempt ${index + 1}`).to.be.closeTo(expected[index] ?? Number.NaN, slackMs);
+    }
+  };
+
+  it('is sent at once, and its workflow ends', async () => {
+    const { id, tokenId, student } = await asked();
+    expect(await outcomeOf(id)).to.equal('sent');
+    expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 1, leaseUntil: null });
+    const [message, ...others] = await mailbox.messages({ to: student.email });
+    expect(others).to.have.length(0);
+    expect(message?.message_id).to.match(new RegExp(`^<${id}@`));
+    expect(message?.text).to.contain(tokenText(platform.vault, 'student_verify_email', tokenId ?? ''));
+  });
+
+  it('refused, then accepted: sent once, after the wait of its schedule', async () => {
+    const { id, student } = await asked();
+    refuse(student.email, 2);
+    expect(await outcomeOf(id)).to.equal('sent');
+    expectWaits(waits.slice(0, 2));
+    expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 3 });
+    expect(mailbox.summaries({ to: student.email })).to.have.length(1);
+  });
+
+  it('refused eight times: failed, after the waits 10 s, 1, 5, 15, 30, 60 and 120 min', async () => {
+    const { id, student } = await asked();
+    refuse(student.email, 9);
+    expect(await outcomeOf(id)).to.equal('failed');
+    expectWaits(waits);
+    const row = await rowOf(id);
+    expect(row).to.include({ status: 'failed', attemptCount: 8, leaseUntil: null, sentAt: null });
+    expect(mailbox.summaries({ to: student.email })).to.have.length(0);
+  });
+
+  for (const fault of [
+    { at: 'rcpt', reply: 550 },
+    { at: 'data', reply: 'drop' },
+    { at: 'message', reply: 452 },
+  ] as const) {
+    it(`${fault.reply} at ${fault.at} is a failed attempt, and the next one is made`, async () => {
+      const { id, student } = await asked();
+      mailbox.failNext({ ...fault, to: student.email });
+      expect(await outcomeOf(id)).to.equal('sent');
+      expect(await rowOf(id)).to.include({ attemptCount: 2 });
+      expect(mailbox.summaries({ to: student.email })).to.have.length(1);
+    });
+  }
+
+  it('the answer was lost after the mail was taken: sent again, under the same Message-ID, so that mailboxes fold it', async () => {
+    const { id, student } = await asked();
+    mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: student.email });
+    expect(await outcomeOf(id)).to.equal('sent');
+    const ids = mailbox.summaries({ to: student.email }).map(({ message_id: messageId }) => messageId);
+    expect(ids).to.have.length(2);
+    expect(new Set(ids).size).to.equal(1);
+  });
+
+  it('its token is spent while it waits: canceled, and nothing more is sent', async () => {
+    const { id, tokenId, student, now } = await asked();
+    refuse(student.email, 1);
+    const handle = await start(id);
+    await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
+    await verifyStudentEmail(platform, tokenText(platform.vault, 'student_verify_email', tokenId ?? ''), now);
+    expect(await handle.result()).to.equal('canceled');
+    expect(await rowOf(id)).to.include({ status: 'canceled', leaseUntil: null });
+    expect(sendings).to.have.length(1);
+  });
+
+  it('its token expires while it waits (a code is good for 10 minutes): canceled, and nothing more is sent', async () => {
+    const { id, student } = await asked('student_code');
+    refuse(student.email, 9);
+    expect(await outcomeOf(id)).to.equal('canceled');
+    // 10 s, 1 min and 5 min fit into the ten minutes, the 15 min after them do not.
+    expectWaits(waits.slice(0, 3));
+  });
+
+  it('its student is removed while it waits: canceled, and nothing more is sent', async () => {
+    const { id, clubId, student } = await asked('student_already_registered');
+    refuse(student.email, 1);
+    const handle = await start(id);
+    await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
+    await removeStudent(platform.database, clubId, student.id, new Date());
+    expect(await handle.result()).to.equal('canceled');
+    expect(sendings).to.have.length(1);
+  });
+
+  it('woken before it is due, it does not send early', async () => {
+    const { id, student } = await asked();
+    refuse(student.email, 1);
+    const handle = await start(id);
+    await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
+    await handle.signal('lookAgain');
+    await handle.signal('lookAgain');
+    expect(await handle.result()).to.equal('sent');
+    expectWaits(waits.slice(0, 1));
+  });
+
+  it('of two steps at once one sends', async () => {
+    const { id, student } = await asked();
+    const { sendMail } = transactionalMailActivities({
+      onOutcome() {},
+      source: platform.database.source,
+      vault: platform.vault,
+      links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://example.com' },
+      sendMail: smtp.sendMail,
+    });
+    const steps = await Promise.all([1, 2].map(async () => sendMail(id, await environment().currentTimeMs())));
+    expect(steps.filter(({ done }) => done)).to.deep.equal([{ done: true, outcome: 'sent' }]);
+    expect(mailbox.summaries({ to: student.email })).to.have.length(1);
+  });
+});

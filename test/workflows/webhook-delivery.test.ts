@@ -1,0 +1,284 @@
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+import { webhookDeliveryActivities } from '../../activities/webhook-delivery.ts';
+import type { Answer, ReceivedRequest } from '../../dev/receiver.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { removeStudent } from '../../domain/identity/students.ts';
+import type { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
+import type { webhookDelivery } from '../../workflows/webhook-delivery.ts';
+import { testPlatform } from '../support/database.ts';
+import {
+  alter,
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  deliveryRow,
+  endpointRow,
+  until,
+  useDeliveries,
+} from '../support/deliveries.ts';
+import { summariesOf } from '../support/histories.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
+import { runWorkerHere } from '../support/worker.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** The specification's own words: wait after attempt 1..7. */
+const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+/** What the engine takes, at most, from a timer's end to the step that it is for. */
+const engineMs = second;
+
+describe('webhook-delivery, with time skipped', function () {
+  this.timeout(60_000);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the workers, before their server', () => Promise.all(workers.map((worker) => worker.stop())));
+  const environment = useTimeSkipping();
+  const delivering = useDeliveries();
+  let random = 0.5;
+
+  before('start the workers', async () => {
+    const platform = delivering().platform({ random: () => random });
+    const activities = webhookDeliveryActivities(platform, () => {});
+    const { nativeConnection } = environment();
+    workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'webhooks', activities }));
+    workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'uncached', activities, maxCachedWorkflows: 0 }));
+  });
+  beforeEach(() => (random = 0.5));
+
+  /** A delivery that is due now, by the server's clock, to a receiver that answers like this, and then 200. */
+  const due = async (answers: readonly Answer[] = []) => {
+    const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
+    const now = new Date(await environment().currentTimeMs());
+    const delivery = await buildDelivery(await buildSubscription(receiver.url), now);
+    return { receiver, delivery, now };
+  };
+  const start = ({ id }: { id: string }, { taskQueue = 'webhooks', inPlace = false } = {}) =>
+    environment().client.workflow.start<typeof webhookDelivery>('webhookDelivery', {
+      workflowId: workflowIdOf('webhookDelivery', id),
+      taskQueue,
+      args: [id, inPlace],
+    });
+  const outcomeOf = async (delivery: { id: string }, options?: { taskQueue?: string; inPlace?: boolean }) =>
+    (await start(delivery, options)).result();
+  /** From the end of each attempt to the start of the next, in milliseconds. */
+  const waitsBetween = (attempts: readonly WebhookAttempt[]) =>
+    attempts.slice(1).map((next, index) => {
+      const { startedAt, durationMs } = attempts[index] as WebhookAttempt;
+      return next.startedAt.getTime() - startedAt.getTime() - (durationMs ?? Number.NaN);
+    });
+  const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500, body: 'no' }));
+
+  describe('delivery rule 3: 8 attempts, and the waits between them', () => {
+    const variations = [
+      { jitter: 0, share: 0.9, what: '10 % less' },
+      { jitter: 0.5, share: 1, what: 'the table’s own' },
+      { jitter: 1 - Number.EPSILON, share: 1.1, what: 'just under 10 % more' },
+    ];
+    for (const { jitter, share, what } of variations) {
+      it(`waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h (${what}); after the eighth failure it is failed`, async () => {
+        random = jitter;
+        const { receiver, delivery, now } = await due(failures(9));
+        expect(await outcomeOf(delivery)).to.equal('failed');
+
+        const attempts = await attemptRows(delivery.id);
+        expect(attempts.map(({ number, trigger, outcome }) => ({ number, trigger, outcome }))).to.deep.equal(
+          [1, 2, 3, 4, 5, 6, 7, 8].map((number) => ({ number, trigger: 'schedule', outcome: 'http_error' })),
+        );
+        for (const [index, wait] of waitsBetween(attempts).entries()) {
+          const asked = Math.round((waits[index] ?? Number.NaN) * share);
+          expect(wait, `after attempt ${index + 1}`).to.be.within(asked, asked + engineMs);
+        }
+        const row = await deliveryRow(delivery.id);
+        expect(row).to.include({ status: 'failed', attemptCount: 8, cancelReason: null, leaseUntil: null });
+        expect(row.completedAt?.getTime()).to.be.within(now.getTime() + 24 * hour, now.getTime() + 31 * hour);
+        expect(receiver.requests).to.have.length(8);
+      });
+    }
+
+    it('about 27 hours separate the first and the last attempt', async () => {
+      const { delivery } = await due(failures(8));
+      await outcomeOf(delivery);
+      const attempts = await attemptRows(delivery.id);
+      const [first, last] = [attempts.at(0), attempts.at(-1)];
+      expect(((last?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)) / hour).to.be.within(27, 28);
+    });
+
+    it('the name of each timer says which attempt is waited for, and until when', async () => {
+      const { delivery } = await due(failures(8));
+      const handle = await start(delivery);
+      await handle.result();
+      expect((await summariesOf(handle)).timers).to.deep.equal([
+        'attempt 2 of 8 in about 5 s',
+        'attempt 3 of 8 in about 5 min',
+        'attempt 4 of 8 in about 30 min',
+        'attempt 5 of 8 in about 2 h',
+        'attempt 6 of 8 in about 5 h',
+        'attempt 7 of 8 in about 10 h',
+        'attempt 8 of 8 in about 10 h',
+      ]);
+    });
+
+    for (const attempt of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      it(`a success at attempt ${attempt} ends it`, async () => {
+        const { receiver, delivery } = await due(failures(attempt - 1));
+        expect(await outcomeOf(delivery)).to.equal('succeeded');
+        expect(receiver.requests).to.have.length(attempt);
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: attempt });
+        expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 0, failingSince: null });
+      });
+    }
+  });
+
+  it('every attempt: the same webhook-id and body, its own timestamp, a signature that standardwebhooks accepts', async () => {
+    const { receiver, delivery } = await due(failures(8));
+    const webhook = new Webhook(delivery.endpoint.secret);
+    await outcomeOf(delivery);
+    const [first] = receiver.requests;
+    expect(receiver.requests).to.have.length(8);
+    for (const request of receiver.requests) {
+      expect(request.headers['webhook-id']).to.equal(delivery.eventId);
+      expect(request.body).to.deep.equal(first?.body);
+      expect(webhook.verify(request.body, { ...request.headers })).to.have.property('id', delivery.eventId);
+      expect(secondsOf(request)).to.be.within(-1, 0);
+    }
+    /** How long before its arrival the attempt says that it was made. */
+    function secondsOf({ headers, receivedAt }: ReceivedRequest): number {
+      return Number(headers['webhook-timestamp']) - Math.floor(receivedAt.getTime() / second);
+    }
+  });
+
+  it('delivery rule 2: Retry-After lengthens a wait on 429 and 503, never shortens one, and is capped at 10 hours', async () => {
+    const asking = (status: number, seconds: number): Answer => ({
+      status,
+      headers: { 'retry-after': String(seconds) },
+    });
+    const { delivery } = await due([
+      asking(429, 600), // 5 s become 10 min
+      asking(503, 10), // 5 min stay
+      asking(503, 100 * 3_600), // 30 min become 10 h
+      asking(500, 36_000), // 2 h stay
+      asking(404, 36_000), // 5 h stay
+      asking(429, 36_001), // 10 h stay
+    ]);
+    expect(await outcomeOf(delivery)).to.equal('succeeded');
+    const measured = waitsBetween(await attemptRows(delivery.id));
+    const asked = [10 * minute, 5 * minute, 10 * hour, 2 * hour, 5 * hour, 10 * hour];
+    expect(measured).to.have.length(asked.length);
+    for (const [index, wait] of measured.entries()) {
+      expect(wait, `after attempt ${index + 1}`).to.be.within(asked[index] ?? 0, (asked[index] ?? 0) + engineMs);
+    }
+  });
+
+  describe('an endpoint that is paused', () => {
+    it('States: pending more than 30 days: canceled, expired; its workflow ends, and nothing was sent', async () => {
+      const { receiver, delivery, now } = await due();
+      await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
+      expect(await outcomeOf(delivery)).to.equal('canceled');
+      const row = await deliveryRow(delivery.id);
+      expect(row).to.include({ status: 'canceled', cancelReason: 'expired', attemptCount: 0 });
+      expect((row.completedAt?.getTime() ?? 0) - now.getTime()).to.be.within(30 * day, 30 * day + 2 * second);
+      expect(receiver.requests).to.have.length(0);
+    });
+
+    it('expires although attempts were made before the pause', async () => {
+      const { receiver, delivery, now } = await due(failures(2));
+      const { client } = environment();
+      const handle = await start(delivery);
+      await until(
+        'the first attempt',
+        { timeoutMs: 5_000 },
+        async () => (await deliveryRow(delivery.id)).attemptCount === 1,
+      );
+      await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
+      expect(await client.workflow.getHandle(handle.workflowId).result()).to.equal('canceled');
+      const row = await deliveryRow(delivery.id);
+      expect(row).to.include({ status: 'canceled', cancelReason: 'expired', attemptCount: 1 });
+      expect((row.completedAt?.getTime() ?? 0) - now.getTime()).to.be.within(30 * day, 30 * day + 2 * second);
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    it('its due delivery parks without a request; enabled again and woken, it goes out', async () => {
+      const { receiver, delivery } = await due();
+      await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
+      const handle = await start(delivery);
+      await untilSteps(handle, 1);
+      await handle.signal('lookAgain'); // a wake that changes nothing
+      await untilSteps(handle, 2);
+      expect(receiver.requests).to.have.length(0);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 0 });
+
+      await alter('webhook_endpoints', delivery.endpoint.id, { status: 'enabled' });
+      await handle.signal('lookAgain');
+      await receiver.waitFor(1, 5 * second);
+      expect(await handle.result()).to.equal('succeeded');
+    });
+  });
+
+  it('canceled by its student’s removal while it waits: once woken, the workflow ends without a request', async () => {
+    const { receiver, delivery } = await due(failures(1));
+    const handle = await start(delivery);
+    await receiver.waitFor(1, 5 * second);
+    await untilSteps(handle, 1);
+    const { database } = await testPlatform();
+    await removeStudent(database, delivery.clubId, delivery.studentId, new Date());
+    await handle.signal('lookAgain');
+    expect(await handle.result()).to.equal('canceled');
+    expect(receiver.requests).to.have.length(1);
+  });
+
+  describe('the first attempt in place, as a local activity', () => {
+    it('a success needs no ordinary activity', async () => {
+      const { receiver, delivery } = await due();
+      const handle = await start(delivery, { inPlace: true });
+      expect(await handle.result()).to.equal('succeeded');
+      expect(await eventTypesOf(handle)).not.to.include('ActivityTaskScheduled');
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    it('after a failure the schedule is the same, by ordinary activities', async () => {
+      const { delivery } = await due(failures(2));
+      const handle = await start(delivery, { inPlace: true });
+      expect(await handle.result()).to.equal('succeeded');
+      const attempts = await attemptRows(delivery.id);
+      expect(attempts.map(({ number }) => number)).to.deep.equal([1, 2, 3]);
+      const [first, next] = waitsBetween(attempts);
+      expect(first).to.be.within(5 * second, 5 * second + engineMs);
+      expect(next).to.be.within(5 * minute, 5 * minute + engineMs);
+      expect((await eventTypesOf(handle)).filter((type) => type === 'ActivityTaskScheduled')).to.have.length(2);
+    });
+  });
+
+  it('without a workflow cache, each task replayed from the beginning, it goes the same way', async () => {
+    const { receiver, delivery } = await due(failures(3));
+    expect(await outcomeOf(delivery, { taskQueue: 'uncached', inPlace: true })).to.equal('succeeded');
+    expect(receiver.requests).to.have.length(4);
+    const attempts = await attemptRows(delivery.id);
+    expect(attempts.map(({ number, fence }) => ({ number, fence }))).to.deep.equal(
+      [1, 2, 3, 4].map((number) => ({ number, fence: number })),
+    );
+  });
+
+  type Handle = Awaited<ReturnType<typeof start>>;
+
+  async function eventTypesOf(handle: Handle): Promise<string[]> {
+    const { events } = await handle.fetchHistory();
+    return (events ?? []).map((event) => (event.attributes ?? '').replace('EventAttributes', '')).map(capitalized);
+  }
+
+  /** Resolves once so many ordinary steps are over. */
+  async function untilSteps(handle: Handle, count: number): Promise<void> {
+    await until(`step ${count}`, { timeoutMs: 5 * second }, async () => {
+      const types = await eventTypesOf(handle);
+      return (
+        types.filter((type) => type === 'ActivityTaskCompleted').length >= count && types.at(-1) === 'TimerStarted'
+      );
+    });
+  }
+});
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}

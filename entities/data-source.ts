@@ -28,9 +28,9 @@ import { WebhookEvent } from './webhooks/webhook-event.ts';
 const silenceMs = 35_000;
 
 /** @returns a socket for a connection to Postgres that ends itself after a silence; the pool then makes a new one */
-export function socketThatNoticesSilence(): Socket {
+export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
   const socket = new Socket();
-  return socket.setTimeout(silenceMs, () => socket.destroy(new Error('Postgres has fallen silent')));
+  return socket.setTimeout(limitMs, () => socket.destroy(new Error('Postgres has fallen silent')));
 }
 
 const entities = [

@@ -193,7 +193,7 @@ function listen({ databaseUrl, log }: RelayPlatform, ring: () => void): { stop: 
     const fresh = new pg.Client({
       connectionString: databaseUrl,
       application_name: 'club-relay',
-      stream: socketThatNoticesSilence,
+      stream: () => socketThatNoticesSilence(),
     });
     client = fresh;
     let retried = false;

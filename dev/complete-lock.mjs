@@ -15,7 +15,7 @@ const added = Object.entries(lock.packages).flatMap(([where, entry]) =>
     .map(([name, version]) => [`node_modules/${name}`, entryFor(name, version, entry)]),
 );
 const packages = Object.entries({ ...lock.packages, ...Object.fromEntries(added) });
-lock.packages = Object.fromEntries(packages.sort(([a], [b]) => a.localeCompare(b, 'en')));
+lock.packages = Object.fromEntries(packages.toSorted(([a], [b]) => a.localeCompare(b, 'en')));
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 process.stdout.write(`${added.length} packages added to the lock file.\n`);
 

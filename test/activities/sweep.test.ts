@@ -161,7 +161,8 @@ describe('a round of the sweeper', () => {
       const insert = async (status: string, createdAt: Date) => {
         const id = newId();
         await source.query(
-          `INSERT INTO transactional_mails (id, template, status, next_attempt_at, created_at) VALUES ($1, 'student_code', $2, $3, $3)`,
+          `INSERT INTO transactional_mails (id, template, address_key, status, next_attempt_at, created_at)
+           VALUES ($1, 'student_code', '', $2, $3, $3)`,
           [id, status, createdAt],
         );
         return id;

@@ -123,7 +123,7 @@ export async function deliveryOf(eventId: Id, endpointId: Id): Promise<WebhookDe
 /** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */
 export async function commitFact(
   { clubId, studentId }: { clubId: Id; studentId: Id },
-  { type = 'student.updated' as EventType, notified = true } = {},
+  { type = 'student.updated', notified = true }: { type?: EventType; notified?: boolean } = {},
 ): Promise<Id> {
   const { database } = await testPlatform();
   const bell = notified ? createBell(database.source, () => {}) : database.bell;
@@ -143,7 +143,7 @@ export async function wakeDelivery({ id, clubId, endpoint }: TestDelivery): Prom
 
 /** Resolves once the delivery has ended like this. */
 export async function untilDelivery(id: Id, status: WebhookDelivery['status'], timeoutMs = 5_000): Promise<void> {
-  await until(`${status}`, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
+  await until(status, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
 }
 
 /** In the order in which they were claimed. */

@@ -6,9 +6,9 @@ import { newId, type Id } from '../core/ids.ts';
 import type { Platform } from '../core/platform.ts';
 import { foldEmail, tidyName } from '../core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
-import { confirmAddress } from './confirmation.ts';
+import { confirmAddress, noteOffer } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { issueToken, spendToken, tokenGone, withdrawTokensOf } from './one-time-tokens.ts';
+import { spendToken, tokenGone, withdrawTokensOf } from './one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 
@@ -17,15 +17,16 @@ type Profile = RecordOf<'AdministratorProfile'>;
 
 /** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. */
 export async function signUpAdministrator(
-  { database, vault }: Platform,
+  platform: Platform,
   input: { name: string; email: string; password: string; organization: { name: string } },
   now: Date,
 ): Promise<void> {
+  const { database, vault } = platform;
   const email = foldEmail(input.email);
   const before = await passwordOf(database, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  await inTransaction(database, async (tx) => {
+  const done = await inTransaction(database, async (tx) => {
     const [created] = await tx.query<{ id: Id }[]>(
       `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (email) DO NOTHING RETURNING id`,
@@ -35,18 +36,18 @@ export async function signUpAdministrator(
       await createOrganization(tx, created.id, input.organization.name, now);
       const recipient = { administratorId: created.id };
       await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient, email }, now);
-      return;
+      return true;
     }
     const known = await findByEmail(tx, email);
-    if (!known) return;
-    const recipient = { administratorId: known.id };
-    // A password that is not the account's: from then on its owner must choose one by a reset (ADR 5).
-    if (!same) {
-      await issueToken(tx, vault, { purpose: 'administrator_sign_up_again', owner: recipient, passwordHash }, now);
-    }
+    if (known?.passwordHash !== before) return false;
+    // From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5).
+    await noteOffer(tx, vault, 'administrator', known.id, { passwordHash, same }, now);
     const template = known.verified ? 'administrator_already_registered' : 'administrator_verify_email';
-    await requestMail(tx, vault, { template, clubId: null, recipient, email }, now);
+    await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId: known.id }, email }, now);
+    return true;
   });
+  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
+  if (!done) await signUpAdministrator(platform, input, now);
 }
 
 async function passwordOf({ source }: Database, foldedEmail: string): Promise<string | null> {
@@ -175,11 +176,13 @@ export async function openAdministratorSession(
 interface KnownAdministrator {
   id: Id;
   verified: boolean;
+  passwordHash: string | null;
 }
 
 async function findByEmail(tx: Transaction, foldedEmail: string): Promise<KnownAdministrator | undefined> {
   const [known] = await tx.query<KnownAdministrator[]>(
-    `SELECT id, verified_at IS NOT NULL AS verified FROM administrators WHERE email = $1 FOR UPDATE`,
+    `SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+       FROM administrators WHERE email = $1 FOR UPDATE`,
     [foldedEmail],
   );
   return known;

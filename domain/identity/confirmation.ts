@@ -1,13 +1,43 @@
 /** That a person owns the address of an account, and which password is theirs: the same rule for students and administrators (ADR 5). */
 import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
-import { withdrawTokensOf, type TokenOwner } from './one-time-tokens.ts';
+import type { Vault } from '../core/secrets.ts';
+import { issueToken, withdrawTokensOf, type TokenOwner } from './one-time-tokens.ts';
 
 const accounts = {
   student: { table: 'students', owner: 'student_id', signUpAgain: 'student_sign_up_again' },
   administrator: { table: 'administrators', owner: 'administrator_id', signUpAgain: 'administrator_sign_up_again' },
 } as const;
 export type AccountKind = keyof typeof accounts;
+
+/** The password of a repeated sign-up, and whether it is the account's own again. */
+export interface Offer {
+  passwordHash: string;
+  same: boolean;
+}
+
+/**
+ * Notes the password that a repeated sign-up offered: the last one is what sign-in answers to, and one that is not the
+ * account's is remembered as such until the address is confirmed.
+ */
+export async function noteOffer(
+  tx: Transaction,
+  vault: Vault,
+  kind: AccountKind,
+  id: Id,
+  { passwordHash, same }: Offer,
+  now: Date,
+): Promise<void> {
+  const { owner, signUpAgain } = accounts[kind];
+  if (same) {
+    await tx.query(`UPDATE one_time_tokens SET password_hash = $2 WHERE ${owner} = $1 AND purpose = '${signUpAgain}'`, [
+      id,
+      passwordHash,
+    ]);
+  } else {
+    await issueToken(tx, vault, { purpose: signUpAgain, owner: ownerOf(kind, id), passwordHash }, now);
+  }
+}
 
 /**
  * Confirms an account that was never confirmed; one that is confirmed already stays as it is. Its password is kept only
@@ -33,6 +63,9 @@ export async function confirmAddress(
       WHERE id = $1 AND verified_at IS NULL`,
     [id, now, proof === 'sign_up'],
   );
-  const tokenOwner: TokenOwner = kind === 'student' ? { studentId: id } : { administratorId: id };
-  if (confirmed > 0) await withdrawTokensOf(tx, tokenOwner);
+  if (confirmed > 0) await withdrawTokensOf(tx, ownerOf(kind, id));
+}
+
+function ownerOf(kind: AccountKind, id: Id): TokenOwner {
+  return kind === 'student' ? { studentId: id } : { administratorId: id };
 }

@@ -8,9 +8,9 @@ import { foldEmail, tidyName } from '../core/text.policy.ts';
 import { recordFact } from '../facts/facts.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../mail/templates.ts';
-import { confirmAddress } from './confirmation.ts';
+import { confirmAddress, noteOffer, type Offer } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { issueToken, spendToken, tokenGone, tryCode, withdrawTokensOf } from './one-time-tokens.ts';
+import { spendToken, tokenGone, tryCode, withdrawTokensOf } from './one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';
@@ -35,7 +35,7 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
   const before = await passwordOf(platform, clubId, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  await inTransaction(platform.database, async (tx) => {
+  const done = await inTransaction(platform.database, async (tx) => {
     // No registration link exists yet, so no code is one.
     if (input.registration_code !== undefined) throw notFound('registration link');
 
@@ -48,29 +48,29 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
       const recipient = { studentId: created.id };
       await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
-    } else {
-      await answerRepeatedSignUp(tx, platform, clubId, email, same ? null : passwordHash, now);
+      return true;
     }
+    const student = await findByEmail(tx, clubId, email);
+    if (student?.passwordHash !== before) return false;
+    await answerRepeatedSignUp(tx, platform, clubId, { ...student, email }, { passwordHash, same }, now);
+    return true;
   });
+  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
+  if (!done) await signUpStudent(platform, clubId, input, now);
 }
 
-/** @param offered a password that is not the account's: from then on its owner must choose one by a reset (ADR 5) */
+/** From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5). */
 async function answerRepeatedSignUp(
   tx: Transaction,
   { vault }: Platform,
   clubId: Id,
-  email: string,
-  offered: string | null,
+  { id, verified, email }: KnownStudent & { email: string },
+  offer: Offer,
   now: Date,
 ): Promise<void> {
-  const student = await findByEmail(tx, clubId, email);
-  if (!student) return;
-  const recipient = { studentId: student.id };
-  if (offered !== null) {
-    await issueToken(tx, vault, { purpose: 'student_sign_up_again', owner: recipient, passwordHash: offered }, now);
-  }
-  const template = student.verified ? 'student_already_registered' : 'student_verify_email';
-  await requestMail(tx, vault, { template, clubId, recipient, email }, now);
+  await noteOffer(tx, vault, 'student', id, offer, now);
+  const template = verified ? 'student_already_registered' : 'student_verify_email';
+  await requestMail(tx, vault, { template, clubId, recipient: { studentId: id }, email }, now);
 }
 
 async function passwordOf({ database }: Platform, clubId: Id, foldedEmail: string): Promise<string | null> {
@@ -184,11 +184,13 @@ export interface EmailInClub {
 interface KnownStudent {
   id: Id;
   verified: boolean;
+  passwordHash: string | null;
 }
 
 async function findByEmail(tx: Transaction, clubId: Id, foldedEmail: string): Promise<KnownStudent | undefined> {
   const [student] = await tx.query<KnownStudent[]>(
-    `SELECT id, verified_at IS NOT NULL AS verified FROM students WHERE club_id = $1 AND email = $2 FOR UPDATE`,
+    `SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+       FROM students WHERE club_id = $1 AND email = $2 FOR UPDATE`,
     [clubId, foldedEmail],
   );
   return student;

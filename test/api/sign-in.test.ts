@@ -84,19 +84,19 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
 
       it('an unknown e-mail takes the time that a known one takes', async () => {
         const { email } = await kind.build();
-        const times = { known: [] as number[], unknown: [] as number[] };
-        for (let round = 0; round < 5; round++) {
+        const fastest = { known: Infinity, unknown: Infinity };
+        for (let round = 0; round < 8; round++) {
           for (const [which, address] of [
             ['known', email],
             ['unknown', someone()],
           ] as const) {
             const started = performance.now();
             await kind.signIn(address, 'not the password');
-            times[which].push(performance.now() - started);
+            fastest[which] = Math.min(fastest[which], performance.now() - started);
           }
         }
         // Without the comparison that nobody needs, the unknown one takes a tenth.
-        expect(median(times.unknown)).to.be.above(median(times.known) * 0.5);
+        expect(fastest.unknown).to.be.above(fastest.known * 0.5);
       });
     });
 
@@ -111,10 +111,6 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
       });
     });
   });
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 describe('POST /v1/auth/sign-in: the club', () => {

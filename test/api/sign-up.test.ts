@@ -210,21 +210,21 @@ for (const [title, make] of Object.entries(kinds)) {
       expect((await kind.signIn(email, other)).status).to.equal(403);
     });
 
-    it('sign-in with the offered password tells nothing: it answers as after a first sign-up', async () => {
-      const known = await kind.build();
-      const unknown = someone();
-      const passwords = [other, 'and a third phrase', 'never offered to it'];
-      for (const email of [known.email, unknown]) {
-        await kind.signUp(email, passwords[0] ?? '');
-        await kind.signUp(email, passwords[1] ?? '');
-      }
-      for (const offered of passwords) {
-        const [one, two] = [await kind.signIn(known.email, offered), await kind.signIn(unknown, offered)];
-        expect(visible(one), offered).to.equal(visible(two));
-      }
-      expectError(await kind.signIn(known.email, passwords[1] ?? ''), 'email_not_verified');
-      expectError(await kind.signIn(known.email, passwords[2] ?? ''), 'invalid_credentials');
-    });
+    // Which passwords were offered one after the other; then sign-in is tried with each of them and with another.
+    const [A, B] = ['the phrase A of someone', 'the phrase B of someone'];
+    for (const offered of [[A], [A, B], [A, A], [A, B, A], [A, B, B]]) {
+      it(`sign-in with an offered password tells nothing, after ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
+        const known = await kind.build();
+        const unknown = someone();
+        for (const email of [known.email, unknown]) for (const phrase of offered) await kind.signUp(email, phrase);
+        for (const phrase of [A, B, 'never offered to it']) {
+          const [one, two] = [await kind.signIn(known.email, phrase), await kind.signIn(unknown, phrase)];
+          expect(visible(one), phrase).to.equal(visible(two));
+        }
+        expectError(await kind.signIn(known.email, offered.at(-1) ?? ''), 'email_not_verified');
+        expectError(await kind.signIn(known.email, 'never offered to it'), 'invalid_credentials');
+      });
+    }
 
     it('tells nothing either after more than the 5 mails an hour that are sent, or after resends between', async () => {
       const known = await kind.build();
@@ -275,6 +275,13 @@ for (const [title, make] of Object.entries(kinds)) {
           for (const rest of tokens.filter((one) => one !== token)) expectError(await kind.verify(rest), 'token_gone');
         }
       }
+    });
+
+    it('of an unconfirmed e-mail at the same time, as when a form is sent twice: the password counts', async () => {
+      const email = someone();
+      await Promise.all([1, 2, 3].map(() => kind.signUp(email, other)));
+      const { body } = await kind.verify(await mailedToken(kind.purposes.verify, await kind.idOf(email)));
+      expect(body.data[kind.subject].has_password).to.equal(true);
     });
 
     it('of an unconfirmed e-mail with the same password: it counts, for nobody else offered one', async () => {

@@ -11,10 +11,20 @@ describe('domain/clubs/slug.policy', () => {
     '---': 'club',
     学びの場: 'club',
     '🎓 Ada': 'ada',
+    Admin: 'club-admin',
+    'www.': 'club-www',
+    Classroom: 'club-classroom',
+    'Admin Academy': 'admin-academy',
   };
   for (const [name, slug] of Object.entries(slugs)) {
     it(`${name} → ${slug}`, () => expect(slugOf(name, '')).to.equal(slug));
   }
+
+  it('is never a host name that the operator’s own sites are likely to have', () => {
+    for (const name of ['api', 'API', ' mail ', 'www', 'static', 'status']) {
+      expect(slugOf(name, '')).to.equal(`club-${name.trim().toLowerCase()}`);
+    }
+  });
 
   it('a suffix comes after a hyphen', () => {
     expect(slugOf('Harbour', 'a1b2c3')).to.equal('harbour-a1b2c3');

@@ -28,6 +28,13 @@ describe('describeError', () => {
     expect(JSON.stringify(describeError(error))).to.not.include('10.1.2.3');
   });
 
+  it('says the code of what caused it, and the reply of an SMTP server beside the client’s word', () => {
+    const cause = Object.assign(new Error('secret'), { code: 'ENOTFOUND' });
+    expect(describeError(new Error('secret', { cause: new Error('secret', { cause }) })).code).to.equal('ENOTFOUND');
+    const refused = Object.assign(new Error('secret'), { code: 'EENVELOPE', responseCode: 451 });
+    expect(describeError(refused).code).to.equal('EENVELOPE 451');
+  });
+
   it('of what is no error it says the type alone', () => {
     for (const thrown of ['a secret text', 42, null, undefined, { secret: 1 }]) {
       expect(describeError(thrown)).to.deep.equal({ name: typeof thrown, frames: [] });

@@ -110,6 +110,17 @@ describe('facts', () => {
     }
   });
 
+  it('that somebody else holds are passed over, and hold up nothing', async () => {
+    const [held, free] = [await record(clubA), await record(clubA)];
+    const other = source.createQueryRunner();
+    await other.startTransaction();
+    await other.query(`SELECT 1 FROM facts WHERE id = $1 FOR UPDATE`, [held]);
+    expect((await everyFact()).map(({ id }) => id)).to.deep.equal([free]);
+    await other.rollbackTransaction();
+    await other.release();
+    expect((await everyFact()).map(({ id }) => id)).to.deep.equal([held]);
+  });
+
   it('no more than so many a club, and none of those that are to wait', async () => {
     for (const clubId of [clubA, clubB]) for (let index = 0; index < 5; index++) await record(clubId);
     const claimed = await everyFact(100, 2, [clubB]);

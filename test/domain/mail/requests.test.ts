@@ -1,68 +1,85 @@
 import { expect } from 'chai';
-import { inTransaction } from '../../../domain/core/database.ts';
 import { newId } from '../../../domain/core/ids.ts';
-import type { Platform } from '../../../domain/core/platform.ts';
-import { mailsPerHour, requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
-import { testPlatform } from '../../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+import { requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
+import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../support/database.ts';
+import { buildClub, buildStudent } from '../../support/factories.ts';
 
 const minute = 60_000;
 
-describe('asking for a transactional mail', () => {
-  let platform: Platform;
-  let club: TestClub;
-  before(async () => {
-    platform = await testPlatform();
-    club = await buildClub();
-  });
-
-  /** Asks once in the name of a student of this club. */
-  async function ask(email: string, studentId: string, at: number): Promise<void> {
-    const request = { template: 'student_code', clubId: club.id, recipient: { studentId }, email } as const;
-    await inTransaction(platform.database, (tx) => requestMail(tx, platform.vault, request, new Date(at)));
-  }
-
-  async function askedOf(studentIds: readonly string[]): Promise<number> {
-    const [row] = await platform.database.source.query<{ count: number }[]>(
-      `SELECT count(*)::int AS count FROM transactional_mails WHERE student_id = ANY ($1)`,
-      [studentIds],
+describe('asking for a mail', () => {
+  const start = new Date('2026-03-01T12:00:00Z');
+  /** Asks for a reset's mail so many minutes after the start. */
+  const ask = async (who: { id: string; email: string }, clubId: string, minutes: number) => {
+    const { database, vault } = await testPlatform();
+    const about = { clubId, recipient: { studentId: who.id }, email: who.email };
+    await database.source.transaction((tx) =>
+      requestMail(
+        tx,
+        vault,
+        { template: 'student_reset_password', ...about },
+        new Date(start.getTime() + minutes * minute),
+      ),
     );
-    return row?.count ?? 0;
-  }
+  };
 
-  it('one address gets at most five mails of a kind an hour, whatever accounts it belongs to', async () => {
-    const students = await Promise.all(Array.from({ length: mailsPerHour + 3 }, () => buildStudent(club.id)));
-    const email = `${newId()}@example.com`;
-    for (const { id } of students) await ask(email, id, Date.now());
-    expect(await askedOf(students.map(({ id }) => id))).to.equal(mailsPerHour);
-    const [another] = students;
-    await ask(`${newId()}@example.com`, another?.id ?? '', Date.now());
-    expect(await askedOf(students.map(({ id }) => id))).to.equal(mailsPerHour + 1);
+  it('writes the mail, its token and its wake in the one transaction', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const before = await rowCounts();
+    await ask(student, club.id, 0);
+    const after = await rowCounts();
+    const written = Object.entries(after).filter(([table, count]) => count !== before[table]);
+    expect(written.map(([table, count]) => [table, count - (before[table] ?? 0)])).to.have.deep.members([
+      ['one_time_tokens', 1],
+      ['transactional_mails', 1],
+      ['wakes', 1],
+    ]);
   });
 
-  it('beyond five one goes out every ten minutes: using the hour up keeps nobody from a code that works', async () => {
-    const { id } = await buildStudent(club.id);
-    const email = `${newId()}@example.com`;
-    const start = Date.now();
-    for (let times = 0; times < mailsPerHour; times++) await ask(email, id, start);
-    await ask(email, id, start + 10 * minute - 1);
-    expect(await askedOf([id])).to.equal(mailsPerHour);
-    await ask(email, id, start + 10 * minute);
-    expect(await askedOf([id])).to.equal(mailsPerHour + 1);
-    await ask(email, id, start + 20 * minute - 1);
-    expect(await askedOf([id])).to.equal(mailsPerHour + 1);
+  it('5 of a kind an hour to an address, then one in ten minutes: the window slides', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const sentAfter: number[] = [];
+    for (const minutes of [0, 1, 2, 3, 4, 5, 13, 14, 15, 23, 24, 59, 61, 62, 63, 64]) {
+      const before = (await mailsTo(student.id)).length;
+      await ask(student, club.id, minutes);
+      if ((await mailsTo(student.id)).length > before) sentAfter.push(minutes);
+    }
+    // At 62 there are still five within the hour; at 63 four.
+    expect(sentAfter).to.deep.equal([0, 1, 2, 3, 4, 14, 24, 59, 63, 64]);
   });
 
-  it('for an address without account leaves a canceled row without a person and without a wake', async () => {
+  it('counts by address, whatever account it belongs to at the time, and keeps nothing of it', async () => {
+    const [one, two] = [await buildClub(), await buildClub()];
     const email = `${newId()}@example.com`;
-    const key = platform.vault.derive(`mail address:${email}`);
-    const asked = { template: 'student_reset_password', clubId: club.id, email } as const;
-    await inTransaction(platform.database, (tx) => requestNoMail(tx, platform.vault, asked, new Date()));
-    const rows = await platform.database.source.query(
-      `SELECT mail.status, mail.student_id, mail.token_id, wake.workflow_id
-         FROM transactional_mails mail LEFT JOIN wakes wake ON wake.subject_id = mail.id WHERE mail.address_key = $1`,
-      [key],
+    const [here, there] = [await buildStudent(one.id, { email }), await buildStudent(two.id, { email })];
+    for (let times = 0; times < 3; times++) {
+      await ask(here, one.id, times);
+      await ask(there, two.id, times);
+    }
+    expect((await mailsTo(here.id)).length + (await mailsTo(there.id)).length).to.equal(5);
+    expect(await columnsHolding(email)).to.deep.equal(['students.email']);
+  });
+
+  it('for nobody: the row of a mail that is not sent, no token and no wake', async () => {
+    const { database, vault } = await testPlatform();
+    const club = await buildClub();
+    const before = await rowCounts();
+    const request = { template: 'student_reset_password', clubId: club.id, email: `${newId()}@example.com` } as const;
+    await database.source.transaction((tx) => requestNoMail(tx, vault, request, start));
+    expect(await rowCounts()).to.deep.equal({
+      ...before,
+      transactional_mails: (before['transactional_mails'] ?? 0) + 1,
+    });
+    const [row] = await database.source.query<object[]>(
+      `SELECT status, student_id, administrator_id, invitation_id, token_id FROM transactional_mails ORDER BY id DESC LIMIT 1`,
     );
-    expect(rows).to.deep.equal([{ status: 'canceled', student_id: null, token_id: null, workflow_id: null }]);
+    expect(row).to.deep.equal({
+      status: 'canceled',
+      student_id: null,
+      administrator_id: null,
+      invitation_id: null,
+      token_id: null,
+    });
   });
 });

@@ -1,0 +1,162 @@
+/** The mails that people get, from the API through the worker to a real mailbox. */
+import { expect } from 'chai';
+import type { Mailbox, Message } from '../../dev/mailbox.ts';
+import { newId } from '../../domain/core/ids.ts';
+import { call } from '../support/api.ts';
+import { testDatabase } from '../support/database.ts';
+import { alter, until } from '../support/deliveries.ts';
+import { buildClub, buildStudent, password, type TestClub } from '../support/factories.ts';
+import { testStack } from '../support/stack.ts';
+import { useWorkerProcesses } from '../support/worker.ts';
+import { administrators, studentsOf } from './accounts.ts';
+
+const second = 1_000;
+const someone = () => `${newId()}@example.com`;
+
+describe('mails', function () {
+  this.timeout(40 * second);
+  const startWorker = useWorkerProcesses();
+  let mailbox: Mailbox;
+  let club: TestClub;
+  before('start the worker', async function () {
+    this.timeout(60 * second);
+    const stack = await testStack();
+    if (!stack.mailbox) throw new Error('These tests read the mailbox of the stack.');
+    mailbox = stack.mailbox;
+    await startWorker();
+    club = await buildClub();
+  });
+  after('forget the faults', () => mailbox?.succeed());
+
+  const mailTo = (email: string, timeoutMs = 10 * second): Promise<Message> =>
+    mailbox.waitFor(({ to }) => to.includes(email.toLowerCase()), timeoutMs);
+  /** The one link of a mail: the same in its text and in its HTML. */
+  const linkIn = ({ text, html = '' }: Message): URL => {
+    const [, link = ''] = /(https?:\/\/\S+)/.exec(text) ?? [];
+    const [, href = ''] = /href="([^"]+)"/.exec(html) ?? [];
+    expect(href.replaceAll('&amp;', '&')).to.equal(link);
+    return new URL(link);
+  };
+  const tokenIn = (message: Message) => linkIn(message).searchParams.get('token') ?? '';
+  const rowOf = async (message: Message) => {
+    const source = await testDatabase();
+    const [, id] = /<([0-9a-f-]{36})@/.exec(message.message_id) ?? [];
+    const [row] = await source.query<object[]>(`SELECT status, attempt_count FROM transactional_mails WHERE id = $1`, [
+      id,
+    ]);
+    return row;
+  };
+
+  it('a student signs up, confirms with the link of the mail, and is in', async () => {
+    const students = studentsOf(club.id);
+    const email = someone();
+    await students.signUp(email, password);
+    const mail = await mailTo(email);
+    const { body } = await students.verify(tokenIn(mail));
+    expect(body.data.student).to.include({ email, verified: true });
+    const slug: string = body.data.student.club_slug;
+    expect(linkIn(mail).hostname).to.equal(`${slug}.classroom.localhost`);
+    expect(linkIn(mail).pathname).to.equal('/verify-email');
+    expect(mail.to).to.deep.equal([email]);
+  });
+
+  it('a student who has forgotten the password sets another one', async () => {
+    const students = studentsOf(club.id);
+    const { email } = await buildStudent(club.id);
+    await students.requestReset(email);
+    const mail = await mailTo(email);
+    expect(linkIn(mail).pathname).to.equal('/reset-password');
+    expect((await students.confirmReset(tokenIn(mail), 'a newly chosen phrase')).status).to.equal(200);
+    expect((await students.signIn(email, 'a newly chosen phrase')).status).to.equal(200);
+  });
+
+  it('a student signs in with the six digits of the mail, which has no link', async () => {
+    const { email } = await buildStudent(club.id);
+    await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
+    const mail = await mailTo(email);
+    const [, code] = /\b(\d{6})\b/.exec(mail.text) ?? [];
+    expect(mail.subject).to.match(new RegExp(`^${code} `));
+    expect(mail.text + (mail.html ?? '')).to.not.match(/https?:|href/);
+    const body = { club_id: club.id, email, code };
+    expect((await call('POST', '/v1/auth/code/exchange', { body })).status).to.equal(200);
+  });
+
+  it('a student who is signed up again is told so, by a link without a token', async () => {
+    const { email } = await buildStudent(club.id);
+    await studentsOf(club.id).signUp(email, 'quite another phrase');
+    const mail = await mailTo(email);
+    expect(mail.subject).to.match(/^You already have an account/);
+    expect(linkIn(mail).search).to.equal('');
+  });
+
+  it('an administrator confirms, invites another, who accepts with the link of the mail', async () => {
+    const owner = someone();
+    await administrators().signUp(owner, password);
+    const { body } = await administrators().verify(tokenIn(await mailTo(owner)));
+    const { token, administrator } = body.data;
+    const clubId: string = administrator.organizations[0].organization_id;
+
+    const email = someone();
+    await call('POST', `/v1/clubs/${clubId}/members`, { token, body: { email, role: 'editor' } });
+    const mail = await mailTo(email);
+    expect(mail.subject).to.include('Harbour Academy');
+    expect(linkIn(mail).hostname).to.equal('dashboard.localhost');
+    const accepted = await call('POST', '/v1/auth/admin/invitations/accept', {
+      body: { token: tokenIn(mail), name: 'Edsger', password },
+    });
+    expect(accepted.body.data.administrator.organizations[0]).to.include({ organization_id: clubId, role: 'editor' });
+  });
+
+  it('a hostile name is text: in HTML it is escaped, and no line of the message begins with it', async () => {
+    const { email, id } = await buildStudent(club.id, { name: `<img src=x onerror="alert('1')"> & "co"` });
+    await alter('students', id, { name: `<img src=x onerror="alert('1')"> & "co"\r\nBcc: victim@example.com` });
+    await studentsOf(club.id).requestReset(email);
+    const mail = await mailTo(email);
+    expect(mail.html).to.include('&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt; &amp; &quot;co&quot;');
+    expect(mail.html).to.not.include('<img');
+    expect(mail.headers).to.not.have.property('bcc');
+    expect(mail.to).to.deep.equal([email]);
+  });
+
+  it('a hostile name of a club: one line of subject, whatever is in it', async () => {
+    const source = await testDatabase();
+    const hostile = await buildClub();
+    const { email } = await buildStudent(hostile.id);
+    await source.query(`UPDATE clubs SET name = $2 WHERE id = $1`, [
+      hostile.id,
+      'Club\r\nBcc: victim@example.com\r\n\r\n<script>alert(1)</script>',
+    ]);
+    await studentsOf(hostile.id).requestReset(email);
+    const mail = await mailTo(email);
+    expect(mail.subject).to.equal('Reset your password for Club Bcc: victim@example.com <script>alert(1)</script>');
+    expect(mail.html).to.not.include('<script');
+    expect(mail.to).to.deep.equal([email]);
+  });
+
+  it('a server that refuses (451) and then accepts: one mail, sent at the second attempt', async () => {
+    const students = studentsOf(club.id);
+    const email = someone();
+    mailbox.failNext({ at: 'rcpt', reply: 451, to: email });
+    await students.signUp(email, password);
+    const mail = await mailTo(email, 20 * second);
+    await until('the record', { timeoutMs: 5 * second }, async () => {
+      const row = await rowOf(mail);
+      return row && 'status' in row && row.status === 'sent';
+    });
+    expect(await rowOf(mail)).to.deep.equal({ status: 'sent', attempt_count: 2 });
+    expect(mailbox.summaries({ to: email })).to.have.length(1);
+    expect((await students.verify(tokenIn(mail))).status).to.equal(200);
+  });
+
+  it('whoever is not known gets no mail', async () => {
+    const email = someone();
+    const students = studentsOf(club.id);
+    for (const ask of [students.requestReset, students.resend]) await ask(email);
+    await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
+    // A mail that was asked for later has arrived: theirs would have, too.
+    const known = await buildStudent(club.id);
+    await students.requestReset(known.email);
+    await mailTo(known.email);
+    expect(mailbox.summaries({ to: email })).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { randomBytes } from 'node:crypto';
+import { Secret } from '../../../config.ts';
+import { DomainError } from '../../../domain/core/errors.ts';
+import { newId } from '../../../domain/core/ids.ts';
+import { createVault } from '../../../domain/core/secrets.ts';
+import {
+  codeTries,
+  issueToken,
+  spendToken,
+  tokenLifetimeMs,
+  tokenText,
+  tryCode,
+  type TokenPurpose,
+} from '../../../domain/identity/one-time-tokens.ts';
+import { testPlatform } from '../../support/database.ts';
+import { buildClub, buildStudent } from '../../support/factories.ts';
+
+const now = new Date('2026-03-01T12:00:00Z');
+const after = (ms: number) => new Date(now.getTime() + ms);
+const mailed: TokenPurpose[] = ['student_verify_email', 'student_invitation', 'student_reset_password'];
+
+async function issued(purpose: TokenPurpose) {
+  const { database, vault } = await testPlatform();
+  const student = await buildStudent((await buildClub()).id);
+  const { manager } = database.source;
+  const id = await issueToken(manager, vault, { purpose, owner: { studentId: student.id } }, now);
+  const spend = (token: string, at: Date, purposes: readonly TokenPurpose[] = [purpose]) =>
+    spendToken(manager, purposes, token, at).then(
+      (spent) => spent,
+      (error: unknown) => (error instanceof DomainError ? error.code : error),
+    );
+  return { id, studentId: student.id, text: tokenText(vault, purpose, id), spend, vault, manager };
+}
+
+describe('tokenText', () => {
+  const vault = createVault(new Secret(randomBytes(32)));
+
+  it('is 43 letters for a link and six digits for a code; the same for the same id, so a mail can be sent again', () => {
+    const id = newId();
+    for (const purpose of mailed) expect(tokenText(vault, purpose, id)).to.match(/^[\w-]{43}$/);
+    expect(tokenText(vault, 'student_code', id)).to.match(/^\d{6}$/);
+    expect(tokenText(vault, 'student_verify_email', id)).to.equal(tokenText(vault, 'student_verify_email', id));
+  });
+
+  it('differs by purpose, by id and by master key', () => {
+    const id = newId();
+    const texts = [
+      tokenText(vault, 'student_verify_email', id),
+      tokenText(vault, 'student_reset_password', id),
+      tokenText(vault, 'student_verify_email', newId()),
+      tokenText(createVault(new Secret(randomBytes(32))), 'student_verify_email', id),
+    ];
+    expect(new Set(texts).size).to.equal(4);
+  });
+
+  it('codes are spread over all six digits, leading zeros and all', () => {
+    const codes = Array.from({ length: 2_000 }, () => tokenText(vault, 'student_code', newId()));
+    for (const digit of '0123456789') {
+      const share = codes.filter((code) => code.startsWith(digit)).length / codes.length;
+      expect(share, digit).to.be.within(0.05, 0.15);
+    }
+  });
+});
+
+describe('spendToken', () => {
+  for (const purpose of mailed) {
+    it(`${purpose}: good until its time is over, and once`, async () => {
+      const late = await issued(purpose);
+      expect(await late.spend(late.text, after(tokenLifetimeMs[purpose]))).to.equal('token_gone');
+      const { studentId, text, spend } = await issued(purpose);
+      const spent = await spend(text, after(tokenLifetimeMs[purpose] - 1));
+      expect(spent).to.include({ purpose, studentId, administratorId: null, invitationId: null });
+      expect(await spend(text, now)).to.equal('token_gone');
+    });
+  }
+
+  it('is good for the purposes that are asked for, and stays good when another was', async () => {
+    const { text, spend } = await issued('student_invitation');
+    expect(await spend(text, now, ['student_reset_password'])).to.equal('token_gone');
+    expect(await spend(text, now, ['student_verify_email', 'student_invitation'])).to.be.an('object');
+  });
+
+  it('a code is no token: its digits spend nothing', async () => {
+    const { text, spend } = await issued('student_code');
+    expect(await spend(text, now, ['student_code'])).to.equal('token_gone');
+  });
+
+  it('what is kept of a repeated sign-up spends nothing either: it was never mailed', async () => {
+    const { vault, manager } = await testPlatform().then(({ database, vault: own }) => ({
+      vault: own,
+      manager: database.source.manager,
+    }));
+    const student = await buildStudent((await buildClub()).id);
+    const owner = { studentId: student.id };
+    const id = await issueToken(manager, vault, { purpose: 'student_sign_up_again', owner, passwordHash: 'x' }, now);
+    const error: unknown = await spendToken(
+      manager,
+      ['student_verify_email', 'student_invitation', 'student_reset_password'],
+      tokenText(vault, 'student_sign_up_again', id),
+      now,
+    ).catch((reason: unknown) => reason);
+    expect(error).to.include({ code: 'token_gone' });
+  });
+});
+
+describe('tryCode', () => {
+  it('a code survives five wrong guesses less one, and is gone once it was right', async () => {
+    const { studentId, text, manager, vault } = await issued('student_code');
+    const wrong = text === '000000' ? '000001' : '000000';
+    const tries = (code: string, at = now) => tryCode(manager, vault, studentId, code, at);
+    for (let guesses = 1; guesses < codeTries; guesses++) expect(await tries(wrong)).to.equal(false);
+    expect(await tries(text)).to.equal(true);
+    expect(await tries(text)).to.equal(false);
+  });
+
+  it('is good for 10 minutes', async () => {
+    const { studentId, text, manager, vault } = await issued('student_code');
+    expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000))).to.equal(false);
+    expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000 - 1))).to.equal(true);
+  });
+});

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { sha256 } from '../../../domain/core/secrets.ts';
+import {
+  findAdministratorSession,
+  findStudentSession,
+  openSession,
+  sessionLifetimeMs,
+} from '../../../domain/identity/sessions.ts';
+import { testDatabase } from '../../support/database.ts';
+import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../support/factories.ts';
+
+const minute = 60_000;
+const now = new Date('2026-03-01T12:00:00Z');
+const after = (ms: number) => new Date(now.getTime() + ms);
+
+describe('sessions', () => {
+  it('a student’s lasts 30 days, an administrator’s 12 hours', () => {
+    expect(sessionLifetimeMs).to.deep.equal({ student: 30 * 24 * 60 * minute, admin: 12 * 60 * minute });
+  });
+
+  it('are good up to their end, and not at it', async () => {
+    const source = await testDatabase();
+    const student = await buildStudent((await buildClub()).id);
+    const { token, expiresAt } = await openSession(source.manager, 'student', student.id, now);
+    expect(expiresAt).to.deep.equal(after(sessionLifetimeMs.student));
+    expect(await findStudentSession(source, token, new Date(expiresAt.getTime() - 1))).to.include({ id: student.id });
+    expect(await findStudentSession(source, token, expiresAt)).to.equal(undefined);
+  });
+
+  it('of an administrator slide with their use, by a write in five minutes at most', async () => {
+    const source = await testDatabase();
+    const { id } = await buildAdministrator();
+    const { token } = await openSession(source.manager, 'admin', id, now);
+    const end = async () => {
+      const [row] = await source.query<{ expires_at: Date }[]>(
+        `SELECT expires_at FROM administrator_sessions WHERE token_hash = $1`,
+        [sha256(token)],
+      );
+      return (row?.expires_at.getTime() ?? 0) - now.getTime() - sessionLifetimeMs.admin;
+    };
+    const use = (at: Date) => findAdministratorSession(source, token, undefined, at);
+    await use(after(5 * minute));
+    expect(await end()).to.equal(0);
+    await use(after(5 * minute + 1));
+    expect(await end()).to.equal(5 * minute + 1);
+    await use(after(6 * minute));
+    expect(await end()).to.equal(5 * minute + 1);
+    expect(await use(after(5 * minute + 1 + sessionLifetimeMs.admin))).to.equal(undefined);
+  });
+
+  it('of an administrator tell the role in the club that is asked about, and none where there is none', async () => {
+    const source = await testDatabase();
+    const [club, other] = [await buildClub(), await buildClub()];
+    const { id, token } = await buildMember(club.id, 'editor');
+    const find = (clubId?: string) => findAdministratorSession(source, token, clubId, new Date());
+    expect(await find(club.id)).to.deep.equal({ administratorId: id, role: 'editor' });
+    expect(await find(other.id)).to.deep.equal({ administratorId: id, role: null });
+    expect(await find()).to.deep.equal({ administratorId: id, role: null });
+  });
+});

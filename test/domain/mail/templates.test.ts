@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { tokenLifetimeMs } from '../../../domain/identity/one-time-tokens.ts';
+import { mailTemplates, renderMail, type MailTemplate } from '../../../domain/mail/templates.ts';
+
+const context = { name: 'Ada', clubName: 'Harbour', link: 'https://harbour.example.com/x?token=T&a=b', code: '012345' };
+const names = Object.keys(mailTemplates) as MailTemplate[];
+const hostile = `<b onclick="x('y')">&`;
+const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';
+
+describe('mail templates', () => {
+  for (const name of names) {
+    it(`${name}: greets, says the same in text and HTML, and leads to one place`, () => {
+      const { subject, text, html } = renderMail(name, context);
+      expect(subject).to.have.length.within(5, 120);
+      expect(text).to.match(/^Hello Ada,\n\n/);
+      expect(html).to.include('<p>Hello Ada,</p>');
+      const isCode = name === 'student_code';
+      expect(text.includes(context.link)).to.equal(!isCode);
+      expect(html.includes('https://harbour.example.com/x?token=T&amp;a=b')).to.equal(!isCode);
+      expect(text.includes('012345')).to.equal(isCode);
+      expect(text).to.not.match(/\{|undefined|null/);
+    });
+
+    it(`${name}: whatever people chose is escaped in HTML, and breaks no line of the subject`, () => {
+      const { subject, html } = renderMail(name, { ...context, name: hostile, clubName: `${hostile}\r\nBcc: x\n` });
+      expect(html).to.not.include('<b ');
+      expect(html).to.include(escaped);
+      expect(subject).to.not.match(/[\r\n]/);
+    });
+  }
+
+  it('greet nobody by name whose name is not theirs to have chosen', () => {
+    expect(renderMail('administrator_invitation', { ...context, name: '' }).text).to.match(/^Hello,\n/);
+  });
+
+  it('promise the time that their tokens last', () => {
+    const hours = { student_verify_email: 24, administrator_verify_email: 24, student_reset_password: 1 } as const;
+    for (const [name, lifetime] of Object.entries(hours)) {
+      expect(tokenLifetimeMs[name as keyof typeof hours]).to.equal(lifetime * 3_600_000);
+      expect(renderMail(name as keyof typeof hours, context).text).to.match(lifetime === 24 ? /24 hours/ : /next hour/);
+    }
+    expect(tokenLifetimeMs.student_code).to.equal(10 * 60_000);
+    expect(renderMail('student_code', context).text).to.include('10 minutes');
+    for (const name of ['student_invitation', 'administrator_invitation'] as const) {
+      expect(tokenLifetimeMs[name]).to.equal(7 * 24 * 3_600_000);
+      expect(renderMail(name, context).text).to.include('7 days');
+    }
+  });
+
+  it('a mail whose token opens something says that nothing happens without it', () => {
+    for (const name of ['student_verify_email', 'student_reset_password', 'administrator_verify_email'] as const) {
+      expect(renderMail(name, context).text).to.include('you can ignore this message');
+    }
+  });
+});

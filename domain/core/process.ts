@@ -13,8 +13,9 @@ export function createLogger(name: string, level: string): Logger {
       level,
       redact: ['authorization', 'password', 'token', 'email', '*.authorization', '*.password', '*.token', '*.email'],
     },
-    // Lines are written behind the requests that they tell of, several at once under load; at an exit all are written.
-    pino.destination({ sync: false }),
+    // Written in blocks, behind the requests that they tell of: a line at a time costs the API 6 % of its time. What a
+    // SIGKILL can take is the last second's lines; an exit of any other kind writes all.
+    pino.destination({ sync: false, minLength: 4_096, periodicFlush: 1_000 }),
   );
 }
 

@@ -9,8 +9,6 @@ export interface RequestState {
   requestId: string;
   /** When the request was received. */
   now: Date;
-  /** The client's address, by the trusted-proxy setting. */
-  ip: string;
   /** The route's pattern, for logs and metrics: paths themselves can carry tokens. */
   route?: string;
   caller?: Caller;

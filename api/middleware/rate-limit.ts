@@ -1,16 +1,18 @@
 /** Charges the request, after session and club were judged and before its body is read (specification: Limits). */
 import { admit } from '../../domain/limits/admission.ts';
+import { clientIp } from '../../domain/limits/client-ip.policy.ts';
 import type { ApiPlatform, Context, Middleware } from './context.ts';
 
-export function chargeRateLimit({ limiter }: ApiPlatform): Middleware {
+export function chargeRateLimit({ limiter, settings }: ApiPlatform): Middleware {
   return async (context, next) => {
-    const { caller, refusal, ip, now } = context.state;
+    const { caller, refusal, now } = context.state;
+    const forwarded = context.get('x-forwarded-for') || undefined;
     await admit(
       limiter,
       {
         method: context.method,
         path: context.path,
-        ip,
+        ip: clientIp(context.req.socket.remoteAddress, forwarded, settings.trustedProxies),
         caller: caller && {
           kind: caller.kind,
           id: caller.kind === 'student' ? caller.student.id : caller.administratorId,

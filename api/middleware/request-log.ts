@@ -1,24 +1,18 @@
 /** Gives every request an id, a clock reading and a log line; the line has the route's pattern, never the path or a query. */
 import { randomUUID } from 'node:crypto';
-import { clientIp } from '../../domain/limits/client-ip.policy.ts';
 import { requestDuration } from '../metrics.ts';
 import type { ApiPlatform, Middleware } from './context.ts';
 
 /** A caller may bring its own id, so that its logs and ours can be joined, if it cannot break a log line. */
 const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
-export function requestLog({ log, clock, settings }: ApiPlatform): Middleware {
+export function requestLog({ log, clock }: ApiPlatform): Middleware {
   return async (context, next) => {
     const brought = context.get('x-request-id');
     const requestId = usableId.test(brought) ? brought : randomUUID();
     const started = performance.now();
     context.state.requestId = requestId;
     context.state.now = clock();
-    context.state.ip = clientIp(
-      context.req.socket.remoteAddress ?? '',
-      context.get('x-forwarded-for') || undefined,
-      settings.trustedProxies,
-    );
     context.set('X-Request-Id', requestId);
     try {
       await next();

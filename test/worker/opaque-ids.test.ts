@@ -46,6 +46,7 @@ describe('only opaque ids go into Temporal', function () {
     const session = await call('POST', '/v1/auth/verify-email', { body: { token } });
     const studentId: string = session.body.data.student.id;
     await receiver.waitFor(4, 20 * second); // two refusals, and after 5 s two deliveries
+    await untilAllHaveEnded(clubId);
 
     const platform = await testPlatform();
     const database = { ...platform.database, bell: createBell(platform.database.source, () => {}) };
@@ -60,13 +61,10 @@ describe('only opaque ids go into Temporal', function () {
       await wakeDelivery({ id, clubId, eventId, studentId, endpoint: { id: endpointId, secret: '' } });
     }
     await receiver.waitFor(8, 10 * second);
+    await untilAllHaveEnded(clubId);
     await removeStudent(database, clubId, studentId, new Date());
     await receiver.waitFor(10, 10 * second);
-    await until(
-      'the end of all deliveries',
-      { timeoutMs: 10 * second },
-      async () => (await pendingOf(clubId)).length === 0,
-    );
+    await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);
 
     /** Steps of the second endpoint's deliveries are ordinary activities, those of the first are in place. */
@@ -90,6 +88,8 @@ describe('only opaque ids go into Temporal', function () {
     ).query<{ id: string }[]>(`SELECT id FROM webhook_deliveries WHERE club_id = $1 AND status = 'pending'`, [clubId]);
     return rows.map(({ id }) => id);
   };
+  const untilAllHaveEnded = (clubId: string) =>
+    until('the end of all deliveries', { timeoutMs: 10 * second }, async () => (await pendingOf(clubId)).length === 0);
   /** Steps that the check constraint has made fail, by the worker's own log. */
   const refusals = async () => worker.log().split('"constraint":"refused_by_a_test"').length - 1;
 

@@ -8,7 +8,7 @@ import { tokenText } from '../../domain/identity/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { removeStudent } from '../../domain/identity/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
-import type { MailPlatform, OutgoingMail } from '../../domain/mail/send.ts';
+import type { MailOutcome, MailPlatform, OutgoingMail } from '../../domain/mail/send.ts';
 import type { MailTemplate } from '../../domain/mail/templates.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../worker/smtp.ts';
@@ -38,6 +38,9 @@ describe('transactional-mail, with time skipped', function () {
   let platform: Awaited<ReturnType<typeof testPlatform>>;
   /** What the step asked to be sent, and when by the server's clock. */
   let sendings: { mail: OutgoingMail; at: number }[] = [];
+  /** How each attempt ended. */
+  let outcomes: MailOutcome[] = [];
+  let mailPlatform: MailPlatform;
 
   before('start the worker', async () => {
     const stack = await testStack();
@@ -46,11 +49,11 @@ describe('transactional-mail, with time skipped', function () {
     platform = await testPlatform();
     const { mail, classroomUrl, dashboardUrl } = readConfig();
     smtp = createSmtpSender(mail);
-    const mailPlatform: MailPlatform = {
+    mailPlatform = {
       source: platform.database.source,
       vault: platform.vault,
       links: { classroomUrl, dashboardUrl },
-      onOutcome() {},
+      onOutcome: (outcome) => outcomes.push(outcome),
       async sendMail(outgoing) {
         sendings.push({ mail: outgoing, at: await environment().currentTimeMs() });
         await smtp.sendMail(outgoing);
@@ -59,7 +62,10 @@ describe('transactional-mail, with time skipped', function () {
     const activities = transactionalMailActivities(mailPlatform);
     workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'mail', activities }));
   });
-  beforeEach(() => (sendings = []));
+  beforeEach(() => {
+    sendings = [];
+    outcomes = [];
+  });
   afterEach(() => mailbox.succeed());
   after('close the SMTP connections', () => smtp.close());
 
@@ -114,6 +120,7 @@ describe('transactional-mail, with time skipped', function () {
     refuse(student.email, 2);
     expect(await outcomeOf(id)).to.equal('sent');
     expectWaits(waits.slice(0, 2));
+    expect(outcomes).to.deep.equal(['failed', 'failed', 'sent']);
     expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 3 });
     expect(mailbox.summaries({ to: student.email })).to.have.length(1);
   });
@@ -159,6 +166,7 @@ describe('transactional-mail, with time skipped', function () {
     await verifyStudentEmail(platform, tokenText(platform.vault, 'student_verify_email', tokenId ?? ''), now);
     expect(await handle.result()).to.equal('canceled');
     expect(await rowOf(id)).to.include({ status: 'canceled', leaseUntil: null });
+    expect(outcomes).to.deep.equal(['failed', 'canceled']);
     expect(sendings).to.have.length(1);
   });
 
@@ -191,17 +199,20 @@ describe('transactional-mail, with time skipped', function () {
     expectWaits(waits.slice(0, 1));
   });
 
-  it('of two steps at once one sends', async () => {
-    const { id, student } = await asked();
+  it('of two steps at once one sends, and the other waits for its lease', async () => {
+    const { id, student, now } = await asked();
+    const otherStep = Promise.withResolvers<void>();
     const { sendMail } = transactionalMailActivities({
-      onOutcome() {},
-      source: platform.database.source,
-      vault: platform.vault,
-      links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://example.com' },
-      sendMail: smtp.sendMail,
+      ...mailPlatform,
+      async sendMail(outgoing) {
+        await otherStep.promise;
+        await smtp.sendMail(outgoing);
+      },
     });
-    const steps = await Promise.all([1, 2].map(async () => sendMail(id, await environment().currentTimeMs())));
-    expect(steps.filter(({ done }) => done)).to.deep.equal([{ done: true, outcome: 'sent' }]);
+    const steps = [sendMail(id, now.getTime()), sendMail(id, now.getTime())];
+    expect(await Promise.race(steps)).to.include({ done: false, attempt: 1 });
+    otherStep.resolve();
+    expect((await Promise.all(steps)).filter(({ done }) => done)).to.deep.equal([{ done: true, outcome: 'sent' }]);
     expect(mailbox.summaries({ to: student.email })).to.have.length(1);
   });
 });

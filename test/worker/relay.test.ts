@@ -150,12 +150,18 @@ describe('from a fact to its delivery, in a worker process', function () {
       const { id } = await fannedOut(eventId, subscription);
       await untilParked(id);
       const first = await runOf(id).describe();
-      const weight = 'x'.repeat(900_000); // the server suggests it at 4 MB: five signals with a load, or thousands without
-      for (let times = 1; times <= 6; times++) await runOf(id).signal('lookAgain', weight);
-      await until('the next run', { timeoutMs: 15 * second }, async () => {
-        const { runId } = await runOf(id).describe();
-        return runId !== first.runId;
-      });
+      // The server suggests it at 4 MB: a few signals with a load, or thousands without. One by one, because a worker is not
+      // given more than that at a time.
+      for (let times = 1; times <= 6; times++) {
+        const { historyLength } = await runOf(id).describe();
+        await runOf(id).signal('lookAgain', 'x'.repeat(900_000));
+        await until('the end of the step', { timeoutMs: 15 * second }, async () => {
+          const { runId, raw, historyLength: length } = await runOf(id).describe();
+          const resting = !raw.pendingWorkflowTask && raw.pendingActivities?.length === 0;
+          return runId !== first.runId || (resting && length >= historyLength + 12);
+        });
+        if ((await runOf(id).describe()).runId !== first.runId) break;
+      }
       expect((await temporal().workflow.getHandle(first.workflowId, first.runId).describe()).status.name).to.equal(
         'CONTINUED_AS_NEW',
       );

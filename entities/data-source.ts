@@ -15,6 +15,7 @@ import { Student } from './identity/student.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
+import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-engine.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
@@ -52,7 +53,7 @@ const entities = [
   WebhookEvent,
 ];
 
-const migrations = [FirstSlice1763700000000];
+const migrations = [FirstSlice1763700000000, WebhookEngine1763720000000];
 
 /** @returns a data source that is not yet connected: call `initialize()` */
 export function createDataSource(database: Config['database'], applicationName: string): DataSource {

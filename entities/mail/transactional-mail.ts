@@ -1,4 +1,4 @@
-/** One e-mail that a person's own act asked for (confirmation, reset, code, invitation). It names whom; the text is made when it is sent. */
+/** One e-mail that a person's own act asked for (confirmation, reset, code, invitation), or that tells administrators what happened. It names whom; the text is made when it is sent. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { MailTemplate } from '../../domain/mail/templates.ts';
@@ -45,6 +45,10 @@ export class TransactionalMail {
   @Column({ type: 'uuid', nullable: true })
   @Index('transactional_mails_token')
   tokenId: string | null;
+
+  /** The webhook endpoint that it is about. */
+  @Column({ type: 'uuid', nullable: true })
+  endpointId: string | null;
 
   @Column({ type: 'text', default: 'pending' })
   status: MailStatus;

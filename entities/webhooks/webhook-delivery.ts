@@ -2,6 +2,7 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
+import type { AttemptTrigger } from '../../domain/webhooks/attempts.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { WebhookEvent } from './webhook-event.ts';
 
@@ -10,11 +11,19 @@ export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'canceled';
 @Entity('webhook_deliveries')
 @Index('webhook_deliveries_once', ['eventId', 'endpointId'], { unique: true })
 @Index('webhook_deliveries_history', ['endpointId', 'createdAt', 'id'])
-@Index('webhook_deliveries_pending', ['endpointId', 'nextAttemptAt'], { where: `status = 'pending'` })
-@Index('webhook_deliveries_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
+@Index('webhook_deliveries_pending', ['endpointId', 'parkedAt', 'nextAttemptAt'], { where: `status = 'pending'` })
+@Index('webhook_deliveries_parked', ['endpointId', 'nextAttemptAt'], { where: 'parked_at IS NOT NULL' })
+@Index('webhook_deliveries_asked', ['endpointId'], {
+  where: `status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)`,
+})
+@Index('webhook_deliveries_overdue', ['nextAttemptAt'], {
+  where: `parked_at IS NULL AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
+})
 @Check('webhook_deliveries_status', `status in ('pending', 'succeeded', 'failed', 'canceled')`)
 @Check('webhook_deliveries_cancel_reason', `cancel_reason in ('expired', 'student_removed')`)
-@Check('webhook_deliveries_attempts', 'attempt_count between 0 and 8')
+@Check('webhook_deliveries_schedule', 'schedule_position between 0 and 8')
+@Check('webhook_deliveries_requested', `requested in ('manual', 'recovery', 'test')`)
+@Check('webhook_deliveries_in_flight', `in_flight in ('schedule', 'manual', 'recovery', 'test')`)
 export class WebhookDelivery {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -44,12 +53,28 @@ export class WebhookDelivery {
   @Column({ type: 'timestamptz', nullable: true })
   payloadPurgedAt: Date | null;
 
-  /** Scheduled attempts that were made and counted. */
+  /** Attempts that were made and counted, whatever caused them. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 
+  /** Of these, the ones on the schedule of 8: never a ninth. */
+  @Column({ type: 'smallint', default: 0 })
+  schedulePosition: number;
+
   @Column({ type: 'timestamptz' })
   nextAttemptAt: Date;
+
+  /** An attempt that was asked for beside the schedule and is not yet claimed: it waits for no breaker. */
+  @Column({ type: 'text', nullable: true })
+  requested: Exclude<AttemptTrigger, 'schedule'> | null;
+
+  /** What caused the attempt that is claimed and not recorded; after an interruption the next claim repeats it. */
+  @Column({ type: 'text', nullable: true })
+  inFlight: AttemptTrigger | null;
+
+  /** Since when it waits, due, for its endpoint's gate to let it go. */
+  @Column({ type: 'timestamptz', nullable: true })
+  parkedAt: Date | null;
 
   @Column({ type: 'integer', default: 0 })
   fence: number;

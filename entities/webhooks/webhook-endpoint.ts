@@ -9,6 +9,7 @@ export type EndpointStatus = 'enabled' | 'paused' | 'disabled';
 @Entity('webhook_endpoints')
 @Index('webhook_endpoints_club', ['clubId', 'createdAt', 'id'])
 @Check('webhook_endpoints_status', `status in ('enabled', 'paused', 'disabled')`)
+@Index('webhook_endpoints_gate', ['gateLooksAt'], { where: 'gate_looks_at IS NOT NULL' })
 @Check('webhook_endpoints_disabled_reason', `disabled_reason in ('manual', 'failing')`)
 export class WebhookEndpoint {
   @PrimaryColumn({ type: 'uuid' })
@@ -44,6 +45,26 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   holdUntil: Date | null;
 
+  /** How often the circuit breaker was armed in a row; 0 is closed, anything else throttles (breaker.policy.ts). */
+  @Column({ type: 'smallint', default: 0 })
+  breakerStep: number;
+
+  /** Raised when the breaker is armed or reset: a failure that was claimed in an earlier epoch arms nothing. */
+  @Column({ type: 'integer', default: 0 })
+  breakerEpoch: number;
+
+  /** While throttled, the one parked delivery that the gate lets through. */
+  @Column({ type: 'uuid', nullable: true })
+  admittedDeliveryId: string | null;
+
+  /** When the gate looks again by itself; null where no gate has to run. */
+  @Column({ type: 'timestamptz', nullable: true })
+  gateLooksAt: Date | null;
+
+  /** When it was last set enabled; null if it has been since its registration. */
+  @Column({ type: 'timestamptz', nullable: true })
+  enabledAt: Date | null;
+
   @Column({ type: 'timestamptz', nullable: true })
   lastSuccessAt: Date | null;
 
@@ -62,6 +83,11 @@ export class WebhookEndpoint {
 
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
+
+  /** Gone for everybody who asks; its history is removed in batches (retention). */
+  @Column({ type: 'timestamptz', nullable: true })
+  @Index('webhook_endpoints_deleted', { where: 'deleted_at IS NOT NULL' })
+  deletedAt: Date | null;
 
   @ManyToOne(() => Club, { onDelete: 'CASCADE' })
   club: Relation<Club>;

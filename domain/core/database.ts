@@ -1,4 +1,5 @@
 /** Transactions: the unit in which state, facts and wakes are written together. */
+import { DatabaseError } from 'pg';
 import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 
 /** A transaction in progress; every write of the domain happens in one. */
@@ -50,13 +51,17 @@ export function ringAfterCommit(tx: Transaction): void {
 
 /** @returns the five-character SQLSTATE of a failed statement, or undefined for any other error */
 export function sqlStateOf(error: unknown): string | undefined {
-  if (!(error instanceof QueryFailedError)) return undefined;
-  const { code } = error.driverError as { code?: unknown };
-  return typeof code === 'string' ? code : undefined;
+  return refusalOf(error)?.code;
 }
 
 /** @returns whether the statement failed because of this unique constraint or index */
 export function violates(error: unknown, constraint: string): boolean {
-  if (sqlStateOf(error) !== '23505' || !(error instanceof QueryFailedError)) return false;
-  return (error.driverError as { constraint?: unknown }).constraint === constraint;
+  const refusal = refusalOf(error);
+  return refusal?.code === '23505' && refusal.constraint === constraint;
+}
+
+/** What Postgres answered, whether TypeORM has wrapped it or the driver itself threw it. */
+function refusalOf(error: unknown): DatabaseError | undefined {
+  const cause = error instanceof QueryFailedError ? error.driverError : error;
+  return cause instanceof DatabaseError ? cause : undefined;
 }

@@ -1,6 +1,7 @@
 /** The relay's side of facts and wakes: claiming them in turns over the clubs, and removing what was carried on. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../core/ids.ts';
+import { prepared } from '../core/statements.ts';
 import type { FactToTell } from '../webhooks/bodies.ts';
 import type { WorkflowAttributes, WorkflowType } from './workflow-names.policy.ts';
 
@@ -29,38 +30,28 @@ export async function claimFacts(
   perClub: number,
   except: readonly Id[],
 ): Promise<FactToTell[]> {
-  const [rows] = await source.query<[FactToTell[], number]>(
-    `${inTurns('facts', 'id', 'seq')}
-  RETURNING facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId", facts.occurred_at AS "occurredAt"`,
-    [limit, leaseSeconds, perClub, except],
-  );
-  return rows;
+  return leaseFacts(source, [limit, leaseSeconds, perClub, except]);
 }
 
 /** @returns up to `limit` wakes, in turns over the clubs */
 export async function claimWakes(source: DataSource, limit: number): Promise<ClaimedWake[]> {
-  const [rows] = await source.query<[ClaimedWake[], number]>(
-    `${inTurns('wakes', 'workflow_id', 'recorded_at')}
-  RETURNING wakes.workflow_id AS "workflowId", wakes.seq, wakes.workflow_type AS "workflowType",
-            wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
-    [limit, leaseSeconds, limit, []],
-  );
-  return rows;
+  return leaseWakes(source, [limit, leaseSeconds, limit, []]);
 }
 
 /** The workflows of this fact are started. */
 export async function removeFact(source: DataSource, id: Id): Promise<void> {
-  await source.query(`DELETE FROM facts WHERE id = $1`, [id]);
+  await deleteFact(source, [id]);
 }
 
 /** This wake is sent; one that was raised meanwhile stays, and is free to be claimed at once. */
 export async function removeWake(source: DataSource, { workflowId, seq }: ClaimedWake): Promise<void> {
-  const [, removed] = await source.query<[unknown[], number]>(`DELETE FROM wakes WHERE workflow_id = $1 AND seq = $2`, [
-    workflowId,
-    seq,
-  ]);
-  if (removed === 0) await source.query(`UPDATE wakes SET lease_until = NULL WHERE workflow_id = $1`, [workflowId]);
+  const removed = await deleteWake(source, [workflowId, seq]);
+  if (removed.length === 0) await freeWake(source, [workflowId]);
 }
+
+const deleteFact = prepared('delete_fact', `DELETE FROM facts WHERE id = $1`);
+const deleteWake = prepared('delete_wake', `DELETE FROM wakes WHERE workflow_id = $1 AND seq = $2 RETURNING 1`);
+const freeWake = prepared('free_wake', `UPDATE wakes SET lease_until = NULL WHERE workflow_id = $1`);
 
 /** What could not be carried on is tried again soon, not only when its lease has run out. */
 export async function deferFact(source: DataSource, id: Id): Promise<void> {
@@ -101,3 +92,16 @@ function inTurns(table: 'facts' | 'wakes', key: string, order: string): string {
     UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
       FROM mine WHERE ${table}.${key} = mine.key`;
 }
+
+const leaseFacts = prepared<FactToTell>(
+  'lease_facts',
+  `${inTurns('facts', 'id', 'seq')}
+  RETURNING facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId", facts.occurred_at AS "occurredAt"`,
+);
+
+const leaseWakes = prepared<ClaimedWake>(
+  'lease_wakes',
+  `${inTurns('wakes', 'workflow_id', 'recorded_at')}
+  RETURNING wakes.workflow_id AS "workflowId", wakes.seq, wakes.workflow_type AS "workflowType",
+            wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
+);

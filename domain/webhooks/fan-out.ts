@@ -1,6 +1,7 @@
 /** Turning a fact into deliveries: one body, one delivery an endpoint that asked for the type (DESIGN §5, Fan-out). */
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
+import { prepared } from '../core/statements.ts';
 import type { WorkflowAttributes } from '../facts/workflow-names.policy.ts';
 import { assembleBody, type FactToTell, type SubjectStudent } from './bodies.ts';
 
@@ -26,30 +27,19 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
     // Whatever happened to a student who is removed by now is not told; only the removal is (delivery rule 9).
     const told = student !== undefined && (!student.removed || fact.type === 'student.removed');
     const deliveries = endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy }));
-    const inserted = await tx.query<{ id: Id }[]>(
-      `WITH event AS (
-         INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
-         VALUES ($3, $2, $4, $5, $10, $11, $9) ON CONFLICT (id) DO NOTHING)
-       INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
-                                       payload_purged_at, next_attempt_at, created_at, completed_at)
-       SELECT (one->>'id')::uuid, $2, (one->>'endpointId')::uuid, $3, $4, $5, $6, $7, $8, $9, $9, $8
-         FROM jsonb_array_elements($1::jsonb) AS one
-       ON CONFLICT (event_id, endpoint_id) DO NOTHING
-       RETURNING id`,
-      [
-        JSON.stringify(deliveries),
-        fact.clubId,
-        fact.id,
-        fact.type,
-        fact.studentId,
-        told ? 'pending' : 'canceled',
-        told ? null : 'student_removed',
-        told ? null : now,
-        now,
-        fact.occurredAt,
-        told ? assembleBody(fact, student) : null,
-      ],
-    );
+    const inserted = await insertDeliveries(tx, [
+      JSON.stringify(deliveries),
+      fact.clubId,
+      fact.id,
+      fact.type,
+      fact.studentId,
+      told ? 'pending' : 'canceled',
+      told ? null : 'student_removed',
+      told ? null : now,
+      now,
+      fact.occurredAt,
+      told ? assembleBody(fact, student) : null,
+    ]);
     if (!told) return [];
     const pending = inserted.length === deliveries.length ? deliveries : await pendingOf(tx, fact.id);
     return pending.map((delivery) => ({
@@ -58,6 +48,19 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
     }));
   });
 }
+
+const insertDeliveries = prepared<{ id: Id }>(
+  'insert_deliveries',
+  `WITH event AS (
+         INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
+         VALUES ($3, $2, $4, $5, $10, $11, $9) ON CONFLICT (id) DO NOTHING)
+       INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
+                                       payload_purged_at, next_attempt_at, created_at, completed_at)
+       SELECT (one->>'id')::uuid, $2, (one->>'endpointId')::uuid, $3, $4, $5, $6, $7, $8, $9, $9, $8
+         FROM jsonb_array_elements($1::jsonb) AS one
+       ON CONFLICT (event_id, endpoint_id) DO NOTHING
+       RETURNING id`,
+);
 
 interface Audience {
   student: SubjectStudent | undefined;
@@ -69,8 +72,13 @@ interface Audience {
  * cannot begin otherwise): a removal, a pause or a disable is wholly before the fan-out or wholly after it.
  */
 async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
-  const rows = await tx.query<(SubjectStudent & { endpointId: Id; healthy: boolean })[]>(
-    `WITH student AS MATERIALIZED (
+  const rows = await lockStudentAndEndpoints(tx, [fact.clubId, fact.studentId, fact.type]);
+  return { student: rows[0], endpoints: rows };
+}
+
+const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; healthy: boolean }>(
+  'lock_student_and_endpoints',
+  `WITH student AS MATERIALIZED (
        SELECT id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed
          FROM students WHERE id = $2 FOR SHARE)
      SELECT student.*, endpoint.id AS "endpointId", endpoint.healthy
@@ -78,10 +86,7 @@ async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience
          SELECT id, consecutive_failures = 0 AS healthy FROM webhook_endpoints
           WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$3] AND student.id IS NOT NULL
           ORDER BY id FOR SHARE) endpoint`,
-    [fact.clubId, fact.studentId, fact.type],
-  );
-  return { student: rows[0], endpoints: rows };
-}
+);
 
 /** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
 async function pendingOf(tx: Transaction, eventId: Id): Promise<Omit<NewDelivery, 'attributes'>[]> {

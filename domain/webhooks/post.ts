@@ -1,4 +1,5 @@
 /** One attempt on the wire: signs, posts, and says what came of it (specification: Outbound webhooks; Delivery rules, 1 and 2). */
+import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
 import type { WebhookDispatcher } from './connections.ts';
 import { ConnectionFailed } from './egress.ts';
@@ -71,6 +72,9 @@ export async function postWebhook(dispatcher: WebhookDispatcher, post: WebhookPo
   return { ...answer, durationMs: Math.round(performance.now() - startedAt) };
 }
 
+/** Informational responses (1xx) that are passed over: more are a flood, and reading one for 15 s would cost the others. */
+const mostInformational = 100;
+
 interface Exchange {
   /** Absent where none arrived. */
   head: { status: number; retryAfter: string | undefined } | undefined;
@@ -89,6 +93,7 @@ function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
+    let informational = 0;
     // One buffer of our own: a chunk is a view of a whole read, and a body that drips would hold one read a byte.
     const start = Buffer.alloc(deliveryRules.excerptBytes);
     let length = 0;
@@ -108,8 +113,9 @@ function exchange(
         controller = started;
         if (signal.aborted) abort();
       },
-      onResponseStart(_controller, status, headers) {
+      onResponseStart(started, status, headers) {
         if (status >= 200) head = { status, retryAfter: [headers['retry-after']].flat()[0]?.trim() };
+        else if (++informational > mostInformational) started.abort(new errors.HeadersOverflowError());
       },
       onResponseData(_controller, chunk) {
         length += chunk.copy(start, length);
@@ -164,7 +170,8 @@ function answerOfFailure(
 
 /** Every error of a network has a code, but for undici's parser's. One without is a mistake in the program. */
 function codeOf(error: unknown): string | undefined {
-  if (error instanceof errors.HTTPParserError) return 'HTTP_PARSER';
+  // Some nonsense, such as the status 099, meets an assertion behind the parser.
+  if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return 'HTTP_PARSER';
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 

@@ -11,13 +11,13 @@ import type { Certificate } from '../../dev/certificates.ts';
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const day = 86_400_000;
 
-/** A certificate that nobody vouches for but itself. */
-export async function selfSigned(name: string): Promise<Certificate> {
+/** A certificate that nobody vouches for but itself. @param notBefore from when it is good, for two days */
+export async function selfSigned(name: string, notBefore = new Date(Date.now() - day)): Promise<Certificate> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: `CN=${name}`,
-    notBefore: new Date(Date.now() - day),
-    notAfter: new Date(Date.now() + day),
+    notBefore,
+    notAfter: new Date(notBefore.getTime() + 2 * day),
     signingAlgorithm: algorithm,
     keys,
     extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: name }])],
@@ -44,6 +44,8 @@ export interface Receiver {
   connections(): number;
   /** Names that clients asked for (SNI); false where one asked for none. */
   serverNames: (string | false)[];
+  /** Cuts every open connection with a reset. */
+  reset(): void;
   close(): Promise<void>;
 }
 
@@ -87,7 +89,24 @@ export async function startTcpReceiver(
   return { ...(await listening(net.createServer(onConnection))), serverNames: [] };
 }
 
-async function listening(server: net.Server): Promise<Pick<Receiver, 'port' | 'connections' | 'close'>> {
+/** Writes these bytes again and again, as fast as they are taken, until the connection is gone. @returns how many were written */
+export function flood(socket: TLSSocket, bytes: Buffer): { written: number } {
+  const state = { written: 0 };
+  const more = (): void => {
+    for (let taken = true; taken && !socket.destroyed; state.written += bytes.length) taken = socket.write(bytes);
+  };
+  socket.on('drain', more);
+  more();
+  return state;
+}
+
+/** Writes this again every so many milliseconds, until the connection is gone. */
+export function drip(socket: net.Socket, text: string | Buffer, everyMs = 20): void {
+  const timer = setInterval(() => socket.write(text), everyMs);
+  socket.on('close', () => clearInterval(timer));
+}
+
+async function listening(server: net.Server): Promise<Pick<Receiver, 'port' | 'connections' | 'reset' | 'close'>> {
   let connections = 0;
   const open = new Set<net.Socket>();
   server.on('connection', (socket: net.Socket) => {
@@ -104,6 +123,9 @@ async function listening(server: net.Server): Promise<Pick<Receiver, 'port' | 'c
   return {
     port: address.port,
     connections: () => connections,
+    reset() {
+      for (const socket of open) socket.resetAndDestroy();
+    },
     async close() {
       for (const socket of open) socket.destroy();
       server.close();

@@ -136,6 +136,19 @@ describe('connections to receivers', () => {
     }
   });
 
+  it('a second answer that nobody asked for ends the connection: it is never taken for that of the next request', async () => {
+    const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+    const uninvited = 'HTTP/1.1 500 Oops\r\ncontent-length: 3\r\n\r\nbad';
+    const receiver = await receiverThat((socket, _request, number) =>
+      socket.write(number === 1 ? answer + uninvited : answer),
+    );
+    const connections = connectionsWith();
+    for (const _time of ['first', 'next']) {
+      expect(await post(connections, receiver)).to.include({ outcome: 'succeeded', responseExcerpt: 'ok' });
+    }
+    expect(receiver.connections()).to.equal(2);
+  });
+
   it('a kept connection that the receiver closes as it is used costs no attempt: the same request goes out once more', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number === 2) socket.destroy();

@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { createEgress } from '../../../domain/webhooks/egress.ts';
+import { postWebhook } from '../../../domain/webhooks/post.ts';
+import { attempt, usePosting } from '../../support/posting.ts';
+import { drip, flood, startDeafListener, startTcpReceiver } from '../../support/tls-receiver.ts';
+
+/** A TLS record as long as one may be, of which a receiver sends byte after byte. */
+const serverHello = Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]);
+
+describe('each webhook attempt has a 15-second time limit', () => {
+  const { dispatcher, receiverThat, post, tracked } = usePosting();
+  const limited = async (port: number): Promise<void> => {
+    const { durationMs, ...answer } = await post(port, { timeLimitMs: 300 });
+    expect(answer).to.deep.equal({ outcome: 'timeout' });
+    expect(durationMs).to.be.within(295, 2_000);
+  };
+
+  it('over the name look-up', async () => {
+    const silent = tracked(createEgress({ allowedNetworks: [], resolve: () => new Promise(() => {}) }));
+    const waiting = setTimeout(() => {}, 5_000); // the limit alone does not keep a process running
+    const url = 'https://receiver.test/';
+    const { durationMs, ...answer } = await postWebhook(silent.dispatcher, { ...attempt, url, timeLimitMs: 300 });
+    clearTimeout(waiting);
+    expect(answer).to.deep.equal({ outcome: 'timeout' });
+    expect(durationMs).to.be.within(295, 2_000);
+  });
+
+  it('over a connection that nobody takes', async () => {
+    await limited(tracked(await startDeafListener()).port);
+  });
+
+  it('over a TLS handshake that nobody answers', async () => {
+    const closed = Promise.withResolvers<void>();
+    const receiver = tracked(await startTcpReceiver((socket) => socket.resume().on('close', () => closed.resolve())));
+    await limited(receiver.port);
+    await closed.promise;
+  });
+
+  it('over a TLS handshake that drips', async () => {
+    const receiver = tracked(
+      await startTcpReceiver((socket) => {
+        socket.resume().write(serverHello);
+        drip(socket, Buffer.alloc(1));
+      }),
+    );
+    await limited(receiver.port);
+  });
+
+  it('over headers that never come', async () => limited((await receiverThat(() => {})).port));
+
+  it('over headers that drip', async () => {
+    const receiver = await receiverThat((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nx: ');
+      drip(socket, 'y');
+    });
+    await limited(receiver.port);
+  });
+
+  it('over informational responses that drip', async () => {
+    await limited((await receiverThat((socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'))).port);
+  });
+
+  it('over a status line without end', async () => {
+    const receiver = await receiverThat((socket) => {
+      socket.write('HTTP/1.1 200 ');
+      flood(socket, Buffer.alloc(65_536, 'x'));
+    });
+    const before = process.memoryUsage().rss;
+    await limited(receiver.port);
+    expect(process.memoryUsage().rss - before).to.be.below(2 ** 27);
+  });
+
+  it('15 seconds in truth: a receiver that drips a byte a second is given up then, not earlier, not later', async () => {
+    const drips = (start: string) =>
+      receiverThat((socket) => {
+        socket.write(start);
+        drip(socket, 'y', 1_000);
+      });
+    const receivers = await Promise.all([
+      drips('HTTP/1.1 200 OK\r\nx: '),
+      drips('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n'),
+      drips('HTTP/1.1 500 Oops\r\n\r\n'),
+    ]);
+    const answers = await Promise.all(
+      receivers.map(({ port }) => postWebhook(dispatcher(), { ...attempt, url: `https://receiver.test:${port}/` })),
+    );
+    const [headers, body, failure] = answers;
+    expect(headers).to.have.all.keys('outcome', 'durationMs').and.to.include({ outcome: 'timeout' });
+    expect(body).to.include({ outcome: 'succeeded', responseStatus: 200 });
+    expect(failure).to.include({ outcome: 'http_error', responseStatus: 500 });
+    for (const answer of [body, failure]) expect(answer?.responseExcerpt).to.match(/^y{10,15}$/);
+    for (const { durationMs } of answers) expect(durationMs).to.be.within(14_990, 17_000);
+  }).timeout(25_000);
+});

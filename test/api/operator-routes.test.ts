@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { callAt, call, expectError, testApi } from '../support/api.ts';
 import { serveApp } from '../support/app.ts';
 import { buildClub } from '../support/factories.ts';
+import { withTimersStopped } from '../support/timers.ts';
 
 const get = async (path: string) => {
   const { port } = await testApi();
@@ -36,6 +37,29 @@ describe('GET /readyz', () => {
       const answer = await callAt(api.base, 'GET', '/readyz');
       expect([answer.status, answer.text]).to.deep.equal([503, '{"status":"not_ready"}']);
       expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
+    } finally {
+      await api.close();
+    }
+  });
+
+  it('503: Postgres has said nothing for 2 s', async () => {
+    const api = await serveApp({
+      platform: (usual) => {
+        const source = { query: () => new Promise(() => {}) } as never;
+        return { ...usual, services: { ...usual.services, database: { ...usual.services.database, source } } };
+      },
+    });
+    try {
+      await withTimersStopped(async (advance) => {
+        let status: number | undefined;
+        const answer = callAt(api.base, 'GET', '/readyz').then((given) => (status = given.status));
+        expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
+        await advance(1_999);
+        expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);
+        expect(status, 'after 1.999 s').to.equal(undefined);
+        await advance(1);
+        expect(await answer, 'after 2 s').to.equal(503);
+      });
     } finally {
       await api.close();
     }

@@ -13,11 +13,11 @@ import {
   deliveryRow,
   until,
   untilDelivery,
-  useDeliveries,
   wakeDelivery,
   type TestDelivery,
 } from '../support/deliveries.ts';
-import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+import { useEngine } from '../support/engine.ts';
+import type { WorkerProcess } from '../support/worker.ts';
 
 const second = 1_000;
 
@@ -46,9 +46,8 @@ interface Scene extends TestDelivery {
  */
 describe('a worker is killed', function () {
   this.timeout(60 * second);
-  const startWorker = useWorkerProcesses();
-  const temporal = useTemporal();
-  const delivering = useDeliveries();
+  const engine = useEngine();
+  const { startWorker, runOf } = engine;
   let claimed: Scene;
   let posted: Scene;
   let cut: Scene;
@@ -88,7 +87,7 @@ describe('a worker is killed', function () {
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
     // The worker that is cut off mid-answer has its first request hanging; all others are answered at once.
-    const receiver = await delivering().receiver((_, number) =>
+    const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );
     const subscription = await buildSubscription(receiver.url);
@@ -102,7 +101,7 @@ describe('a worker is killed', function () {
   }
 
   async function killedWhileWaking(): Promise<Scene> {
-    const receiver = await delivering().receiver();
+    const receiver = await engine.receiver();
     const delivery = await buildDelivery(await buildSubscription(receiver.url));
     const worker = await startWorker({ FAILPOINT: 'wake_sent' });
     await wakeDelivery(delivery);
@@ -113,7 +112,7 @@ describe('a worker is killed', function () {
 
   /** A delivery whose claim another worker made before it died; the lease has 3 s to go. */
   async function claimedByTheDead(): Promise<TestDelivery> {
-    const receiver = await delivering().receiver();
+    const receiver = await engine.receiver();
     const delivery = await buildDelivery(await buildSubscription(receiver.url));
     await alter('webhook_deliveries', delivery.id, { fence: 1 });
     await (
@@ -144,8 +143,7 @@ describe('a worker is killed', function () {
       },
       attempts: await outcomesOf(scene),
       requests: scene.receiver.requests.length,
-      run: await temporal()
-        .workflow.getHandle(workflowId)
+      run: await runOf(scene.id)
         .describe()
         .then(
           () => true,

@@ -1,4 +1,3 @@
-import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'chai';
 import type { Answer } from '../../dev/receiver.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
@@ -13,35 +12,32 @@ import {
   deliveryRow,
   until,
   untilDelivery,
-  useDeliveries,
   wakeDelivery,
   type Subscription,
 } from '../support/deliveries.ts';
+import { useEngine } from '../support/engine.ts';
 import { buildEndpoint } from '../support/factories.ts';
 import { eventsNamed, summariesOf } from '../support/histories.ts';
-import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+import type { WorkerProcess } from '../support/worker.ts';
 
 const second = 1_000;
 
 describe('from a fact to its delivery, in a worker process', function () {
   this.timeout(60 * second);
-  const startWorker = useWorkerProcesses();
-  const temporal = useTemporal();
-  const delivering = useDeliveries();
+  const engine = useEngine();
+  const { startWorker, runOf } = engine;
   let worker: WorkerProcess;
   before('start the worker', async () => {
     worker = await startWorker();
   });
 
   const subscribed = async (...answers: readonly Answer[]) => {
-    const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
+    const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
   /** The delivery of a fact, once it has been fanned out. */
   const fannedOut = async (eventId: string, { endpoint }: Subscription) =>
     until('the fan-out', { timeoutMs: 5 * second }, async () => (await deliveryOf(eventId, endpoint.id)) ?? undefined);
-  const runOf = (deliveryId: string): WorkflowHandle =>
-    temporal().workflow.getHandle(workflowIdOf('webhookDelivery', deliveryId));
 
   const untilParked = (deliveryId: string) =>
     until('the parked run', { timeoutMs: 5 * second }, async () => {
@@ -96,7 +92,7 @@ describe('from a fact to its delivery, in a worker process', function () {
 
     it('every endpoint that asked gets the event under the same webhook-id', async () => {
       const { receiver, subscription } = await subscribed();
-      const other = await delivering().receiver();
+      const other = await engine.receiver();
       await buildEndpoint(subscription.clubId, other.url);
       const eventId = await commitFact(subscription);
       for (const { waitFor } of [receiver, other]) {
@@ -162,9 +158,9 @@ describe('from a fact to its delivery, in a worker process', function () {
         });
         if ((await runOf(id).describe()).runId !== first.runId) break;
       }
-      expect((await temporal().workflow.getHandle(first.workflowId, first.runId).describe()).status.name).to.equal(
-        'CONTINUED_AS_NEW',
-      );
+      expect(
+        (await engine.temporal().workflow.getHandle(first.workflowId, first.runId).describe()).status.name,
+      ).to.equal('CONTINUED_AS_NEW');
       const { searchAttributes } = await runOf(id).describe();
       expect(searchAttributes).to.deep.include({ EndpointId: [subscription.endpoint.id] });
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
@@ -196,11 +192,11 @@ describe('from a fact to its delivery, in a worker process', function () {
       ]) {
         await until(query, { timeoutMs: 5 * second }, async () => {
           const found: string[] = [];
-          for await (const { workflowId } of temporal().workflow.list({ query })) found.push(workflowId);
+          for await (const { workflowId } of engine.temporal().workflow.list({ query })) found.push(workflowId);
           return found.length > 0 && found.every((workflowId) => workflowId === workflowIdOf('webhookDelivery', id));
         });
       }
-      const nobody = temporal().workflow.list({
+      const nobody = engine.temporal().workflow.list({
         query: `EndpointId = '${subscription.endpoint.id}' AND EventType = 'student.created'`,
       });
       for await (const { workflowId } of nobody) expect.fail(`${workflowId} is found by another event type`);
@@ -246,7 +242,7 @@ describe('from a fact to its delivery, in a worker process', function () {
     });
 
     it('receivers that hang do not keep a healthy one waiting', async () => {
-      const hung = await delivering().receiver(() => ({ status: 200, delayMs: 3 * second }));
+      const hung = await engine.receiver(() => ({ status: 200, delayMs: 3 * second }));
       const { receiver, subscription } = await subscribed();
       const hanging = await Promise.all(Array.from({ length: 30 }, () => buildSubscription(hung.url)));
       const eventIds = await Promise.all(hanging.map((one) => commitFact(one)));

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import { createBell } from '../../domain/core/bell.ts';
+import { inTransaction } from '../../domain/core/database.ts';
+import type { Id } from '../../domain/core/ids.ts';
+import { requestMail } from '../../domain/mail/requests.ts';
+import { testPlatform } from '../support/database.ts';
+import { until } from '../support/deliveries.ts';
+import { buildClub, buildStudent } from '../support/factories.ts';
+import { testStack } from '../support/stack.ts';
+import { useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+
+const second = 1_000;
+
+interface Recipient {
+  clubId: Id;
+  studentId: Id;
+  email: string;
+}
+
+/** One worker process with everything in its log, which sends a mail, is refused another, and finds a third to have no sense any more. */
+describe('what a worker process tells its operators', function () {
+  this.timeout(60 * second);
+  const startWorker = useWorkerProcesses();
+  let recipients: Recipient[];
+  let worker: WorkerProcess;
+  let counted: Record<'sent' | 'failed' | 'canceled', number>;
+  let lines: string[];
+
+  before('run it and end it', async () => {
+    const { mailbox } = await testStack();
+    if (!mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    const [accepted, refused, senseless] = await Promise.all([recipient(), recipient(), recipient()]);
+    recipients = [accepted, refused, senseless];
+    worker = await startWorker({ LOG_LEVEL: 'debug' });
+    mailbox.failNext({ at: 'rcpt', reply: 451, to: refused.email });
+    await Promise.all([askForMail(accepted), askForMail(refused), askForMail(senseless, { tokenLeft: false })]);
+    await until('three outcomes', { timeoutMs: 20 * second }, async () => (await worker.metric('mails_total')) >= 3);
+    const count = (outcome: string) => worker.metric(`mails_total{outcome="${outcome}"}`);
+    counted = { sent: await count('sent'), failed: await count('failed'), canceled: await count('canceled') };
+    await worker.end('SIGTERM'); // which also writes what its log has not yet written
+    lines = worker
+      .log()
+      .split('\n')
+      .map((line) => line.replace(/^ {2}\| /, ''));
+  });
+
+  async function recipient(): Promise<Recipient> {
+    const { id: clubId } = await buildClub();
+    const { id: studentId, email } = await buildStudent(clubId, { verified: false });
+    return { clubId, studentId, email };
+  }
+
+  async function askForMail({ clubId, studentId, email }: Recipient, { tokenLeft = true } = {}): Promise<void> {
+    const { database, vault } = await testPlatform();
+    const bell = createBell(database.source, () => {});
+    await inTransaction({ ...database, bell }, async (tx) => {
+      const about = { clubId, recipient: { studentId }, email };
+      await requestMail(tx, vault, { template: 'student_verify_email', ...about }, new Date());
+      if (!tokenLeft) await tx.query(`DELETE FROM one_time_tokens WHERE student_id = $1`, [studentId]);
+    });
+  }
+
+  it('mails_total counts attempts to send a mail by outcome', () => {
+    expect(counted).to.deep.equal({ sent: 1, failed: 1, canceled: 1 });
+  });
+
+  it('a refused mail stands in the log with the reply of the server', () => {
+    const told = lines
+      .filter((line) => line.includes('a mail was not accepted'))
+      .map((line): unknown => JSON.parse(line));
+    expect(told).to.have.length(1);
+    expect(told[0]).to.deep.include({ level: 40, name: 'worker', msg: 'a mail was not accepted; it is tried again' });
+    expect(told[0]).to.have.nested.property('error.code', 'EENVELOPE 451');
+  });
+
+  it('no address stands in the log', () => {
+    for (const { email } of recipients) {
+      expect(worker.log()).to.not.include(email).and.to.not.include(email.split('@')[0]);
+    }
+  });
+
+  it('every line is a line of our log, those of the bundler and of the engine too', () => {
+    const parsed = lines.map((line) => {
+      try {
+        return JSON.parse(line) as { name: string; level: number; time: number; msg: string };
+      } catch {
+        return expect.fail(`a line that is no JSON: ${line}`);
+      }
+    });
+    for (const { name, level, time, msg } of parsed) {
+      expect(['worker', 'temporal']).to.include(name);
+      expect([typeof level, typeof time, typeof msg]).to.deep.equal(['number', 'number', 'string']);
+    }
+    const said = (name: string) => parsed.filter((line) => line.name === name).map(({ msg }) => msg);
+    expect(said('worker'), 'the bundler').to.satisfy((all: string[]) => all.some((msg) => /bundle/i.test(msg)));
+    expect(said('temporal'), 'the engine').to.satisfy((all: string[]) => all.some((msg) => /worker/i.test(msg)));
+  });
+});

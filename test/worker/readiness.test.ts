@@ -1,0 +1,51 @@
+import { mock } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { startWorker, type RunningWorker } from '../../worker/main.ts';
+import { testConfig } from '../support/api.ts';
+import { until } from '../support/deliveries.ts';
+import { startPostgresLine, type PostgresLine } from '../support/postgres-line.ts';
+import { quietRuntime } from '../support/time-skipping.ts';
+import { strikeOffLeftovers } from '../support/worker.ts';
+
+describe('a worker’s GET /readyz', function () {
+  this.timeout(60_000);
+  let line: PostgresLine;
+  let worker: RunningWorker;
+  before('start a worker whose line to Postgres can fall silent', async () => {
+    await strikeOffLeftovers();
+    quietRuntime();
+    line = await startPostgresLine();
+    worker = await startWorker(await testConfig({ DATABASE_URL: line.url }));
+  });
+  after('stop the worker', async () => {
+    await worker?.stop();
+    line?.close();
+  });
+
+  const get = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${worker.port}${path}`);
+    return { status: response.status, text: await response.text() };
+  };
+
+  it('200: it takes work', async () => {
+    expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
+  });
+
+  it('503: Postgres has said nothing for 15 s, so its relay has not read its work; the process is alive all the same', async () => {
+    line.fallSilent();
+    await sleep(100); // what was on its way has arrived
+    expect((await get('/readyz')).status, 'a moment of silence').to.equal(200);
+    const now = performance.now.bind(performance);
+    const clock = mock.method(performance, 'now', () => now() + 15_000);
+    try {
+      expect(await get('/readyz')).to.deep.equal({ status: 503, text: '{"status":"not_ready"}' });
+      expect((await get('/healthz')).status).to.equal(200);
+      line.speakAgain();
+      await until('its readiness', { timeoutMs: 10_000 }, async () => (await get('/readyz')).status === 200);
+    } finally {
+      clock.mock.restore();
+      line.speakAgain();
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import { mock } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import type { DataSource } from 'typeorm';
+import { readConfig, Secret } from '../../config.ts';
+import { inTransaction } from '../../domain/core/database.ts';
+import { newId } from '../../domain/core/ids.ts';
+import { wake } from '../../domain/facts/facts.ts';
+import { createDataSource } from '../../entities/data-source.ts';
+import { testDatabase, testPlatform } from '../support/database.ts';
+import { buildSubscription, commitFact, until, type Subscription } from '../support/deliveries.ts';
+import { startPostgresLine } from '../support/postgres-line.ts';
+import { strikeOffLeftovers } from '../support/worker.ts';
+// Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
+import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
+
+/** An engine that takes what it is given, and says so only when it is told to. */
+class WaitingEngine {
+  readonly started: string[] = [];
+  readonly woken: string[] = [];
+  readonly #released = Promise.withResolvers<void>();
+
+  async start({ subjectId }: { subjectId: string }): Promise<void> {
+    this.started.push(subjectId);
+    await this.#released.promise;
+  }
+  async signalWithStart({ subjectId }: { subjectId: string }): Promise<void> {
+    this.woken.push(subjectId);
+    await this.#released.promise;
+  }
+  release(): void {
+    this.#released.resolve();
+  }
+}
+
+/** The relay, on the test database, in front of another engine; no endpoint is attempted in place. */
+async function relayTo(workflows: RelayPlatform['workflows'], source?: DataSource): Promise<Relay> {
+  const { database } = await testPlatform();
+  return startRelay({
+    database: source ? { ...database, source } : database,
+    databaseUrl: readConfig().database.url.reveal(),
+    workflows,
+    inPlace: { enter: async () => false, leave() {}, report() {} },
+    log: pino({ level: 'silent' }),
+    async failpoint() {},
+  });
+}
+
+describe('the relay', () => {
+  before(strikeOffLeftovers);
+
+  describe('a wave of one kind does not hold up the other', () => {
+    const clubs = 5;
+    const ofAClub = 8;
+    const wave = clubs * ofAClub;
+    const engine = new WaitingEngine();
+    let relay: Relay;
+    let subscriptions: Subscription[];
+
+    before('a wave of facts and a wave of wakes are there before the relay', async () => {
+      subscriptions = await Promise.all(Array.from({ length: clubs }, () => buildSubscription('https://example.com/')));
+      const { database } = await testPlatform();
+      for (const subscription of subscriptions) {
+        for (let count = 1; count <= ofAClub; count++) await commitFact(subscription, { notified: false });
+        const wakes = Array.from({ length: ofAClub }, () => ({
+          workflowType: 'webhookDelivery' as const,
+          subjectId: newId(),
+          clubId: subscription.clubId,
+          attributes: {},
+        }));
+        await inTransaction(database, (tx) => wake(tx, wakes, new Date()));
+      }
+      relay = await relayTo(engine);
+    });
+    after('stop it', async () => {
+      engine.release();
+      await relay.stop();
+    });
+
+    it('of all that is in flight, half are facts and half are wakes', async () => {
+      await until('a full relay', { timeoutMs: 10_000 }, async () => {
+        return engine.started.length + engine.woken.length >= mostInFlight;
+      });
+      expect({ started: engine.started.length, woken: engine.woken.length }).to.deep.equal({
+        started: mostInFlight / 2,
+        woken: mostInFlight / 2,
+      });
+    });
+
+    it('and in the end each was carried once', async () => {
+      engine.release();
+      const waiting = async () => {
+        const source = await testDatabase();
+        return source.query<unknown[]>(`SELECT 1 FROM facts UNION ALL SELECT 1 FROM wakes`);
+      };
+      await until('the end of both waves', { timeoutMs: 10_000 }, async () => (await waiting()).length === 0);
+      for (const carried of [engine.started, engine.woken]) {
+        expect(carried).to.have.length(wave);
+        expect(new Set(carried).size).to.equal(wave);
+      }
+    });
+  });
+
+  it('is alive as long as it has read its work within the last 15 s', async () => {
+    const line = await startPostgresLine();
+    const database = { ...readConfig().database, url: new Secret(line.url) };
+    const source = await createDataSource(database, 'club-test').initialize();
+    let now = 1_000_000;
+    const clock = mock.method(performance, 'now', () => now);
+    const relay = await relayTo(new WaitingEngine(), source);
+    try {
+      line.fallSilent();
+      await sleep(100); // what was on its way has arrived
+      expect(relay.isAlive()).to.equal(true);
+      now += 14_999;
+      expect(relay.isAlive(), 'after 14.999 s').to.equal(true);
+      now += 1;
+      expect(relay.isAlive(), 'after 15 s').to.equal(false);
+      line.speakAgain();
+      await until('life', { timeoutMs: 5_000 }, async () => relay.isAlive());
+    } finally {
+      clock.mock.restore();
+      line.speakAgain();
+      await relay.stop();
+      await source.destroy();
+      line.close();
+    }
+  });
+});

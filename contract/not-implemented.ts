@@ -14,13 +14,4 @@ export const notImplemented: readonly OperationId[] = [
   'claimRegistrationLink',
   'getStorageUsage',
   'receiveSalesNotice',
-  'updateWebhookEndpoint',
-  'deleteWebhookEndpoint',
-  'enableWebhookEndpoint',
-  'pauseWebhookEndpoint',
-  'disableWebhookEndpoint',
-  'rotateWebhookSecret',
-  'sendTestWebhook',
-  'resendWebhookDelivery',
-  'recoverWebhookDeliveries',
 ];

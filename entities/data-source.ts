@@ -16,11 +16,14 @@ import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
 import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-engine.ts';
+import { WebhookHistory1763730000000 } from './migrations/1763730000000-webhook-history.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.ts';
 import { WebhookEvent } from './webhooks/webhook-event.ts';
+import { WebhookTallyChange } from './webhooks/webhook-tally-change.ts';
+import { WebhookTally } from './webhooks/webhook-tally.ts';
 
 /**
  * A connection whose other end has vanished without a word (a failover, a frozen host) would keep a query, and whoever
@@ -51,9 +54,11 @@ const entities = [
   WebhookDelivery,
   WebhookEndpoint,
   WebhookEvent,
+  WebhookTally,
+  WebhookTallyChange,
 ];
 
-const migrations = [FirstSlice1763700000000, WebhookEngine1763720000000];
+const migrations = [FirstSlice1763700000000, WebhookEngine1763720000000, WebhookHistory1763730000000];
 
 /** @returns a data source that is not yet connected: call `initialize()` */
 export function createDataSource(database: Config['database'], applicationName: string): DataSource {

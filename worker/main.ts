@@ -11,6 +11,7 @@ import {
 } from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
+import { endpointGateActivities } from '../activities/endpoint-gate.ts';
 import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
 import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
@@ -75,7 +76,10 @@ export async function startWorker(
   };
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const activities: Record<TaskQueue, object> = {
-    webhooks: webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
+    webhooks: {
+      ...webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
+      ...endpointGateActivities({ database, vault }),
+    },
     mail: transactionalMailActivities({
       source,
       vault,

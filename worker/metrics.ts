@@ -45,6 +45,23 @@ export function registerBacklogGauges(source: DataSource): void {
       sql: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(occurred_at)), 0)::float AS value FROM facts`,
     },
     { name: 'wakes_waiting', help: 'Wakes not yet sent.', sql: `SELECT count(*)::int AS value FROM wakes` },
+    {
+      name: 'webhook_endpoints_throttled',
+      help: 'Enabled endpoints whose circuit breaker is armed.',
+      // Only an endpoint that needs a gate has a time for it: the partial index finds them.
+      sql: `SELECT count(*)::int AS value FROM webhook_endpoints
+             WHERE gate_looks_at IS NOT NULL AND status = 'enabled' AND breaker_step > 0`,
+    },
+    {
+      name: 'webhook_deliveries_pending',
+      help: 'Deliveries that have not ended: due, waiting for their next attempt, or parked.',
+      sql: `SELECT count(*)::int AS value FROM webhook_deliveries WHERE status = 'pending'`,
+    },
+    {
+      name: 'webhook_deliveries_parked',
+      help: 'Deliveries that are due and wait for the gate of a throttled or paused endpoint.',
+      sql: `SELECT count(*)::int AS value FROM webhook_deliveries WHERE parked_at IS NOT NULL`,
+    },
   ];
   for (const { name, help, sql } of gauges) {
     const gauge = new Gauge({

@@ -63,7 +63,7 @@ function optionsOf({ workflowType, subjectId, clubId, attributes }: Run) {
     workflowId: workflowIdOf(workflowType, subjectId),
     taskQueue: workflowTypes[workflowType].taskQueue,
     typedSearchAttributes: attributePairs(attributes),
-    staticSummary: summaryOf(workflowType, attributes),
+    staticSummary: summaries[workflowType](attributes),
     // One club's backlog must not make another wait (DESIGN §1, rule 9).
     ...(clubId !== noClub && { priority: { fairnessKey: clubId } }),
   };
@@ -76,11 +76,9 @@ function attributePairs(attributes: WorkflowAttributes): SearchAttributePair[] {
   });
 }
 
-function summaryOf(
-  workflowType: WorkflowType,
-  { EndpointId: endpointId, EventType: eventType }: WorkflowAttributes,
-): string {
-  return workflowType === 'webhookDelivery'
-    ? `${eventType} to endpoint ${endpointId}`
-    : 'an e-mail that somebody asked for';
-}
+/** What a run is about, in the words of its row in the Temporal UI. */
+const summaries: Record<WorkflowType, (attributes: WorkflowAttributes) => string> = {
+  webhookDelivery: ({ EventType, EndpointId }) => `${EventType} to endpoint ${EndpointId}`,
+  endpointGate: ({ EndpointId }) => `gate of endpoint ${EndpointId}`,
+  transactionalMail: () => 'an e-mail that somebody is owed',
+};

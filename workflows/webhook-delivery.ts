@@ -35,11 +35,16 @@ export async function webhookDelivery(
     {
       waitingFor: ({ waitingFor, attempt, at }) => {
         if (waitingFor === 'endpoint') return 'the endpoint to be enabled again';
-        if (waitingFor === 'lease')
-          return `the end of attempt ${attempt} of ${deliveryRules.attempts}, which is under way`;
-        return `attempt ${attempt} of ${deliveryRules.attempts} ${inAbout(at - Date.now())}`;
+        if (waitingFor === 'gate') return "its turn at the endpoint's gate";
+        if (waitingFor === 'lease') return `the end of ${nameOf(attempt)}, which is under way`;
+        return `${nameOf(attempt)} ${inAbout(at - Date.now())}`;
       },
       startAfresh: () => continueAsNew<typeof webhookDelivery>(deliveryId),
     },
   );
+}
+
+/** Attempts that were asked for by hand can go beyond the schedule. */
+function nameOf(attempt: number): string {
+  return attempt > deliveryRules.attempts ? `attempt ${attempt}` : `attempt ${attempt} of ${deliveryRules.attempts}`;
 }

@@ -2,6 +2,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
+import { columnsToWake, deliveryWake, gateWake, type DeliveryToWake } from '../webhooks/wakes.ts';
 import { wake, type NewWake } from './facts.ts';
 import { workflowIdOf } from './workflow-names.policy.ts';
 
@@ -18,14 +19,19 @@ const mailHistoryMs = 30 * 86_400_000;
 export async function rescueOverdue(database: Database, now: Date): Promise<number> {
   const overdue = new Date(now.getTime() - overdueMs);
   return inTransaction(database, async (tx) => {
-    const deliveries = await tx.query<{ id: Id; clubId: Id; endpointId: Id; eventType: string }[]>(
-      `SELECT delivery.id, delivery.club_id AS "clubId", delivery.endpoint_id AS "endpointId", delivery.event_type AS "eventType"
-         FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
-        WHERE delivery.status = 'pending' AND delivery.next_attempt_at < $1 AND endpoint.status = 'enabled'
-          AND (delivery.lease_until IS NULL OR delivery.lease_until < clock_timestamp())
-          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || delivery.id)
-        ORDER BY delivery.next_attempt_at LIMIT $2`,
+    const deliveries = await tx.query<DeliveryToWake[]>(
+      `SELECT ${columnsToWake} FROM webhook_deliveries
+        WHERE parked_at IS NULL AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
+          AND next_attempt_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || webhook_deliveries.id)
+        ORDER BY next_attempt_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('webhookDelivery', '')],
+    );
+    const gates = await tx.query<{ endpointId: Id; clubId: Id }[]>(
+      `SELECT id AS "endpointId", club_id AS "clubId" FROM webhook_endpoints
+        WHERE gate_looks_at < $1 AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || webhook_endpoints.id)
+        ORDER BY gate_looks_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('endpointGate', '')],
     );
     const mails = await tx.query<{ id: Id; clubId: Id | null }[]>(
       `SELECT id, club_id AS "clubId" FROM transactional_mails
@@ -35,12 +41,8 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
       [overdue, rescuedARound, workflowIdOf('transactionalMail', '')],
     );
     const wakes: NewWake[] = [
-      ...deliveries.map(({ id, clubId, endpointId, eventType }) => ({
-        workflowType: 'webhookDelivery' as const,
-        subjectId: id,
-        clubId,
-        attributes: { ClubId: clubId, EndpointId: endpointId, EventType: eventType },
-      })),
+      ...deliveries.map(deliveryWake),
+      ...gates.map(gateWake),
       ...mails.map(({ id, clubId }) => ({
         workflowType: 'transactionalMail' as const,
         subjectId: id,

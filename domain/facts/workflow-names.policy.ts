@@ -6,6 +6,7 @@ export type TaskQueue = (typeof taskQueues)[number];
 /** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */
 export const workflowTypes = {
   webhookDelivery: { prefix: 'webhook-delivery', taskQueue: 'webhooks' },
+  endpointGate: { prefix: 'endpoint-gate', taskQueue: 'webhooks' },
   transactionalMail: { prefix: 'transactional-mail', taskQueue: 'mail' },
 } as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue }>;
 export type WorkflowType = keyof typeof workflowTypes;
@@ -17,7 +18,7 @@ export interface WorkflowAttributes {
   EventType?: string;
 }
 
-/** @returns `webhook-delivery/<id of the delivery>`, and likewise for each type */
+/** @returns `webhook-delivery/<id of the delivery>`, `endpoint-gate/<id of the endpoint>`, and likewise for each type */
 export function workflowIdOf(type: WorkflowType, subjectId: string): string {
   return `${workflowTypes[type].prefix}/${subjectId}`;
 }

@@ -15,6 +15,8 @@ export interface MailRequest {
   recipient: Recipient;
   /** The recipient's address, folded: what is counted, whatever account or invitation it belongs to at the time. */
   email: string;
+  /** The webhook endpoint that it is about. */
+  endpointId?: Id;
 }
 
 /** Mails of one template to one address an hour: who asks for more, by whatever way, fills no mailbox. */
@@ -30,17 +32,17 @@ const oneMoreEveryMs = 10 * 60_000;
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<void> {
   const { template, clubId, recipient } = request;
   const addressKey = addressKeyOf(vault, request.email);
-  if (await hadEnough(tx, addressKey, template, now)) return;
-
   const rule = mailTemplates[template];
+  if (!('uncapped' in rule) && (await hadEnough(tx, addressKey, template, now))) return;
+
   const tokenId =
     'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
   const [column, recipientId] = recipientColumn(recipient);
   const id = newId();
   await tx.query(
-    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, address_key, status, next_attempt_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $7)`,
-    [id, clubId, template, recipientId, tokenId, addressKey, now],
+    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $8)`,
+    [id, clubId, template, recipientId, tokenId, addressKey, request.endpointId ?? null, now],
   );
   await wake(tx, [wakeOf(id, clubId)], now);
 }

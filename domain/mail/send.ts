@@ -41,6 +41,8 @@ interface ClaimedMail {
   name: string | null;
   clubName: string | null;
   clubSlug: string | null;
+  endpointId: Id | null;
+  endpointUrl: string | null;
 }
 
 /** @param now Unix milliseconds */
@@ -74,13 +76,15 @@ async function claim(source: DataSource, id: Id, now: number): Promise<ClaimedMa
      SELECT claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
             coalesce(student.email, administrator.email, invitation.email) AS email,
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
-                 THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug"
+                 THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
+            endpoint.id AS "endpointId", endpoint.url AS "endpointUrl"
        FROM claimed
        LEFT JOIN one_time_tokens token ON token.id = claimed.token_id AND token.expires_at > $2
        LEFT JOIN students student ON student.id = claimed.student_id
        LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id
-       LEFT JOIN clubs club ON club.id = claimed.club_id`,
+       LEFT JOIN clubs club ON club.id = claimed.club_id
+       LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL`,
     [id, new Date(now), leaseSeconds],
   );
   return rows[0];
@@ -94,6 +98,7 @@ function compose(platform: MailPlatform, id: Id, claimed: ClaimedMail): Outgoing
       ? tokenText(platform.vault, rule.purpose, claimed.tokenId)
       : undefined;
   if (claimed.email === null || ('purpose' in rule && token === undefined)) return undefined;
+  if ('aboutEndpoint' in rule && claimed.endpointId === null) return undefined;
 
   const base =
     rule.site === 'classroom'
@@ -102,8 +107,9 @@ function compose(platform: MailPlatform, id: Id, claimed: ClaimedMail): Outgoing
   const rendered = renderMail(claimed.template, {
     name: claimed.name ?? '',
     clubName: claimed.clubName ?? '',
-    link: base + rule.path.replace('{token}', token ?? ''),
+    link: base + rule.path.replace('{token}', token ?? '').replace('{endpoint}', claimed.endpointId ?? ''),
     code: token ?? '',
+    endpointUrl: claimed.endpointUrl ?? '',
   });
   return { ...rendered, to: claimed.email, messageKey: id };
 }

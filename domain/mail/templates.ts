@@ -10,12 +10,18 @@ export interface MailContext {
   link: string;
   /** The six digits of a code. */
   code: string;
+  /** The address of the webhook endpoint that it is about. */
+  endpointUrl: string;
 }
 
 interface Template {
   /** The token that the mail carries, if it carries one. */
   purpose?: TokenPurpose;
-  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token. */
+  /** Tells of a webhook endpoint: sent only while there is one. */
+  aboutEndpoint?: true;
+  /** Nobody can cause it at will, so an address gets as many as there are. */
+  uncapped?: true;
+  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token, `{endpoint}` the endpoint's id. */
   path: string;
   /** Whose pages it leads to. */
   site: 'classroom' | 'dashboard';
@@ -108,6 +114,18 @@ export const mailTemplates = {
     subject: ({ clubName }) => `You are invited to administer ${clubName}`,
     text: ({ clubName }) => [`You are invited to administer ${clubName}. The invitation is good for 7 days.`, ignore],
     action: 'Accept the invitation',
+  },
+  webhook_endpoint_failing: {
+    aboutEndpoint: true,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/webhooks/{endpoint}',
+    subject: ({ clubName }) => `A webhook endpoint of ${clubName} was disabled`,
+    text: ({ clubName, endpointUrl }) => [
+      `${endpointUrl} has accepted no message of ${clubName} for five days. It was disabled, and what was waiting for it was canceled.`,
+      'Once it works again, enable it: new events are sent from then on, and deliveries of the last 30 days can be recovered.',
+    ],
+    action: 'Look at the endpoint',
   },
 } as const satisfies Record<string, Template>;
 export type MailTemplate = keyof typeof mailTemplates;

@@ -54,3 +54,15 @@ function studentRecord(student: SubjectStudent): EventBodyOf<'student.created'>[
     },
   };
 }
+
+/** @returns the body of a test message, which no fact causes */
+export function assembleTestBody(test: { eventId: Id; clubId: Id; endpointId: Id; occurredAt: Date }): string {
+  const body: EventBodyOf<'webhook.test'> = {
+    id: test.eventId,
+    type: 'webhook.test',
+    occurred_at: test.occurredAt.toISOString(),
+    club_id: test.clubId,
+    data: { endpoint: { id: test.endpointId } },
+  };
+  return JSON.stringify(body);
+}

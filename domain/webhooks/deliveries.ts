@@ -2,12 +2,14 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import type { DeliveryStatus } from '../../entities/webhooks/webhook-delivery.ts';
 import type { Transaction } from '../core/database.ts';
-import { notFound } from '../core/errors.ts';
+import { DomainError, notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
 import type { DeliveredEventType } from '../facts/catalogue.policy.ts';
-import type { AttemptOutcome, AttemptTrigger } from './attempts.ts';
-import { findEndpoint } from './endpoints.ts';
+import type { AttemptOutcome } from './attempts.ts';
+import type { AttemptTrigger } from './claim.ts';
+import { expectEndpoint, noEndpoint } from './endpoints.ts';
+import { counting, selection, type Bind } from './tallies.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 type WebhookDeliveryDetail = RecordOf<'WebhookDeliveryDetail'>;
@@ -45,29 +47,63 @@ const columns = `id, event_id AS "eventId", event_type AS "eventType", endpoint_
 export interface DeliveryFilter extends Page {
   status?: DeliveryStatus;
   event_type?: DeliveredEventType;
+  /** Created then or later: an ISO 8601 date-time. */
+  since?: string;
+  /** Created before: an ISO 8601 date-time. */
+  until?: string;
 }
 
-/** @returns a page of the endpoint's deliveries, newest first. @throws DomainError not_found for the endpoint */
+/**
+ * One statement: the page and the total are of one moment.
+ * @returns a page of the endpoint's deliveries, newest first, by id where they are of one instant
+ * @throws DomainError not_found for the endpoint; invalid_request for a time that is none, or an `until` before `since`
+ */
 export async function listDeliveries(
   tx: Transaction,
   clubId: Id,
   endpointId: Id,
   filter: DeliveryFilter,
 ): Promise<Listed<WebhookDelivery>> {
-  await findEndpoint(tx, clubId, endpointId);
   const { limit, offset } = windowOf(filter);
-  const where = `endpoint_id = $1 AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR event_type = $3)`;
-  const parameters = [endpointId, filter.status ?? null, filter.event_type ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM webhook_deliveries WHERE ${where}`,
+  const { status, event_type: eventType } = filter;
+  const selected = {
+    endpointId,
+    ...(status !== undefined && { status }),
+    ...(eventType !== undefined && { eventType }),
+    ...timesOf(filter),
+  };
+  const newest = `ORDER BY created_at DESC, id DESC LIMIT ${offset + limit}`;
+  const parameters: unknown[] = [];
+  const bind: Bind = (value) => `$${parameters.push(value)}`;
+  const rows = await tx.query<(({ total: number } & DeliveryRow) | { total: number; id: null })[]>(
+    `SELECT endpoint.total, page.*
+       FROM (SELECT ${counting(selected, bind)} AS total FROM webhook_endpoints
+              WHERE id = ${bind(endpointId)} AND club_id = ${bind(clubId)} AND deleted_at IS NULL) endpoint
+       LEFT JOIN (SELECT * FROM (${selection(columns, selected, bind, newest)}) AS found
+                   ORDER BY "createdAt" DESC, id DESC LIMIT ${limit} OFFSET ${offset}) page ON true
+      ORDER BY page."createdAt" DESC, page.id DESC`,
     parameters,
   );
-  const rows = await tx.query<DeliveryRow[]>(
-    `SELECT ${columns} FROM webhook_deliveries WHERE ${where}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows: rows.map(presentDelivery), total: counted?.total ?? 0 };
+  const [first] = rows;
+  if (!first) throw noEndpoint();
+  return { rows: rows.flatMap((row) => (row.id === null ? [] : [presentDelivery(row)])), total: first.total };
+}
+
+function timesOf({ since, until }: { since?: string; until?: string }): { since: number; until: number } {
+  const times = {
+    since: since === undefined ? -Infinity : instantOf('since', since),
+    until: until === undefined ? Infinity : instantOf('until', until),
+  };
+  if (times.until < times.since) throw new DomainError('invalid_request', 'until must not be before since.');
+  return times;
+}
+
+/** Deliveries are created at whole milliseconds: a finer time stands for the next one, on whichever side it is. */
+function instantOf(name: string, text: string): number {
+  const at = Date.parse(text.toUpperCase());
+  // A leap second is an ISO 8601 date-time, and no Unix time.
+  if (Number.isNaN(at)) throw new DomainError('invalid_request', `${name} must be a date-time.`);
+  return /\.\d{3}\d*[1-9]/.test(text) ? at + 1 : at;
 }
 
 /** @returns one delivery with the attempts that have ended, first to last. @throws DomainError not_found */
@@ -77,7 +113,7 @@ export async function findDelivery(
   endpointId: Id,
   deliveryId: Id,
 ): Promise<WebhookDeliveryDetail> {
-  await findEndpoint(tx, clubId, endpointId);
+  await expectEndpoint(tx, clubId, endpointId);
   const [row] = await tx.query<(DeliveryRow & { body: string | null })[]>(
     `SELECT ${columns}, (SELECT body FROM webhook_events event WHERE event.id = delivery.event_id) AS body
        FROM webhook_deliveries delivery WHERE id = $1 AND endpoint_id = $2`,
@@ -96,6 +132,13 @@ export async function findDelivery(
     attempts: attempts.map(presentAttempt),
     ...(row.body !== null && !row.payloadPurged && { body: JSON.parse(row.body) as Record<string, unknown> }),
   };
+}
+
+/** @returns a delivery that is known to exist, as lists show it */
+export async function readDelivery(tx: Transaction, deliveryId: Id): Promise<WebhookDelivery> {
+  const [row] = await tx.query<DeliveryRow[]>(`SELECT ${columns} FROM webhook_deliveries WHERE id = $1`, [deliveryId]);
+  if (!row) throw notFound('delivery');
+  return presentDelivery(row);
 }
 
 function presentDelivery(row: DeliveryRow): WebhookDelivery {

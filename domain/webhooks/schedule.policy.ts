@@ -20,6 +20,8 @@ export const deliveryRules = {
   retryAfterLimitSeconds: (10 * hour) / second,
   /** A delivery still pending after this is canceled, `cancel_reason: expired` (States: Webhook delivery). */
   expiryMs: 30 * day,
+  /** How long the secret before a rotation keeps signing (Signature, rule 4). */
+  previousSecretMs: day,
   /** How much of the start of a response is kept (rule 8). */
   excerptBytes: 2_048,
   /** Endpoints of one club (operation 15). */

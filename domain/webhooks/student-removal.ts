@@ -1,7 +1,7 @@
 /** What a student's removal does to the messages about them (specification: Delivery rules 9; DESIGN §5). */
 import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
-import { wake } from '../facts/facts.ts';
+import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
 
 /**
  * Deletes bodies and response excerpts, cancels what is unsent and wakes its workflows so that they end. An attempt that
@@ -9,15 +9,21 @@ import { wake } from '../facts/facts.ts';
  * row is locked by the caller.
  */
 export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  // Locked in the order of their ids, as everywhere where several are.
+  await tx.query(`SELECT FROM webhook_deliveries WHERE student_id = $1 ORDER BY id FOR NO KEY UPDATE`, [studentId]);
   await tx.query(`UPDATE webhook_events SET body = NULL WHERE student_id = $1`, [studentId]);
   await tx.query(
     `UPDATE webhook_deliveries SET payload_purged_at = $2 WHERE student_id = $1 AND payload_purged_at IS NULL`,
     [studentId, now],
   );
-  const [canceled] = await tx.query<[{ id: Id; clubId: Id; endpointId: Id; eventType: string }[], number]>(
-    `UPDATE webhook_deliveries SET status = 'canceled', cancel_reason = 'student_removed', completed_at = $2
-      WHERE student_id = $1 AND status = 'pending'
-  RETURNING id, club_id AS "clubId", endpoint_id AS "endpointId", event_type AS "eventType"`,
+  const [stopped] = await tx.query<[DeliveryToWake[], number]>(
+    `UPDATE webhook_deliveries
+        SET requested = NULL, in_flight = NULL, parked_at = NULL,
+            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END,
+            cancel_reason = CASE WHEN status = 'pending' THEN 'student_removed' ELSE cancel_reason END,
+            completed_at = CASE WHEN status = 'pending' THEN $2 ELSE completed_at END
+      WHERE student_id = $1 AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
+  RETURNING ${columnsToWake}`,
     [studentId, now],
   );
   await tx.query(
@@ -26,14 +32,5 @@ export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, n
       WHERE delivery.student_id = $1 AND attempt.delivery_id = delivery.id AND attempt.response_excerpt IS NOT NULL`,
     [studentId],
   );
-  await wake(
-    tx,
-    canceled.map(({ id, clubId, endpointId, eventType }) => ({
-      workflowType: 'webhookDelivery',
-      subjectId: id,
-      clubId,
-      attributes: { ClubId: clubId, EndpointId: endpointId, EventType: eventType },
-    })),
-    now,
-  );
+  await wakeDeliveries(tx, stopped, now);
 }

@@ -7,6 +7,7 @@ const up = `
     ADD "breaker_epoch" integer NOT NULL DEFAULT '0',
     ADD "admitted_delivery_id" uuid,
     ADD "gate_looks_at" TIMESTAMP WITH TIME ZONE,
+    ADD "release_page" smallint NOT NULL DEFAULT '0',
     ADD "enabled_at" TIMESTAMP WITH TIME ZONE,
     ADD "deleted_at" TIMESTAMP WITH TIME ZONE;
   CREATE INDEX "webhook_endpoints_gate" ON "webhook_endpoints" ("gate_looks_at") WHERE gate_looks_at IS NOT NULL;
@@ -31,11 +32,13 @@ const up = `
   CREATE INDEX "webhook_deliveries_parked" ON "webhook_deliveries" ("endpoint_id", "next_attempt_at") WHERE parked_at IS NOT NULL;
   CREATE INDEX "webhook_deliveries_asked" ON "webhook_deliveries" ("endpoint_id")
     WHERE status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL);
+  CREATE INDEX "webhook_deliveries_recovering" ON "webhook_deliveries" ("endpoint_id", "next_attempt_at") WHERE requested = 'recovery';
   ALTER TABLE "transactional_mails" ADD "endpoint_id" uuid;
 `;
 
 const down = `
   ALTER TABLE "transactional_mails" DROP "endpoint_id";
+  DROP INDEX "webhook_deliveries_recovering";
   DROP INDEX "webhook_deliveries_asked";
   DROP INDEX "webhook_deliveries_parked";
   DROP INDEX "webhook_deliveries_pending";
@@ -52,7 +55,7 @@ const down = `
   DROP INDEX "webhook_endpoints_deleted";
   DROP INDEX "webhook_endpoints_gate";
   ALTER TABLE "webhook_endpoints"
-    DROP "deleted_at", DROP "enabled_at", DROP "gate_looks_at", DROP "admitted_delivery_id", DROP "breaker_epoch", DROP "breaker_step";
+    DROP "deleted_at", DROP "enabled_at", DROP "release_page", DROP "gate_looks_at", DROP "admitted_delivery_id", DROP "breaker_epoch", DROP "breaker_step";
 `;
 
 export class WebhookEngine1763720000000 implements MigrationInterface {

@@ -2,7 +2,7 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
-import type { AttemptTrigger } from '../../domain/webhooks/attempts.ts';
+import type { AttemptTrigger } from '../../domain/webhooks/claim.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { WebhookEvent } from './webhook-event.ts';
 
@@ -11,8 +11,11 @@ export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'canceled';
 @Entity('webhook_deliveries')
 @Index('webhook_deliveries_once', ['eventId', 'endpointId'], { unique: true })
 @Index('webhook_deliveries_history', ['endpointId', 'createdAt', 'id'])
+@Index('webhook_deliveries_types', ['endpointId', 'eventType', 'status', 'createdAt', 'id'])
+@Index('webhook_deliveries_statuses', ['endpointId', 'status', 'createdAt', 'id'])
 @Index('webhook_deliveries_pending', ['endpointId', 'parkedAt', 'nextAttemptAt'], { where: `status = 'pending'` })
 @Index('webhook_deliveries_parked', ['endpointId', 'nextAttemptAt'], { where: 'parked_at IS NOT NULL' })
+@Index('webhook_deliveries_recovering', ['endpointId', 'nextAttemptAt'], { where: `requested = 'recovery'` })
 @Index('webhook_deliveries_asked', ['endpointId'], {
   where: `status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)`,
 })

@@ -10,6 +10,7 @@ export type EndpointStatus = 'enabled' | 'paused' | 'disabled';
 @Index('webhook_endpoints_club', ['clubId', 'createdAt', 'id'])
 @Check('webhook_endpoints_status', `status in ('enabled', 'paused', 'disabled')`)
 @Index('webhook_endpoints_gate', ['gateLooksAt'], { where: 'gate_looks_at IS NOT NULL' })
+@Index('webhook_endpoints_rotated', ['previousSecretExpiresAt'], { where: 'previous_secret IS NOT NULL' })
 @Check('webhook_endpoints_disabled_reason', `disabled_reason in ('manual', 'failing')`)
 export class WebhookEndpoint {
   @PrimaryColumn({ type: 'uuid' })
@@ -60,6 +61,10 @@ export class WebhookEndpoint {
   /** When the gate looks again by itself; null where no gate has to run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
+
+  /** How many parked deliveries the gate let go the last time; 0 where it lets none go. */
+  @Column({ type: 'smallint', default: 0 })
+  releasePage: number;
 
   /** When it was last set enabled; null if it has been since its registration. */
   @Column({ type: 'timestamptz', nullable: true })

@@ -5,6 +5,7 @@ import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts'
 import { Club } from '../clubs/club.ts';
 
 @Entity('webhook_events')
+@Index('webhook_events_bodies', ['createdAt'], { where: 'body IS NOT NULL' })
 export class WebhookEvent {
   /** The fact's id: the `webhook-id` of every attempt. */
   @PrimaryColumn({ type: 'uuid' })

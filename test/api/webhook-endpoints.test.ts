@@ -304,9 +304,9 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         disabled_at: at(1),
         consecutive_failures: 7,
         failing_since: at(2),
-        hold_until: at(3),
+        hold_until: new Date(Date.UTC(2126, 2, 1)),
         last_success_at: at(4),
-        previous_secret_expires_at: at(5),
+        previous_secret_expires_at: new Date(Date.UTC(2126, 2, 2)),
       });
       expect((await read(club, id)).body.data).to.include({
         status: 'disabled',
@@ -314,9 +314,9 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         disabled_at: '2026-03-01T12:01:00.000Z',
         consecutive_failures: 7,
         failing_since: '2026-03-01T12:02:00.000Z',
-        hold_until: '2026-03-01T12:03:00.000Z',
+        hold_until: '2126-03-01T00:00:00.000Z',
         last_success_at: '2026-03-01T12:04:00.000Z',
-        previous_secret_expires_at: '2026-03-01T12:05:00.000Z',
+        previous_secret_expires_at: '2126-03-02T00:00:00.000Z',
       });
     });
   });

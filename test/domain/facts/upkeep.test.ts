@@ -73,11 +73,31 @@ describe('the sweeper: rescue', () => {
     }
   });
 
-  it('leaves what accumulates at an endpoint that is paused or disabled', async () => {
-    for (const status of ['paused', 'disabled']) {
-      await alter('webhook_endpoints', overdue.endpoint.id, { status });
-      expect(await rescue(), status).to.equal(0);
-    }
+  it('leaves what is parked: its endpoint’s gate lets it go', async () => {
+    await alter('webhook_deliveries', overdue.id, { parked_at: ago(3 * minute) });
+    expect(await rescue()).to.equal(0);
+  });
+
+  it('wakes what has not parked although its endpoint is paused: its workflow was lost before it could', async () => {
+    await alter('webhook_endpoints', overdue.endpoint.id, { status: 'paused' });
+    expect(await rescue()).to.equal(1);
+  });
+
+  it('wakes a delivery that was to be sent again by hand, and one whose manual attempt was interrupted', async () => {
+    await alter('webhook_deliveries', overdue.id, { status: 'succeeded', requested: 'manual' });
+    expect(await rescue()).to.equal(1);
+    await (await testDatabase()).query(`DELETE FROM wakes`);
+    await alter('webhook_deliveries', overdue.id, { requested: null, in_flight: 'manual' });
+    expect(await rescue()).to.equal(1);
+  });
+
+  it('wakes a gate that should have looked two minutes ago', async () => {
+    await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
+    await alter('webhook_endpoints', overdue.endpoint.id, { gate_looks_at: ago(minute) });
+    expect(await rescue()).to.equal(0);
+    await alter('webhook_endpoints', overdue.endpoint.id, { gate_looks_at: ago(3 * minute) });
+    expect(await rescue()).to.equal(1);
+    expect(await rescue(), 'called already').to.equal(0);
   });
 
   it('wakes mails that are overdue, those of no club too', async () => {

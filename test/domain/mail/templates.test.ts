@@ -2,7 +2,13 @@ import { expect } from 'chai';
 import { tokenLifetimeMs } from '../../../domain/identity/one-time-tokens.ts';
 import { mailTemplates, renderMail, type MailTemplate } from '../../../domain/mail/templates.ts';
 
-const context = { name: 'Ada', clubName: 'Harbour', link: 'https://harbour.example.com/x?token=T&a=b', code: '012345' };
+const context = {
+  endpointUrl: 'https://crm.example.com/hooks',
+  name: 'Ada',
+  clubName: 'Harbour',
+  link: 'https://harbour.example.com/x?token=T&a=b',
+  code: '012345',
+};
 const names = Object.keys(mailTemplates) as MailTemplate[];
 const hostile = `<b onclick="x('y')">&`;
 const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';

@@ -143,7 +143,7 @@ describe('claim and record of a webhook attempt', () => {
 
     it('the eighth number interrupted too often: the delivery is failed', async () => {
       const { delivery } = await dueAt();
-      await alter('webhook_deliveries', delivery.id, { attempt_count: 7 });
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       for (let times = 1; times <= 4; times++) {
         await diesAt('claimed', delivery);
         await endLease(delivery.id);

@@ -168,7 +168,7 @@ describe('the step of a webhook delivery', () => {
     /** @returns the wait after this attempt has failed like this, less what the attempt itself took */
     const waitAfter = async (number: number, answer: Answer, random = 0.5): Promise<number> => {
       const { delivery } = await dueAt(answer);
-      await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1 });
+      await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1, schedule_position: number - 1 });
       const now = Date.now();
       const step = await attempt(delivery, { random: () => random }, now);
       const tookMs = Date.now() - now;
@@ -200,7 +200,7 @@ describe('the step of a webhook delivery', () => {
 
     it('after the eighth failure the delivery is failed', async () => {
       const { receiver, delivery } = await dueAt({ status: 500 });
-      await alter('webhook_deliveries', delivery.id, { attempt_count: 7 });
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
       const row = await deliveryRow(delivery.id);
       expect(row).to.include({ status: 'failed', attemptCount: 8, cancelReason: null });
@@ -237,7 +237,7 @@ describe('the step of a webhook delivery', () => {
     for (const { answer, attempt: number, status, header, waitMs, kept } of retryAfters) {
       it(`Retry-After: ${answer}`, async () => {
         const { delivery } = await dueAt({ status, headers: { 'retry-after': header } });
-        await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1 });
+        await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1, schedule_position: number - 1 });
         const now = Date.now();
         await attempt(delivery, {}, now);
         const { nextAttemptAt } = await deliveryRow(delivery.id);
@@ -301,7 +301,7 @@ describe('the step of a webhook delivery', () => {
     it('a retry that is due later than its expiry is waited for no longer than that', async () => {
       const { delivery } = await dueAt({ status: 500 });
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
-      await alter('webhook_deliveries', delivery.id, { attempt_count: 6 });
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 6, schedule_position: 6 });
       expect(await attempt(delivery, {}, created + 30 * day - hour)).to.include({ at: created + 30 * day });
     });
 

@@ -1,0 +1,32 @@
+/** By how much a statement changed an endpoint's tallies: only ever added, by triggers, so that writers never wait for one another. */
+import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
+import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
+
+@Entity('webhook_tally_changes')
+export class WebhookTallyChange {
+  @PrimaryColumn({ type: 'uuid' })
+  endpointId: string;
+
+  @PrimaryColumn({ type: 'bigint' })
+  @Generated('increment')
+  seq: string;
+
+  /** The hour (UTC) in which the deliveries were created. */
+  @Column({ type: 'timestamptz' })
+  hour: Date;
+
+  @Column({ type: 'text' })
+  eventType: DeliveredEventType;
+
+  @Column({ type: 'integer' })
+  pending: number;
+
+  @Column({ type: 'integer' })
+  succeeded: number;
+
+  @Column({ type: 'integer' })
+  failed: number;
+
+  @Column({ type: 'integer' })
+  canceled: number;
+}

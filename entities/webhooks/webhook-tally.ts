@@ -1,0 +1,37 @@
+/** How many deliveries an endpoint has of a type that were created in a day or an hour (UTC), by their status. */
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
+
+export type TallySpan = 'day' | 'hour';
+
+/**
+ * Without a reference to the endpoint: its removal is counted too, and leaves nothing. A sum over it is exact only
+ * together with the changes that are not yet folded into it (WebhookTallyChange), read in one statement.
+ */
+@Entity('webhook_tallies')
+@Check('webhook_tallies_span', `span in ('day', 'hour')`)
+export class WebhookTally {
+  @PrimaryColumn({ type: 'uuid' })
+  endpointId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  span: TallySpan;
+
+  @PrimaryColumn({ type: 'timestamptz' })
+  startsAt: Date;
+
+  @PrimaryColumn({ type: 'text' })
+  eventType: DeliveredEventType;
+
+  @Column({ type: 'integer' })
+  pending: number;
+
+  @Column({ type: 'integer' })
+  succeeded: number;
+
+  @Column({ type: 'integer' })
+  failed: number;
+
+  @Column({ type: 'integer' })
+  canceled: number;
+}

@@ -1,0 +1,32 @@
+/** The gate of one endpoint, only while it is throttled, paused or has parked deliveries: Postgres decides, this waits. */
+import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import { inAbout } from '../domain/core/durations.policy.ts';
+import type { EndpointGateActivities } from '../activities/endpoint-gate.ts';
+import { lookAgainUntilDone } from './loop.ts';
+
+const { tendGate } = proxyActivities<EndpointGateActivities>({
+  startToCloseTimeout: '30s', // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' }, // for ever: only our own faults throw
+});
+
+/** What it waits for, in words. */
+const waits = {
+  paused: () => 'the endpoint to be enabled again',
+  holding: (in_: string) => `the end of the circuit breaker's wait ${in_}`,
+  probing: () => 'the attempt that was let through',
+  idle: () => 'a delivery to try: throttled, and none is due',
+  releasing: () => 'the next page to let go',
+  recovering: () => 'recovered deliveries, a few at a time',
+} as const;
+
+export async function endpointGate(endpointId: string): Promise<'open' | 'disabled' | 'deleted'> {
+  return lookAgainUntilDone((now) => tendGate(endpointId, now), {
+    waitingFor: ({ doing, at, parked, givenUpAt }) =>
+      [
+        waits[doing](inAbout(at - Date.now())),
+        `${parked} parked`,
+        ...(givenUpAt === undefined ? [] : [`given up as failing ${inAbout(givenUpAt - Date.now())}`]),
+      ].join('; '),
+    startAfresh: () => continueAsNew<typeof endpointGate>(endpointId),
+  });
+}

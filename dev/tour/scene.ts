@@ -1,0 +1,140 @@
+/** What the scenes of the tour share: whom it is about, the ways to call, to wait and to tell. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createContractClient, type ContractClient } from '../../contract/generated/client.ts';
+import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import type { Message, Summary } from '../mailbox.ts';
+import { host } from '../ports.ts';
+import { Problem } from '../problem.ts';
+import { isSignedWith, type ReceivedRequest, type Receiver } from '../receiver.ts';
+
+export type Say = (line: string) => void;
+
+export interface Scene {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly say: Say;
+  /** Ours for the tour: `/hooks/club` refuses its first request, `/hooks/shaky` as long as `isBroken`. */
+  readonly receiver: Receiver;
+  isBroken: boolean;
+  readonly mailbox: Mailbox;
+  /** Tells each call. */
+  client(token?: string): ContractClient;
+  /** Says nothing. */
+  quietClient(token: string): ContractClient;
+}
+
+/** A club of the tour, and a session of its owner. */
+export interface Club {
+  readonly clubId: string;
+  readonly token: string;
+}
+
+/** How long the tour waits for a mail, for an attempt, or for the API to show what has happened. */
+export const patienceMs = 20_000;
+
+export function setScene(given: Pick<Scene, 'environment' | 'say' | 'receiver'>): Scene {
+  const base = `http://${host}:${given.environment['API_PORT']}`;
+  return {
+    ...given,
+    isBroken: true,
+    mailbox: mailboxAt(given.environment['MAILBOX_URL']),
+    client: (token) => createContractClient(base, token, { fetch: announced(given.say) }),
+    quietClient: (token) => createContractClient(base, token),
+  };
+}
+
+export const endpointPath = '/v1/clubs/{clubId}/webhook-endpoints/{endpointId}';
+export const deliveriesPath = `${endpointPath}/deliveries` as const;
+
+/** @returns the address of a run's page in the Temporal UI */
+export function runPage({ environment }: Scene, type: WorkflowType, subjectId: string): string {
+  const workflow = encodeURIComponent(workflowIdOf(type, subjectId));
+  return `${environment['TEMPORAL_UI_URL']}/namespaces/${environment['TEMPORAL_NAMESPACE']}/workflows/${workflow}`;
+}
+
+/** @param secrets all of them must verify the signature @throws Problem where one does not */
+export function tellAttempt(
+  request: ReceivedRequest | undefined,
+  status: number,
+  secrets: readonly string[],
+  say: Say,
+): void {
+  if (request === undefined) throw new Problem('The receiver was not called.');
+  if (!secrets.every((secret) => isSignedWith(secret, request)))
+    throw new Problem(`The signature of request ${request.number} does not verify.`);
+  const { type } = JSON.parse(request.body.toString('utf8')) as { type: string };
+  say(
+    `   request ${request.number} at ${request.receivedAt.toISOString()}: ${type}, ${request.body.length} bytes, answered ${status}`,
+  );
+  say(`     webhook-id         ${request.headers['webhook-id']}`);
+  say(`     webhook-timestamp  ${request.headers['webhook-timestamp']}`);
+  say(
+    `     webhook-signature  ${request.headers['webhook-signature']}  ✓ verified${secrets.length > 1 ? ' with either secret' : ''}`,
+  );
+}
+
+interface Mailbox {
+  linkTo(message: Message): string;
+  waitFor(to: string): Promise<Message>;
+}
+
+/** The mailbox, over its JSON. @throws Problem when it is somebody else's SMTP server, and its mail cannot be read */
+function mailboxAt(url: string | undefined): Mailbox {
+  if (url === undefined) {
+    throw new Problem(
+      'It reads mail from the mailbox, but SMTP_URL replaced that. If yours speaks the same JSON, set MAILBOX_URL.',
+    );
+  }
+  const get = async <T>(path: string) => ((await (await fetch(`${url}${path}`)).json()) as { data: T }).data;
+  return {
+    linkTo: (message: Message) => `${url}/messages/${message.id}`,
+    waitFor: (to: string) =>
+      until(`The mail to ${to}`, async () => {
+        const [newest] = await get<Summary[]>(`/api/messages?to=${encodeURIComponent(to)}`);
+        return newest && get<Message>(`/api/messages/${newest.id}`);
+      }),
+  };
+}
+
+export function tokenIn(message: Message): string {
+  const token = /[?&]token=([\w%.~-]+)/.exec(message.text)?.[1];
+  if (token === undefined) throw new Problem(`The mail “${message.subject}” holds no link with a token.`);
+  return decodeURIComponent(token);
+}
+
+/** A fetch that tells each request and how it was answered. Told to slow down, as after several starts within a minute, it does. */
+function announced(say: Say): (request: Request) => Promise<Response> {
+  return async (request) => {
+    for (;;) {
+      const response = await fetch(request.clone());
+      say(`   ${request.method} ${new URL(request.url).pathname} → ${response.status}`);
+      if (response.status !== 429) return response;
+      const seconds = Number(response.headers.get('retry-after') ?? 1);
+      say(`   the rate limit says: in ${seconds} s`);
+      await sleep(seconds * 1000);
+    }
+  };
+}
+
+/** @throws Problem with the error's code and message when the call was refused */
+export function expectOk<T>(result: {
+  data?: T;
+  error?: { error: { code: string; message?: string } };
+  response: Response;
+}): T {
+  if (result.data !== undefined) return result.data;
+  const { code, message } = result.error?.error ?? { code: 'no body' };
+  throw new Problem(
+    `${new URL(result.response.url).pathname} answered ${result.response.status} ${code}: ${message ?? ''}`,
+  );
+}
+
+/** Looks every 100 ms until there is something. */
+export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Problem(`${what} did not come within ${patienceMs / 1000} s.`);
+    await sleep(100);
+  }
+}

@@ -729,7 +729,7 @@ export interface paths {
         };
         /**
          * List deliveries of an endpoint
-         * @description Newest first; the history of 90 days.
+         * @description Newest first, those of one instant by id; the history of 90 days. `since` and `until` choose by `created_at`. An `until` that has passed keeps the pages as they are while new deliveries arrive. `total` is exact for every filter.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -1355,7 +1355,7 @@ export interface webhooks {
         put?: never;
         /**
          * Student removed
-         * @description The student was removed and their data anonymized; only the id is sent. Nothing about this student is sent afterwards.
+         * @description The student was removed and their data anonymized; only the id is sent. Events about the student that are recorded afterwards are not sent.
          */
         post: operations["student.removed"];
         delete?: never;
@@ -3486,7 +3486,10 @@ export interface components {
              * @description When the fact occurred.
              */
             occurred_at: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The club in which it occurred.
+             */
             club_id: string;
             /** @description Specific to the type. */
             data: {
@@ -3494,6 +3497,7 @@ export interface components {
             };
         };
         /**
+         * @description The student as they are when the body is assembled.
          * @example {
          *       "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *       "name": "Ada Example",
@@ -3503,13 +3507,24 @@ export interface components {
          *     }
          */
         EventStudent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The student's id.
+             */
             id: string;
+            /** @description The student's name. */
             name: string;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The student's e-mail.
+             */
             email: string;
+            /** @description Whether the e-mail is confirmed. */
             verified: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the account was created.
+             */
             created_at: string;
         };
         /**
@@ -3580,15 +3595,24 @@ export interface components {
             /** @constant */
             type: "student.removed";
             data: {
+                /** @description The student who was removed. */
                 student: {
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description The student's id.
+                     */
                     id: string;
                 };
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
+        /** @description A tag. */
         EventTag: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The tag's id.
+             */
             id: string;
+            /** @description The tag's name. */
             name: string;
         };
         /**
@@ -3651,9 +3675,14 @@ export interface components {
                 student: components["schemas"]["EventStudent"];
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
+        /** @description A level that points lead to. */
         EventLevel: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The level's id.
+             */
             id: string;
+            /** @description The level's name. */
             name: string;
             /** @description Points at which the level begins. */
             points: number;
@@ -3699,27 +3728,45 @@ export interface components {
          *     }
          */
         EventEnrollment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment's id.
+             */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description Whether the access holds when the body is assembled.
+             * @enum {string}
+             */
             status: "active" | "expired" | "revoked";
             /**
              * @description What gave the access.
              * @enum {string}
              */
             source: "purchase" | "subscription" | "grant" | "invite" | "import" | "registration_link" | "free";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The cohort that the enrollment is in; absent where there is none.
+             */
             cohort_id?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the access begins.
+             */
             starts_at: string;
             /**
              * Format: date-time
              * @description Absent means that the access does not end.
              */
             ends_at?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the access was revoked; absent where it is not.
+             */
             revoked_at?: string;
-            /** @enum {string} */
+            /**
+             * @description What took the access; absent where it is not revoked.
+             * @enum {string}
+             */
             revoked_reason?: "refund" | "cancellation" | "revocation" | "removal";
         };
         /**
@@ -3730,8 +3777,12 @@ export interface components {
          *     }
          */
         EventDelivery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The delivery's id.
+             */
             id: string;
+            /** @description The delivery's name. */
             name: string;
         };
         /**
@@ -3979,12 +4030,18 @@ export interface components {
                 previous_cohort_id?: string;
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
+        /** @description What the sales platform sold. */
         EventProduct: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The product's id.
+             */
             id: string;
+            /** @description The product's name. */
             name: string;
         };
         /**
+         * @description A purchase of a mapped product.
          * @example {
          *       "id": "6512bd43-d9ca-4a6e-8c99-0b0a82652dca",
          *       "status": "paid",
@@ -4000,24 +4057,33 @@ export interface components {
          *     }
          */
         EventPurchase: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The purchase's id.
+             */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description Where the purchase stands when the body is assembled.
+             * @enum {string}
+             */
             status: "paid" | "refunded" | "chargeback";
             /** @description The sales platform that reported it. */
             platform: string;
             /** @description The platform's own id of the purchase. */
             external_id: string;
             product: components["schemas"]["EventProduct"];
-            /** @description In the smallest unit of the currency. */
+            /** @description The amount, in the smallest unit of the currency. */
             amount: number;
-            /** @description ISO 4217. */
+            /** @description The currency's code by ISO 4217. */
             currency: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was paid.
+             */
             paid_at: string;
             /**
              * Format: date-time
-             * @description Of the refund or the chargeback.
+             * @description When it was refunded or charged back; absent where it was not.
              */
             refunded_at?: string;
         };
@@ -4101,6 +4167,7 @@ export interface components {
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
         /**
+         * @description A student's subscription to a product.
          * @example {
          *       "id": "c51ce410-c124-4fd0-9e2a-1f0e6f5a4b3c",
          *       "status": "past_due",
@@ -4115,10 +4182,17 @@ export interface components {
          *     }
          */
         EventSubscription: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The subscription's id.
+             */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description Where the subscription stands when the body is assembled.
+             * @enum {string}
+             */
             status: "active" | "past_due" | "canceled";
+            /** @description The sales platform that reported it. */
             platform: string;
             /** @description The platform's own id of the subscription. */
             external_id: string;
@@ -4128,9 +4202,15 @@ export interface components {
              * @description Of a canceled subscription: if it is in the future, access continues until then.
              */
             current_period_end?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Since when a charge is late; absent where none is.
+             */
             past_due_since?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was canceled; absent where it was not.
+             */
             canceled_at?: string;
         };
         /**
@@ -4209,16 +4289,28 @@ export interface components {
                 student: components["schemas"]["EventStudent"];
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
+        /** @description A lesson. */
         EventLesson: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The lesson's id.
+             */
             id: string;
+            /** @description Its id in the addresses of the classroom. */
             public_id: string;
+            /** @description The lesson's title. */
             title: string;
         };
+        /** @description A course. */
         EventCourse: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The course's id.
+             */
             id: string;
+            /** @description Its id in the addresses of the classroom. */
             public_id: string;
+            /** @description The course's title. */
             title: string;
         };
         /**
@@ -4301,14 +4393,23 @@ export interface components {
                 student: components["schemas"]["EventStudent"];
             };
         } & WithRequired<components["schemas"]["WebhookEnvelope"], "type" | "data">;
+        /** @description A certificate of a completed course. */
         EventCertificate: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The certificate's id.
+             */
             id: string;
-            /** @description Unformatted. */
+            /** @description The code, unformatted. */
             code: string;
+            /** @description The certificate's version. */
             version: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was issued.
+             */
             issued_at: string;
+            /** @description Where anyone can verify it. */
             verify_url: string;
         };
         /**
@@ -4368,8 +4469,12 @@ export interface components {
             /** @constant */
             type: "webhook.test";
             data: {
+                /** @description The endpoint that the message was sent to. */
                 endpoint: {
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description The endpoint's id.
+                     */
                     id: string;
                 };
             };
@@ -6179,6 +6284,16 @@ export interface operations {
                 status?: components["schemas"]["WebhookDeliveryStatus"];
                 /** @description Only deliveries of this event type. */
                 event_type?: components["schemas"]["WebhookDeliveryEventType"];
+                /**
+                 * @description Only deliveries that were created at this time or later.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                since?: string;
+                /**
+                 * @description Only deliveries that were created before this time, which must not be before `since`.
+                 * @example 2026-03-02T00:00:00Z
+                 */
+                until?: string;
                 /** @description Number of the page, from 1. */
                 page?: components["parameters"]["Page"];
                 /** @description Records a page. */

@@ -1,0 +1,88 @@
+/** docs/events.md, the page that is made from the contract's events. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { expect } from 'chai';
+import { contractDocument } from '../../contract/document.ts';
+import { eventsPage } from '../../contract/events-page.ts';
+import { driftedFiles } from '../../contract/generate.ts';
+import { isObject, type JsonObject } from '../../contract/openapi.ts';
+import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
+import { eventFaults } from '../support/contract-schemas.ts';
+
+const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
+
+/** What the page says of each type, by its heading. */
+const sections = new Map(
+  page
+    .split(/^### /m)
+    .slice(1)
+    .map((section): [string, string] => {
+      const end = section.indexOf('\n');
+      return [section.slice(0, end), section.slice(end)];
+    }),
+);
+
+const exampleIn = (section = ''): unknown => JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(section)?.[1] ?? 'null');
+
+/** Makes the page from the contract without one place, given by its path. */
+function pageWithout(...steps: readonly string[]): () => string {
+  return () => {
+    const document = structuredClone(contractDocument);
+    const holder = steps.slice(0, -1).reduce<JsonObject>((at, step) => {
+      const next = at[step];
+      if (!isObject(next)) throw new TypeError(`The contract has nothing at ${step}.`);
+      return next;
+    }, document);
+    const last = steps.at(-1) ?? '';
+    if (!(last in holder)) throw new TypeError(`The contract has nothing at ${last}.`);
+    delete holder[last];
+    return eventsPage(document, 'Generated.');
+  };
+}
+
+describe('docs/events.md', () => {
+  for (const type of [...eventTypes, 'webhook.test']) {
+    it(`${type}: its meaning, its data and an example that its schema allows`, () => {
+      const section = sections.get(type);
+      expect(section).to.include(contractDocument.webhooks[type]?.post.description.trim());
+      const example = exampleIn(section) as { type: string; data: object };
+      expect(eventFaults(type, example)).to.deep.equal([]);
+      expect(example.type).to.equal(type);
+      for (const field of Object.keys(example.data)) expect(section).to.include(`| \`${field}\` |`);
+    });
+  }
+
+  it('says of every field what it is, and whether it is always there', () => {
+    const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+    expect(rows).to.have.length.above(60);
+    expect(rows.filter((row) => !/^\| `[\w.]+` \| .+ \| (yes|no) \| .+\. \|$/.test(row))).to.deep.equal([]);
+  });
+
+  it('links lead to a heading of the page', () => {
+    const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+      heading.toLowerCase().replaceAll('.', '').replaceAll(' ', '-'),
+    );
+    const targets = [...page.matchAll(/\]\(#([^)]+)\)/g)].map(([, target = '']) => target);
+    expect(targets).to.have.length.above(eventTypes.length);
+    expect(targets.filter((target) => !anchors.includes(target))).to.deep.equal([]);
+  });
+
+  it('is not made while an event has no example, a field no description, or a type no event', () => {
+    const inSchemas = (...steps: readonly string[]) => pageWithout('components', 'schemas', ...steps);
+    expect(inSchemas('StudentTaggedEvent', 'examples')).to.throw('student.tagged has no example');
+    expect(inSchemas('EventTag', 'properties', 'name', 'description')).to.throw('name has no description');
+    expect(inSchemas('EventTag', 'description')).to.throw('tag has no description');
+    expect(pageWithout('webhooks', 'student.tagged')).to.throw('not in both: student.tagged');
+  });
+
+  it('is held against the contract like the other generated files', async function () {
+    this.timeout(60_000);
+    const empty = mkdtempSync(path.join(os.tmpdir(), 'pages-'));
+    try {
+      expect(await driftedFiles(undefined, empty)).to.deep.equal(['events.md']);
+    } finally {
+      rmSync(empty, { recursive: true });
+    }
+  });
+});

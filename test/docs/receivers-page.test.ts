@@ -1,0 +1,104 @@
+/** docs/receivers.md against what it speaks of: the files it shows, the numbers of the delivery rules, the signature. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+import { breakerRules } from '../../domain/webhooks/breaker.policy.ts';
+import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
+import { newSecret, signatureHeaders } from '../../domain/webhooks/signature.ts';
+import { examplesDirectory } from './example-receiver.ts';
+
+const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
+const page = readFileSync(path.join(docs, 'receivers.md'), 'utf8');
+const exampleText = (file: string) => readFileSync(path.join(examplesDirectory, file), 'utf8');
+
+const unitsMs: Readonly<Record<string, number>> = { second: 1_000, minute: 60_000, hour: 3_600_000 };
+
+/** `30 minutes` → milliseconds. */
+function duration(text: string): number {
+  const [, count, unit = ''] = /^(\d+) (second|minute|hour)s?$/.exec(text) ?? [];
+  return Number(count) * (unitsMs[unit] ?? Number.NaN);
+}
+
+describe('docs/receivers.md', () => {
+  it('every code block is the text of an example file', () => {
+    const blocks = [...page.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+    expect(blocks).to.have.length.above(1);
+    const files = readdirSync(examplesDirectory).map(exampleText);
+    expect(blocks.filter((block) => !files.some((text) => text.includes(block)))).to.deep.equal([]);
+  });
+
+  it('every link leads somewhere, and every example file is linked', () => {
+    const links = [...page.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+    const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(
+      ([, heading = '']) =>
+        `#${heading
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-')}`,
+    );
+    const isThere = (target: string) =>
+      target.startsWith('https:') ||
+      (target.startsWith('#') ? anchors.includes(target) : existsSync(path.join(docs, target)));
+    expect(links.filter((target) => !isThere(target))).to.deep.equal([]);
+    const files = readdirSync(examplesDirectory).map((file) => `examples/receivers/${file}`);
+    expect(links).to.include.members(files);
+  });
+
+  it('the table of attempts is that of the delivery rules', () => {
+    const rows = [...page.matchAll(/^\| (\d+) \| (.*?)\| .*\|$/gm)];
+    expect(rows.map(([, attempt]) => Number(attempt))).to.deep.equal(
+      Array.from({ length: deliveryRules.attempts }, (_, index) => index + 1),
+    );
+    const waits = rows.slice(1).map(([, , wait = '']) => duration(wait.trim()));
+    expect(waits).to.deep.equal([...deliveryRules.waitsMs]);
+  });
+
+  it('states the limits of the delivery rules', () => {
+    expect(page).to.include(`**${deliveryRules.attemptTimeLimitMs / 1_000} seconds** means accepted`);
+    expect(page).to.include(`up to **${deliveryRules.retryAfterLimitSeconds / 3_600} hours**`);
+    expect(page).to.include(`Each wait varies by plus or minus ${deliveryRules.jitter * 100} %`);
+    expect(page).to.include(`pending for more than ${deliveryRules.expiryMs / 86_400_000} days is canceled`);
+    expect(page).to.include(`Up to ${deliveryRules.excerptBytes / 1_024} KB of the start of your response`);
+  });
+
+  it('states the numbers of the breaker', () => {
+    const { failuresToArm, firstHoldMs, longestHoldMs, failingMs } = breakerRules;
+    expect(page).to.include(`After ${failuresToArm} failures in a row`);
+    expect(page).to.include(
+      `starts at ${firstHoldMs / 60_000} minute and doubles up to ${longestHoldMs / 3_600_000} hour;`,
+    );
+    expect(page).to.include(`failing for **${failingMs / 86_400_000} days** without an accepted message`);
+  });
+
+  it('the message to try with is signed as the service signs', () => {
+    const { secret, headers, body } = JSON.parse(exampleText('signed-message.json')) as {
+      secret: string;
+      headers: Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>;
+      body: string;
+    };
+    const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+    expect(signatureHeaders({ eventId: headers['webhook-id'], body, secrets: [secret], at })).to.deep.equal(headers);
+    expect(new Webhook(secret).sign(headers['webhook-id'], at, body)).to.equal(headers['webhook-signature']);
+    expect(JSON.parse(body)).to.have.property('id', headers['webhook-id']);
+  });
+
+  it('the library accepts what the service signs, by the lines that the page shows', async () => {
+    const secret = newSecret();
+    const before = process.env['WEBHOOK_SECRET'];
+    process.env['WEBHOOK_SECRET'] = secret;
+    try {
+      const { verifiedEvent } = (await import(path.join(examplesDirectory, 'standardwebhooks.mjs'))) as {
+        verifiedEvent(rawBody: Buffer, headers: object): unknown;
+      };
+      const body = Buffer.from(JSON.stringify({ id: 'a', data: { name: 'Zoë 学生 🎓' } }));
+      const sign = (secrets: readonly string[]) => signatureHeaders({ eventId: 'a', body, secrets, at: Date.now() });
+      expect(verifiedEvent(body, sign([newSecret(), secret]))).to.deep.equal(JSON.parse(body.toString()));
+      expect(() => verifiedEvent(body, sign([newSecret()]))).to.throw('No matching signature');
+    } finally {
+      if (before === undefined) delete process.env['WEBHOOK_SECRET'];
+      else process.env['WEBHOOK_SECRET'] = before;
+    }
+  });
+});

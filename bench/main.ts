@@ -1,13 +1,32 @@
-/** `npm run bench -- webhooks | api`: measures each figure beside its ceiling, in one run, and prints a line a figure. */
+/** `npm run bench -- webhooks [measurement] | api`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
 import { benchApi } from './api.ts';
-import { benchWebhooks } from './webhooks.ts';
+import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
 
-const suites = { webhooks: benchWebhooks, api: benchApi };
+interface Suite {
+  measurements: readonly string[];
+  run: (wanted: readonly string[]) => Promise<void>;
+}
 
-const [wanted = ''] = process.argv.slice(2);
-const suite = Object.entries(suites).find(([name]) => name === wanted)?.[1];
-if (suite) await suite();
-else {
-  process.stderr.write(`Say what to measure: npm run bench -- ${Object.keys(suites).join(' | ')}\n`);
+const suites: Readonly<Record<string, Suite>> = {
+  webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
+  api: { measurements: ['session'], run: benchApi },
+};
+
+const [name = '', ...chosen] = process.argv.slice(2);
+const suite = Object.hasOwn(suites, name) ? suites[name] : undefined;
+if (suite && chosen.every((measurement) => suite.measurements.includes(measurement))) {
+  const wanted = chosen.length > 0 ? chosen : suite.measurements;
+  try {
+    await suite.run(wanted);
+  } catch (error) {
+    process.stderr.write(`The measurement failed. ${error instanceof Error ? error.message : String(error)}\n`);
+    // What was under way, a wait or a receiver, must not keep a failed run alive.
+    process.exit(1);
+  }
+} else {
+  const usage = Object.entries(suites).map(([each, { measurements }]) => `${each} [${measurements.join(' | ')}]`);
+  process.stderr.write(
+    `Say what to measure: npm run bench -- ${usage.join('\n                  or: npm run bench -- ')}\n`,
+  );
   process.exitCode = 2;
 }

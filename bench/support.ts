@@ -1,9 +1,10 @@
-/** What benchmarks share: a stack of their own, processes of ours on it, and medians. */
+/** What benchmarks share: a stack of their own, processes of ours on it, waits that end, and how figures are printed. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startChild, type Child } from '../dev/children.ts';
+import { describeExit, startChild, type Child } from '../dev/children.ts';
 import { freePorts } from '../dev/ports.ts';
 import { until } from '../dev/readiness.ts';
 import { startStack, type PartName, type Stack } from '../dev/stack.ts';
@@ -15,18 +16,23 @@ export interface Bench {
   launch(script: string, portVariable: string, env?: Record<string, string>): Promise<{ port: number; child: Child }>;
 }
 
-/** Runs `measure` on a fresh stack, which is gone afterwards. */
+/**
+ * Runs `measure` on a fresh stack, which is gone afterwards.
+ * @throws Error of `measure`; or, as soon as it happens, that a part of the stack or a program of ours has ended
+ */
 export async function onFreshStack(
   parts: readonly PartName[],
   measure: (bench: Bench) => Promise<void>,
 ): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-bench-'));
+  const broken = Promise.withResolvers<never>();
   // The stack's own data, not what a development environment happens to point to.
   const stack = await startStack({
     directory: path.join(directory, 'stack'),
     ports: 'free',
     parts,
     env: { PATH: process.env['PATH'] },
+    onUnexpectedEnd: (message) => broken.reject(new Error(message)),
   });
   const children: Child[] = [];
   const env = {
@@ -39,32 +45,64 @@ export async function onFreshStack(
     S3_SECRET_ACCESS_KEY: 'unused',
     ...stack.environment,
   };
+  const measured = measure({
+    stack,
+    env,
+    async launch(script, portVariable, extra = {}) {
+      const { port } = await freePorts(['port']);
+      const child = startChild({
+        name: script,
+        command: process.execPath,
+        args: ['--import', 'tsx', fileURLToPath(new URL(`../${script}`, import.meta.url))],
+        env: { ...env, ...extra, [portVariable]: String(port) },
+        logFile: path.join(directory, `${script.replaceAll('/', '-')}.log`),
+      });
+      children.push(child);
+      const ready = async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+        if (!answer.ok) throw new Error(`/readyz answers ${answer.status}`);
+      };
+      await until(script, ready, { timeoutMs: 60_000, child });
+      child.exited.then(
+        (exit) => {
+          if (!exit.asked) broken.reject(new Error(describeExit(child, exit)));
+        },
+        () => undefined,
+      );
+      return { port, child };
+    },
+  });
   try {
-    await measure({
-      stack,
-      env,
-      async launch(script, portVariable, extra = {}) {
-        const { port } = await freePorts(['port']);
-        const child = startChild({
-          name: script,
-          command: process.execPath,
-          args: ['--import', 'tsx', fileURLToPath(new URL(`../${script}`, import.meta.url))],
-          env: { ...env, ...extra, [portVariable]: String(port) },
-          logFile: path.join(directory, `${script.replaceAll('/', '-')}.log`),
-        });
-        children.push(child);
-        const ready = async () => {
-          const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
-          if (!answer.ok) throw new Error(`/readyz answers ${answer.status}`);
-        };
-        await until(script, ready, { timeoutMs: 60_000, child });
-        return { port, child };
-      },
-    });
+    await Promise.race([measured, broken.promise]);
+  } catch (error) {
+    for (const child of children) process.stderr.write(`The last words of ${child.name}:\n${child.lastLines(5)}\n`);
+    throw error;
   } finally {
     await Promise.all(children.map((child) => child.stop()));
     await stack.stop();
     await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Looks every 25 ms, or less often, until it is so.
+ * @param what is awaited, for the message
+ * @param options.progressSoFar how far it has come, for the message
+ * @throws Error when the time is over
+ */
+export async function waitUntil(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  options: { timeoutMs: number; everyMs?: number; progressSoFar?: () => string | Promise<string> },
+): Promise<void> {
+  const { timeoutMs, everyMs = 25, progressSoFar } = options;
+  const deadline = performance.now() + timeoutMs;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) {
+      const soFar = progressSoFar === undefined ? '' : ` (${await progressSoFar()})`;
+      throw new Error(`Not within ${timeoutMs / 1_000} s: ${what}${soFar}.`);
+    }
+    await sleep(everyMs);
   }
 }
 
@@ -91,11 +129,12 @@ export function reportBeside(figure: string, rounds: readonly Round[]): void {
   });
 }
 
-/** Prints `deliveries/s 85 ceiling 120 ratio 0.71`. */
+/** Prints `deliveries/s 85 ceiling 120 ratio 0.71`. @throws Error for a value that is no number: nothing was measured */
 export function report(figure: string, values: Readonly<Record<string, number>>): void {
-  const words = Object.entries(values).map(
-    ([name, value]) => `${name} ${value < 10 ? value.toFixed(2) : Math.round(value)}`,
-  );
+  const words = Object.entries(values).map(([name, value]) => {
+    if (!Number.isFinite(value)) throw new Error(`${figure}: ${name} was not measured.`);
+    return `${name} ${value < 10 ? value.toFixed(2) : Math.round(value)}`;
+  });
   process.stdout.write(`${figure} ${words.join(' ').replace(/^value /, '')}\n`);
 }
 

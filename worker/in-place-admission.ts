@@ -10,6 +10,8 @@ export interface InPlaceBounds {
   total: number;
   /** Attempts in place at a time with the slow ones: what may hold workflow tasks while others still get theirs. */
   totalWithSlow: number;
+  /** Attempts in place at a time to endpoints that have not answered quickly yet: whatever these do, the quick ones have places. */
+  unknown: number;
   /** Attempts in place at a time to one endpoint. */
   perEndpoint: number;
 }
@@ -22,8 +24,8 @@ const slowPlaceMs = 1_000;
 const patienceMs = slowPlaceMs;
 /** A place that nobody gave back (the run went to another worker) is free again after this: longer than an attempt. */
 const placeHeldMs = 30_000;
-/** Endpoints remembered as slow; the oldest is forgotten first. */
-const slowRemembered = 10_000;
+/** Endpoints remembered as slow, and as quick; the oldest is forgotten first. */
+const remembered = 10_000;
 
 export interface InPlaceAdmission {
   /**
@@ -52,16 +54,25 @@ interface Waiter {
   answer: (admitted: boolean) => void;
 }
 
-export function createInPlaceAdmission({ total, totalWithSlow, perEndpoint }: InPlaceBounds): InPlaceAdmission {
+export function createInPlaceAdmission({
+  total,
+  totalWithSlow,
+  unknown,
+  perEndpoint,
+}: InPlaceBounds): InPlaceAdmission {
   const places = new Map<string, Place>();
   const slowEndpoints = new Set<string>();
+  const quickEndpoints = new Set<string>();
   const waiters = new Set<Waiter>();
   const count = (counts: (place: Place) => boolean) => [...places.values()].filter(counts).length;
 
+  /** Nothing is known of it, and as many such as there may be hold places: it does not wait for one. */
+  const isOneUnknownTooMany = (endpointId: string) =>
+    !quickEndpoints.has(endpointId) && count((place) => !quickEndpoints.has(place.endpointId)) >= unknown;
   const endpointIsFull = (endpointId: string) => count((place) => place.endpointId === endpointId) >= perEndpoint;
 
   const take = (deliveryId: string, endpointId: string): boolean => {
-    if (slowEndpoints.has(endpointId) || endpointIsFull(endpointId)) return false;
+    if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId) || endpointIsFull(endpointId)) return false;
     if (places.size >= totalWithSlow || count((place) => !place.slow) >= total) return false;
     const watch = setTimeout(() => becomeSlow(deliveryId), slowPlaceMs);
     places.set(deliveryId, { endpointId, slow: false, watch });
@@ -83,9 +94,8 @@ export function createInPlaceAdmission({ total, totalWithSlow, perEndpoint }: In
   };
 
   const close = (endpointId: string) => {
-    slowEndpoints.add(endpointId);
-    const [oldest] = slowEndpoints;
-    if (slowEndpoints.size > slowRemembered && oldest !== undefined) slowEndpoints.delete(oldest);
+    quickEndpoints.delete(endpointId);
+    remember(slowEndpoints, endpointId);
     for (const waiter of waiters) if (waiter.endpointId === endpointId) waiter.answer(false);
   };
 
@@ -96,7 +106,7 @@ export function createInPlaceAdmission({ total, totalWithSlow, perEndpoint }: In
   return {
     enter(deliveryId, endpointId) {
       if (take(deliveryId, endpointId)) return Promise.resolve(true);
-      if (slowEndpoints.has(endpointId)) return Promise.resolve(false);
+      if (slowEndpoints.has(endpointId) || isOneUnknownTooMany(endpointId)) return Promise.resolve(false);
       return new Promise((resolve) => {
         const waiter: Waiter = {
           deliveryId,
@@ -113,8 +123,16 @@ export function createInPlaceAdmission({ total, totalWithSlow, perEndpoint }: In
     },
     leave: giveBack,
     report(endpointId, { ok, tookMs }) {
-      if (ok && tookMs <= slowReceiverMs) slowEndpoints.delete(endpointId);
-      else close(endpointId);
+      if (!ok || tookMs > slowReceiverMs) return close(endpointId);
+      slowEndpoints.delete(endpointId);
+      remember(quickEndpoints, endpointId);
     },
   };
+}
+
+function remember(endpoints: Set<string>, endpointId: string): void {
+  endpoints.delete(endpointId); // so that it counts as the newest
+  endpoints.add(endpointId);
+  const [oldest] = endpoints;
+  if (endpoints.size > remembered && oldest !== undefined) endpoints.delete(oldest);
 }

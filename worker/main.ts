@@ -31,7 +31,7 @@ import { attempts, mails, registerBacklogGauges, rescued } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from './smtp.ts';
-import { inPlaceBounds, slots } from './task-queues.ts';
+import { cachedWorkflows, inPlaceBounds, slots } from './task-queues.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
 /** How long attempts in flight may take to end at a stop: the 15 s of an attempt, and its record (DESIGN §1, rule 10). */
@@ -179,6 +179,7 @@ async function createWorkers(
         activities: activities[taskQueue],
         interceptors: { activity: [errorsAsCodes(log)] },
         shutdownGraceTime: shutdownGraceMs,
+        maxCachedWorkflows: cachedWorkflows,
         maxConcurrentWorkflowTaskExecutions: slots[taskQueue].workflowTasks,
         maxConcurrentActivityTaskExecutions: slots[taskQueue].activities,
         maxConcurrentLocalActivityExecutions: slots[taskQueue].workflowTasks,

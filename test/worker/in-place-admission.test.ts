@@ -7,7 +7,7 @@ describe('admission of first attempts in place', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  const bounds = { total: 4, totalWithSlow: 6, perEndpoint: 2 };
+  const bounds = { total: 4, totalWithSlow: 6, unknown: 100, perEndpoint: 2 };
   /** Asks for a place. @returns what is known of the answer so far */
   const ask = async (admission: InPlaceAdmission, deliveryId: string, endpointId: string) => {
     const asked: { answer: boolean | 'waits'; now(): Promise<boolean | 'waits'> } = {
@@ -49,6 +49,25 @@ describe('admission of first attempts in place', () => {
     expect(await third.now()).to.equal('waits');
     admission.leave('a1');
     expect(await third.now()).to.equal(true);
+  });
+
+  it('endpoints that nothing is known of share some places and wait for none; one that answered quickly has its own', async () => {
+    const admission = createInPlaceAdmission({ ...bounds, unknown: 2 });
+    admission.report('quick', { ok: true, tookMs: 5 });
+    await fill(admission, 2);
+    expect((await ask(admission, 'third', 'new')).answer, 'a third unknown').to.equal(false);
+    expect((await ask(admission, 'q1', 'quick')).answer, 'a quick one').to.equal(true);
+    admission.leave('filler-1');
+    expect((await ask(admission, 'fourth', 'new')).answer, 'once a place is given back').to.equal(true);
+  });
+
+  it('an endpoint that turned slow counts as unknown again once it is tried', async () => {
+    const admission = createInPlaceAdmission({ ...bounds, unknown: 0 });
+    expect((await ask(admission, 'first', 'endpoint')).answer).to.equal(false);
+    admission.report('endpoint', { ok: true, tookMs: 5 });
+    expect((await ask(admission, 'second', 'endpoint')).answer).to.equal(true);
+    admission.report('endpoint', { ok: false, tookMs: 5 });
+    expect((await ask(admission, 'third', 'endpoint')).answer).to.equal(false);
   });
 
   it('whoever waits does so for a second at most, and then gets an ordinary activity', async () => {
@@ -98,7 +117,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('a place that nobody gives back, because the run went to another worker, is free after 30 s', async () => {
-    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, perEndpoint: 1 });
+    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(admission, 1);
     mock.timers.tick(1_000); // it is slow now
     mock.timers.tick(28_500);
@@ -110,7 +129,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('giving back what is not held, or twice, frees nobody else’s place', async () => {
-    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, perEndpoint: 1 });
+    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(admission, 1);
     admission.leave('somebody-else');
     expect((await ask(admission, 'second', 'endpoint')).answer).to.equal('waits');

@@ -1,0 +1,72 @@
+/** An endpoint that is dead until its deliveries wait for the circuit breaker, and what opens it again. */
+import type { Database } from '../../domain/core/database.ts';
+import { sendTest } from '../../domain/webhooks/manual.ts';
+import { waitUntil } from '../support.ts';
+import { commitFact, type BenchClub, type Scene } from './scene.ts';
+
+/** An attempt is made at once; this leaves room for a slow machine. */
+const attemptLimitMs = 20_000;
+/** By then the breaker must have been armed: it takes five failures. */
+const mostFacts = 20;
+
+/** Commits facts, one after another, until the failures of their attempts have armed the breaker. */
+export async function throttle(database: Database, club: BenchClub): Promise<void> {
+  for (let facts = 1; facts <= mostFacts; facts++) {
+    await commitFact(database, club);
+    let throttled = false;
+    const hasFailed = async () => {
+      const breaker = await breakerOf(database, club);
+      throttled = breaker.throttled;
+      return breaker.failures >= facts;
+    };
+    await waitUntil(`attempt ${facts} at the dead endpoint fails`, hasFailed, { timeoutMs: attemptLimitMs });
+    if (throttled) return;
+  }
+  throw new Error(`${mostFacts} failures have not throttled the dead endpoint.`);
+}
+
+async function breakerOf(
+  { source }: Database,
+  { endpointId }: BenchClub,
+): Promise<{ failures: number; throttled: boolean }> {
+  const [row] = await source.query<{ failures: number; throttled: boolean }[]>(
+    `SELECT consecutive_failures AS failures, breaker_step > 0 AS throttled FROM webhook_endpoints WHERE id = $1`,
+    [endpointId],
+  );
+  if (!row) throw new Error('The dead endpoint is gone.');
+  return row;
+}
+
+/**
+ * Waits until all that was committed for the endpoint has been fanned out, and each delivery that is due has parked.
+ * @returns how many have
+ */
+export async function untilParked(
+  { source }: Database,
+  { clubId, endpointId }: BenchClub,
+  timeoutMs: number,
+): Promise<number> {
+  let now = { facts: 0, due: 0, parked: 0 };
+  const isParked = async () => {
+    const [row] = await source.query<(typeof now)[]>(
+      `SELECT (SELECT count(*)::int FROM facts WHERE club_id = $1) AS facts,
+              (SELECT count(*)::int FROM webhook_deliveries
+                WHERE endpoint_id = $2 AND status = 'pending' AND parked_at IS NULL AND next_attempt_at <= now()) AS due,
+              (SELECT count(*)::int FROM webhook_deliveries WHERE endpoint_id = $2 AND parked_at IS NOT NULL) AS parked`,
+      [clubId, endpointId],
+    );
+    now = row ?? now;
+    return now.facts + now.due === 0;
+  };
+  await waitUntil('all deliveries of the dead endpoint park', isParked, {
+    timeoutMs,
+    everyMs: 500,
+    progressSoFar: () => `${now.parked} have, ${now.facts} facts and ${now.due} deliveries have not`,
+  });
+  return now.parked;
+}
+
+/** What an administrator does once the receiver works again: a test, which waits for no breaker, and whose success resets it. */
+export async function sendTestTo({ database, vault }: Scene, { clubId, endpointId }: BenchClub): Promise<void> {
+  await sendTest({ database, vault }, clubId, endpointId, new Date());
+}

@@ -1,0 +1,51 @@
+/** What a healthy endpoint notices of sixty receivers that hang until the attempt's time is over. */
+import { median, progress, quantile, report } from '../support.ts';
+import { measureDelays, steadily, times } from './pace.ts';
+import { commitFact, type BenchClub, type Scene } from './scene.ts';
+
+const receivers = 60;
+/** How often each of their endpoints gets a fact: three attempts of each hang at any time, as long as none is held back. */
+const hungEveryMs = 5_000;
+const healthyEveryMs = 200;
+const factsAlone = 100;
+/** 45 seconds: the first that hang run into their limit after 15, and are tried again. */
+const factsBeside = 225;
+/** Of the healthy endpoint's p50, as a multiple of its p50 alone. */
+const aim = 2;
+
+export async function measureHung({ database, addListener, addReceiver, addClubs }: Scene): Promise<void> {
+  const listener = await addListener();
+  const healthy = await addClubs([listener.url]);
+  const alone = await measureDelays(database, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsAlone) });
+  progress(`alone: p50 ${median(alone).toFixed(1)} ms`);
+
+  let hanging = 0;
+  const silent = await Promise.all(
+    Array.from({ length: receivers }, () =>
+      addReceiver(() => {
+        hanging++;
+        return 'hang';
+      }),
+    ),
+  );
+  const hung = await addClubs(silent.map(({ url }) => url));
+  let over = false;
+  const [beside] = await Promise.all([
+    measureDelays(database, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsBeside) }).finally(() => {
+      over = true;
+    }),
+    steadily(
+      hungEveryMs / receivers,
+      (index) => commitFact(database, hung[index % hung.length] as BenchClub),
+      () => !over,
+    ),
+  ]);
+  if (hanging < receivers) throw new Error(`Only ${hanging} requests came to the ${receivers} receivers that hang.`);
+  progress(`${hanging} attempts hung; p50 ${median(beside).toFixed(1)}, p95 ${quantile(beside, 0.95).toFixed(1)} ms`);
+  report(`p50 ms beside ${receivers} hung receivers`, {
+    value: median(beside),
+    alone: median(alone),
+    ratio: median(beside) / median(alone),
+    aim,
+  });
+}

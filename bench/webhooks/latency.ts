@@ -1,0 +1,15 @@
+/** The time from commit to arrival, at a pace that leaves the machine idle in between. */
+import { median, quantile, report } from '../support.ts';
+import { measureDelays, times } from './pace.ts';
+import type { Scene } from './scene.ts';
+
+const facts = 150;
+const everyMs = 200;
+const clubs = 10;
+
+export async function measureLatency({ database, addListener, addClubs }: Scene): Promise<void> {
+  const listener = await addListener();
+  const seeded = await addClubs(Array.from({ length: clubs }, () => listener.url));
+  const delays = await measureDelays(database, listener, seeded, { everyMs, goOn: times(facts) });
+  report('commit-to-arrival ms', { p50: median(delays), p99: quantile(delays, 0.99) });
+}

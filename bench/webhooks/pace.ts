@@ -1,0 +1,64 @@
+/** Facts at a steady pace, and how long each takes from its commit to its arrival. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../domain/core/database.ts';
+import type { Id } from '../../domain/core/ids.ts';
+import { waitUntil } from '../support.ts';
+import { commitFact, type BenchClub, type Listener } from './scene.ts';
+
+/** What has not arrived so long after the last commit does not count as slow: the run is wrong. */
+const arrivalLimitMs = 60_000;
+
+/** Calls `act` with 0, 1, 2 …, every so many milliseconds (later where it takes longer), as long as `goOn` says so. */
+export async function steadily(
+  everyMs: number,
+  act: (index: number) => Promise<unknown>,
+  goOn: (index: number) => boolean,
+): Promise<void> {
+  for (let index = 0; goOn(index); index++) {
+    const next = performance.now() + everyMs;
+    await act(index);
+    await sleep(Math.max(0, next - performance.now()));
+  }
+}
+
+/**
+ * Commits facts of these clubs in turn, at a pace, as long as `goOn` says so, and waits for all of them.
+ * @returns the milliseconds from each fact's commit to its arrival at the listener
+ * @throws Error when one does not arrive
+ */
+export async function measureDelays(
+  database: Database,
+  { arrivals }: Listener,
+  clubs: readonly BenchClub[],
+  { everyMs, goOn }: { everyMs: number; goOn: (index: number) => boolean },
+): Promise<number[]> {
+  const committed = new Map<Id, number>();
+  const commitNext = async (index: number) => {
+    const id = await commitFact(database, clubs[index % clubs.length] as BenchClub);
+    committed.set(id, performance.now());
+  };
+  await steadily(everyMs, commitNext, goOn);
+  const missing = () => [...committed.keys()].filter((id) => !arrivals.has(id));
+  await waitUntil(`all of ${committed.size} facts arrive`, () => missing().length === 0, {
+    timeoutMs: arrivalLimitMs,
+    progressSoFar: async () => `${missing().length} have not; their attempts: ${await attemptsAt(database, missing())}`,
+  });
+  return [...committed].map(([id, at]) => (arrivals.get(id) ?? Number.NaN) - at);
+}
+
+/** @returns what became of the attempts at these events, for the message of a run that went wrong */
+async function attemptsAt({ source }: Database, events: readonly Id[]): Promise<string> {
+  const rows = await source.query<{ outcome: string | null; count: number }[]>(
+    `SELECT attempt.outcome, count(*)::int AS count
+       FROM webhook_attempts attempt JOIN webhook_deliveries delivery ON delivery.id = attempt.delivery_id
+      WHERE delivery.event_id = ANY ($1) GROUP BY 1 ORDER BY 1`,
+    [events],
+  );
+  return rows.map(({ outcome, count }) => `${outcome ?? 'under way'} ${count}`).join(', ') || 'none';
+}
+
+/** A `goOn` for so many. */
+export const times =
+  (count: number) =>
+  (index: number): boolean =>
+    index < count;

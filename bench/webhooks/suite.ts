@@ -1,0 +1,42 @@
+/** The webhook measurements, in the order in which they run: each leaves a clean scene to the next. */
+import { progress } from '../support.ts';
+import { measureFairness } from './fairness.ts';
+import { measureHung } from './hung.ts';
+import { measureLatency } from './latency.ts';
+import { measureParked } from './parked.ts';
+import { untilIdle } from './process-cost.ts';
+import { deliver, onWebhookScene, type Scene } from './scene.ts';
+import { measureThroughput } from './throughput.ts';
+
+const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
+  throughput: measureThroughput,
+  latency: measureLatency,
+  hung: measureHung,
+  fairness: measureFairness,
+  parked: measureParked,
+};
+
+export const webhookMeasurements = Object.keys(measurements);
+
+const warmUpFacts = 200;
+
+/** @param wanted the names of those to run, of `webhookMeasurements` */
+export async function benchWebhooks(wanted: readonly string[]): Promise<void> {
+  await onWebhookScene(async (scene) => {
+    progress('warming up');
+    await warmUp(scene);
+    for (const [name, measure] of Object.entries(measurements)) {
+      if (!wanted.includes(name)) continue;
+      await untilIdle(scene.worker.pid);
+      progress(name);
+      await measure(scene);
+      await scene.clear();
+    }
+  });
+}
+
+async function warmUp({ database, addListener, addClubs, clear }: Scene): Promise<void> {
+  const { url } = await addListener();
+  await deliver(database, await addClubs([url, url]), warmUpFacts);
+  await clear();
+}

@@ -1,0 +1,40 @@
+/** Deliveries a second, from committed facts to recorded 2xx, beside the bare engine. */
+import { progress, reportBeside, type Round } from '../support.ts';
+import { deliver, type Scene } from './scene.ts';
+
+const rounds = 3;
+/** Facts committed in a round, spread over so many clubs: long enough that start and end weigh little. */
+const factsARound = 1_000;
+const clubs = 10;
+const warmUpFacts = 200;
+
+export async function measureThroughput({ database, launch, addListener, addClubs }: Scene): Promise<void> {
+  const { url } = await addListener();
+  const seeded = await addClubs(Array.from({ length: clubs }, () => url));
+  const { port, child } = await launch('bench/ceiling/worker.ts', 'CEILING_PORT');
+  const deliveriesPerSecond = async (count: number) => {
+    const started = performance.now();
+    await deliver(database, seeded, count);
+    return (count * 1_000) / (performance.now() - started);
+  };
+
+  await deliveriesPerSecond(warmUpFacts);
+  await bareEngine(port, warmUpFacts);
+  const measured: Round[] = [];
+  // In turns, so that a slow spell of the machine falls on both.
+  for (let round = 1; round <= rounds; round++) {
+    const figures = { ours: await deliveriesPerSecond(factsARound), bare: await bareEngine(port, factsARound) };
+    measured.push(figures);
+    progress(`round ${round}: ${figures.ours.toFixed(1)} deliveries/s, bare engine ${figures.bare.toFixed(1)}/s`);
+  }
+  await child.stop();
+  reportBeside('deliveries/s', measured);
+}
+
+/** @returns workflows a second of the engine alone */
+async function bareEngine(port: number, count: number): Promise<number> {
+  const signal = AbortSignal.timeout(30_000 + 100 * count);
+  const answer = await fetch(`http://127.0.0.1:${port}/run?count=${count}`, { signal });
+  const { perSecond } = (await answer.json()) as { perSecond: number };
+  return perSecond;
+}

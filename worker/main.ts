@@ -12,6 +12,7 @@ import {
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import { endpointGateActivities } from '../activities/endpoint-gate.ts';
+import { retentionActivities } from '../activities/retention.ts';
 import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
 import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
@@ -90,7 +91,7 @@ export async function startWorker(
         if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
       },
     }),
-    upkeep: sweepActivities(database, (count) => rescued.inc(count)),
+    upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
   };
 
   const connection = await connectTemporal(config.temporal.address);

@@ -16,6 +16,19 @@ const schedules = [
       workflowExecutionTimeout: '5m', // a round that hangs must not keep the next ones from running
     },
   },
+  {
+    scheduleId: 'retention',
+    spec: { intervals: [{ every: '1m' }] }, // a run with nothing to do is a handful of index look-ups
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
+    action: {
+      type: 'startWorkflow',
+      workflowType: 'retention',
+      workflowId: 'retention',
+      taskQueue: 'upkeep',
+      args: [],
+      workflowExecutionTimeout: '10m', // its 60 rounds take a minute or two when there is much to remove
+    },
+  },
 ] satisfies ScheduleOptions[];
 
 /** Makes the schedules; one that stands is brought to what the code says. */

@@ -21,18 +21,33 @@ export interface SmtpSender {
 
 export function createSmtpSender({ smtpUrl, from }: Config['mail']): SmtpSender {
   const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...timeLimitsMs } as const;
-  const transport = createTransport({ url: smtpUrl.reveal(), ...pool });
+  const open = () => createTransport({ url: smtpUrl.reveal(), ...pool });
+  let transport = open();
   const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
   return {
     async sendMail({ to, subject, text, html, messageKey }) {
       const messageId = `<${messageKey}@${domain}>`;
-      await Promise.race([transport.sendMail({ from, to, subject, text, html, messageId }), tooSlow()]);
+      const own = transport;
+      try {
+        await Promise.race([own.sendMail({ from, to, subject, text, html, messageId }), tooSlow()]);
+      } catch (error) {
+        // The connection is still busy with the message: a server that goes on like that must not use the pool up.
+        if (error instanceof TooSlow && transport === own) {
+          transport = open();
+          own.close();
+        }
+        throw error;
+      }
     },
     close: () => transport.close(),
   };
 }
 
+class TooSlow extends Error {
+  readonly code = 'ETIMEDOUT';
+}
+
 async function tooSlow(): Promise<never> {
   await sleep(messageLimitMs, undefined, { ref: false });
-  throw Object.assign(new Error('The SMTP server is too slow'), { code: 'ETIMEDOUT' });
+  throw new TooSlow('The SMTP server is too slow');
 }

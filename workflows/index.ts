@@ -1,5 +1,6 @@
 /** Every workflow type: the bundle that workers run. */
 export { endpointGate } from './endpoint-gate.ts';
+export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
 export { transactionalMail } from './transactional-mail.ts';
 export { webhookDelivery } from './webhook-delivery.ts';

@@ -1,4 +1,4 @@
-/** How many deliveries an endpoint has: exact for every filter, at a cost that does not grow with its history (docs/adr). */
+/** How many deliveries an endpoint has: exact for every filter, at a cost that does not grow with its history. */
 import type { DeliveryStatus } from '../../entities/webhooks/webhook-delivery.ts';
 import type { TallySpan } from '../../entities/webhooks/webhook-tally.ts';
 import { inTransaction, type Database } from '../core/database.ts';

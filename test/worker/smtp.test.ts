@@ -1,9 +1,9 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
 import { expect } from 'chai';
 import { Secret } from '../../config.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { createSmtpSender } from '../../worker/smtp.ts';
+import { createSmtpSender, smtpConnections } from '../../worker/smtp.ts';
 import { withTimersStopped } from '../support/timers.ts';
 
 const second = 1_000;
@@ -12,8 +12,14 @@ const second = 1_000;
 const setTimeoutForReal = setTimeout;
 
 /** An SMTP server that never refuses and never accepts: once it has the message, it sends line after line of a reply without end. */
-async function startTalkativeServer(): Promise<{ port: number; whole: Promise<void>; close(): void }> {
-  const whole = Promise.withResolvers<void>();
+async function startTalkativeServer(): Promise<{
+  port: number;
+  /** Resolves once so many messages have come whole. */
+  messages(count: number): Promise<void>;
+  close(): void;
+}> {
+  const arrivals = new EventEmitter();
+  let arrived = 0;
   const open = new Set<net.Socket>();
   const server = net.createServer((socket) => {
     open.add(socket);
@@ -27,7 +33,11 @@ async function startTalkativeServer(): Promise<{ port: number; whole: Promise<vo
       if (message.endsWith('\r\n.\r\n')) {
         const line = setInterval(() => socket.write('250-just a moment\r\n'), 20);
         socket.on('close', () => clearInterval(line));
-        setTimeoutForReal(() => whole.resolve(), 100);
+        message = '';
+        setTimeoutForReal(() => {
+          arrived += 1;
+          arrivals.emit('message');
+        }, 100);
       } else if (text.startsWith('DATA')) {
         inMessage = true;
         socket.write('354 go on\r\n');
@@ -38,7 +48,9 @@ async function startTalkativeServer(): Promise<{ port: number; whole: Promise<vo
   await once(server, 'listening');
   return {
     port: (server.address() as net.AddressInfo).port,
-    whole: whole.promise,
+    async messages(count) {
+      while (arrived < count) await once(arrivals, 'message');
+    },
     close() {
       for (const socket of open) socket.destroy();
       server.close();
@@ -61,11 +73,36 @@ describe('sending over SMTP', () => {
           () => (outcome = 'sent'),
           (error: unknown) => (outcome = error),
         );
-        await server.whole;
+        await server.messages(1);
         await advance(45 * second - 1);
         expect(outcome).to.equal('under way');
         await advance(1);
         expect(outcome).to.be.an.instanceOf(Error).and.to.include({ code: 'ETIMEDOUT' });
+      });
+    } finally {
+      smtp.close();
+      server.close();
+    }
+  });
+
+  it('a server that goes on like that does not use the connections up: the next messages reach it', async () => {
+    const server = await startTalkativeServer();
+    const smtp = createSmtpSender({
+      smtpUrl: new Secret(`smtp://127.0.0.1:${server.port}`),
+      from: 'Club Learning <no-reply@example.com>',
+    });
+    const mail = { to: 'somebody@example.com', subject: 'Hello', text: 'Hello', html: '<p>Hello</p>' };
+    try {
+      await withTimersStopped(async (advance) => {
+        const send = () => smtp.sendMail({ ...mail, messageKey: newId() }).catch((error: unknown) => error);
+        const stuck = Array.from({ length: smtpConnections }, send);
+        await server.messages(smtpConnections);
+        await advance(45 * second);
+        await Promise.all(stuck);
+        const next = send();
+        await server.messages(smtpConnections + 1);
+        await advance(45 * second);
+        expect(await next).to.include({ code: 'ETIMEDOUT' });
       });
     } finally {
       smtp.close();

@@ -1,0 +1,165 @@
+/** How long what was sent is kept, and its removal in small batches (specification: Delivery rules 8). */
+import { inTransaction, type Database, type Transaction } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import { foldTallies } from './tallies.ts';
+import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
+
+const dayMs = 86_400_000;
+
+export const retentionRules = {
+  /** A message's body, from its creation. */
+  bodyMs: 30 * dayMs,
+  /** An attempt with the start of its response, from its beginning. */
+  attemptMs: 30 * dayMs,
+  /** A delivery, from its creation. */
+  historyMs: 90 * dayMs,
+} as const;
+
+/** Rows of a kind a batch: some tens of milliseconds each, so that nobody waits long for a row that one holds. */
+const batch = 1_000;
+/** Changes folded a batch: a delivery makes two when it is sent, one when its time is over. */
+const foldBatch = 5 * batch;
+
+/** What a round did, in rows. */
+export interface RetentionCounts {
+  /** Events that lost their body. */
+  bodies: number;
+  attempts: number;
+  /** Events removed with their deliveries. */
+  events: number;
+  /** Deliveries of deleted endpoints. */
+  deliveries: number;
+  endpoints: number;
+  /** Secrets whose time after a rotation is over. */
+  secrets: number;
+  /** Changes folded into tallies. */
+  changes: number;
+}
+
+/**
+ * Removes one batch of each kind, each in a transaction of its own. Repetition and company do no harm: who comes second
+ * finds nothing.
+ * @returns what it did, and whether there may be more to do at once
+ */
+export async function retain(database: Database, now: Date): Promise<RetentionCounts & { more: boolean }> {
+  const before = (ms: number) => new Date(now.getTime() - ms);
+  const bodies = await inTransaction(database, (tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
+  const attempts = await inTransaction(database, (tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
+  const events = await inTransaction(database, (tx) => removeHistory(tx, before(retentionRules.historyMs)));
+  const { deliveries, endpoints } = await inTransaction(database, removeDeletedEndpoint);
+  const secrets = await inTransaction(database, (tx) => forgetSecrets(tx, now));
+  const changes = await foldTallies(database, foldBatch);
+  return {
+    bodies,
+    attempts,
+    events,
+    deliveries,
+    endpoints,
+    secrets,
+    changes,
+    more:
+      [bodies, attempts, events, deliveries, secrets].some((count) => count >= batch) ||
+      endpoints > 0 || // there may be a next one
+      changes >= foldBatch,
+  };
+}
+
+/**
+ * Bodies go for all endpoints of the club at once. The deliveries stay in the history, with `payload_purged`: one that is
+ * still pending is canceled as expired, and an attempt that was asked for is not made. Deliveries are locked in the order
+ * of their ids and before their events, as everywhere.
+ */
+async function purgeBodies(tx: Transaction, createdBy: Date, now: Date): Promise<number> {
+  const events = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM webhook_events WHERE created_at <= $1 AND body IS NOT NULL ORDER BY created_at LIMIT ${batch}`,
+    [createdBy],
+  );
+  if (events.length === 0) return 0;
+  const ids = events.map(({ id }) => id);
+  const awaited = await tx.query<DeliveryToWake[]>(
+    `WITH locked AS (SELECT * FROM webhook_deliveries WHERE event_id = ANY ($1) ORDER BY id FOR NO KEY UPDATE)
+     SELECT ${columnsToWake} FROM locked WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
+    [ids],
+  );
+  await tx.query(
+    `UPDATE webhook_deliveries
+        SET payload_purged_at = coalesce(payload_purged_at, $2), requested = NULL, in_flight = NULL, parked_at = NULL,
+            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END,
+            cancel_reason = CASE WHEN status = 'pending' THEN 'expired' ELSE cancel_reason END,
+            completed_at = CASE WHEN status = 'pending' THEN $2 ELSE completed_at END
+      WHERE event_id = ANY ($1)`,
+    [ids, now],
+  );
+  await tx.query(`UPDATE webhook_events SET body = NULL WHERE id = ANY ($1)`, [ids]);
+  await wakeDeliveries(tx, awaited, now);
+  return events.length;
+}
+
+async function removeAttempts(tx: Transaction, startedBy: Date): Promise<number> {
+  const [, removed] = await tx.query<[unknown[], number]>(
+    `DELETE FROM webhook_attempts WHERE (delivery_id, fence) IN (
+       SELECT delivery_id, fence FROM webhook_attempts
+        WHERE started_at <= $1 ORDER BY started_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
+    [startedBy],
+  );
+  return removed;
+}
+
+async function removeHistory(tx: Transaction, createdBy: Date): Promise<number> {
+  const events = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM webhook_events WHERE created_at <= $1 ORDER BY created_at LIMIT ${batch}`,
+    [createdBy],
+  );
+  if (events.length === 0) return 0;
+  const ids = events.map(({ id }) => id);
+  await tx.query(`SELECT FROM webhook_deliveries WHERE event_id = ANY ($1) ORDER BY id FOR UPDATE`, [ids]);
+  await tx.query(`DELETE FROM webhook_deliveries WHERE event_id = ANY ($1)`, [ids]);
+  await removeUndelivered(tx, ids);
+  return events.length;
+}
+
+/** One endpoint at a time: its deliveries with their attempts in batches, and in the end itself. */
+async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: number; endpoints: number }> {
+  const [endpoint] = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM webhook_endpoints WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  );
+  if (!endpoint) return { deliveries: 0, endpoints: 0 };
+  const oldest = await tx.query<{ id: Id; eventId: Id }[]>(
+    `SELECT id, event_id AS "eventId" FROM webhook_deliveries WHERE id IN (
+       SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY created_at, id LIMIT ${batch})
+      ORDER BY id FOR UPDATE`,
+    [endpoint.id],
+  );
+  if (oldest.length > 0) {
+    await tx.query(`DELETE FROM webhook_deliveries WHERE id = ANY ($1)`, [oldest.map(({ id }) => id)]);
+    await removeUndelivered(
+      tx,
+      oldest.map(({ eventId }) => eventId),
+    );
+  }
+  if (oldest.length === batch) return { deliveries: oldest.length, endpoints: 0 };
+  await tx.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [endpoint.id]);
+  return { deliveries: oldest.length, endpoints: 1 };
+}
+
+/** Events that no delivery is left of. One that somebody holds goes when its own time is over. */
+async function removeUndelivered(tx: Transaction, eventIds: readonly Id[]): Promise<void> {
+  await tx.query(
+    `DELETE FROM webhook_events WHERE id IN (
+       SELECT id FROM webhook_events event
+        WHERE id = ANY ($1) AND NOT EXISTS (SELECT FROM webhook_deliveries WHERE event_id = event.id)
+          FOR UPDATE SKIP LOCKED)`,
+    [eventIds],
+  );
+}
+
+async function forgetSecrets(tx: Transaction, now: Date): Promise<number> {
+  const [, forgotten] = await tx.query<[unknown[], number]>(
+    `UPDATE webhook_endpoints SET previous_secret = NULL WHERE id IN (
+       SELECT id FROM webhook_endpoints
+        WHERE previous_secret IS NOT NULL AND previous_secret_expires_at <= $1
+        ORDER BY previous_secret_expires_at LIMIT ${batch} FOR NO KEY UPDATE SKIP LOCKED)`,
+    [now],
+  );
+  return forgotten;
+}

@@ -1,0 +1,21 @@
+/** Removes what has been kept long enough, a small batch after another (specification: Delivery rules 8). Run by a Schedule. */
+import { proxyActivities } from '@temporalio/workflow';
+import type { RetentionActivities } from '../activities/retention.ts';
+
+const { retain } = proxyActivities<RetentionActivities>({
+  startToCloseTimeout: '1m', // a batch of each kind takes well under a second
+  retry: { maximumAttempts: 3 }, // the next run comes within the minute
+});
+
+/** Of these one a run may hold, so that its history stays short: the next run goes on. */
+const mostRounds = 60;
+
+/** @returns in how many rounds it removed what there was, and how many rows were touched */
+export async function retention(): Promise<{ rounds: number; rows: number }> {
+  let rows = 0;
+  for (let rounds = 1; ; rounds++) {
+    const { more, ...counts } = await retain(Date.now());
+    rows += Object.values(counts).reduce((sum, count) => sum + count, 0);
+    if (!more || rounds === mostRounds) return { rounds, rows };
+  }
+}

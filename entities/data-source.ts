@@ -1,4 +1,5 @@
 /** The connection to Postgres: every entity, every migration, one pool. */
+import type { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config.ts';
@@ -70,6 +71,9 @@ export function createDataSource(database: Config['database'], applicationName: 
     connectTimeoutMS: 5_000, // a database that does not answer in 5 s is down: fail, and let readiness say so
     extra: {
       stream: () => socketThatNoticesSilence(),
+      // Ended by the server before anybody has it in hand, a connection tells nobody, and that would end the process: its
+      // next query fails all the same.
+      onConnect: (connection: EventEmitter) => void connection.on('error', () => undefined),
       keepAlive: true,
       statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
       idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back

@@ -35,7 +35,8 @@ export async function cancelQueue(tx: Transaction, endpointId: Id, now: Date): P
   // Locked in the order of their ids, as everywhere where several are.
   await tx.query(
     `SELECT FROM webhook_deliveries
-      WHERE endpoint_id = $1 AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
+      WHERE endpoint_id = $1
+        AND (status = 'pending' OR (status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)))
       ORDER BY id FOR NO KEY UPDATE`,
     [endpointId],
   );

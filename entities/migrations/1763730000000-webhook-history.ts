@@ -67,11 +67,12 @@ const up = `
     "canceled" integer NOT NULL,
     CONSTRAINT "PK_d3535c22ea721ec3edb8ea89a2f" PRIMARY KEY ("endpoint_id", "seq")
   );
+  ${triggers}
+  -- After the triggers, whose creation keeps writers out until the commit.
   INSERT INTO "webhook_tallies"
   SELECT endpoint_id, span, date_trunc(span, created_at, 'UTC'), event_type, ${counts.join(', ')}
     FROM "webhook_deliveries" CROSS JOIN (VALUES ('day'), ('hour')) AS spans (span)
    GROUP BY 1, 2, 3, 4;
-  ${triggers}
   CREATE INDEX "webhook_deliveries_types" ON "webhook_deliveries" ("endpoint_id", "event_type", "status", "created_at", "id");
   CREATE INDEX "webhook_deliveries_statuses" ON "webhook_deliveries" ("endpoint_id", "status", "created_at", "id");
   CREATE INDEX "webhook_events_bodies" ON "webhook_events" ("created_at") WHERE body IS NOT NULL;

@@ -105,6 +105,86 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(await found({ event_type: 'webhook.test' })).to.deep.equal([]);
     });
 
+    it('filters by date: created at `since` or later and before `until`, to the millisecond', async () => {
+      const at = (ms: number) => new Date(Date.parse('2026-03-01T10:00:00Z') + ms);
+      const times = [0, 1, 1_000, 3_600_000, 86_400_000].map(at);
+      const ids: string[] = [];
+      for (const time of times) ids.unshift((await buildDelivery(subscription, time)).id);
+      const found = async (query: Record<string, string>) => {
+        const { body } = await list(query);
+        expect(body.total).to.equal(body.data.length);
+        return body.data.map(({ id }: Listed) => ids.length - 1 - ids.indexOf(id)).toReversed();
+      };
+      const text = (ms: number) => at(ms).toISOString();
+      expect(await found({ since: text(1) })).to.deep.equal([1, 2, 3, 4]);
+      expect(await found({ since: text(2) })).to.deep.equal([2, 3, 4]);
+      expect(await found({ until: text(1) })).to.deep.equal([0]);
+      expect(await found({ until: text(2) })).to.deep.equal([0, 1]);
+      expect(await found({ since: text(1), until: text(86_400_000) })).to.deep.equal([1, 2, 3]);
+      expect(await found({ since: text(1), until: text(1) })).to.deep.equal([]);
+      expect(await found({ since: text(1), until: text(2) })).to.deep.equal([1]);
+      expect(await found({ since: '2026-03-01T12:00:00.001+02:00', until: '2026-03-01T09:00:01-01:00' })).to.deep.equal(
+        [1],
+      );
+      // Finer than a delivery's own time: between two of them.
+      expect(await found({ since: '2026-03-01T10:00:00.0005Z', until: '2026-03-01T10:00:00.9999Z' })).to.deep.equal([
+        1,
+      ]);
+      expect(await found({ since: '0000-01-01T00:00:00Z', until: '9999-12-31T23:59:59Z' })).to.have.length(5);
+    });
+
+    it('filters by all of them together', async () => {
+      const [early, late] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-03T10:30:00Z')];
+      const { database } = await testPlatform();
+      const failed: string[] = [];
+      for (const time of [early, late]) {
+        await buildDelivery(subscription, time);
+        for (const type of ['student.created', 'student.updated'] as const) {
+          const [made] = await fanOut(database, factAbout(subscription, type, time), time);
+          if (made) failed.push(made.id);
+        }
+      }
+      for (const id of failed) await alter('webhook_deliveries', id, { status: 'failed' });
+      const { body } = await list({
+        status: 'failed',
+        event_type: 'student.updated',
+        since: '2026-03-02T00:00:00Z',
+        until: '2026-03-04T00:00:00Z',
+      });
+      expect(body).to.have.property('total', 1);
+      expect(body.data.map(({ id }: Listed) => id)).to.deep.equal([failed[3]]);
+    });
+
+    it('by type, whatever their status: newest first over all statuses', async () => {
+      const ids: string[] = [];
+      for (const [index, status] of ['failed', 'pending', 'succeeded', 'canceled', 'failed', 'succeeded'].entries()) {
+        const { id } = await buildDelivery(subscription, new Date(Date.parse('2026-03-01T10:00:00Z') + index));
+        await alter('webhook_deliveries', id, { status });
+        ids.unshift(id);
+      }
+      const query = { event_type: 'student.updated', page_size: '2' };
+      const pages = [];
+      for (const page of ['1', '2', '3', '4']) pages.push((await list({ ...query, page })).body);
+      expect(pages.flatMap(({ data }) => data.map(({ id }: Listed) => id))).to.deep.equal(ids);
+      expect(pages.map(({ total }) => total)).to.deep.equal([6, 6, 6, 6]);
+    });
+
+    it('with an `until` that has passed the pages stay the same while new deliveries arrive', async () => {
+      const start = Date.parse('2026-03-01T10:00:00Z');
+      const ids: string[] = [];
+      for (let index = 0; index < 6; index++)
+        ids.unshift((await buildDelivery(subscription, new Date(start + index))).id);
+      const until = new Date(start + 6).toISOString();
+      const pages = [];
+      for (const page of ['1', '2', '3']) {
+        pages.push((await list({ until, page, page_size: '2' })).body);
+        await buildDelivery(subscription, new Date(start + 6));
+        await buildDelivery(subscription);
+      }
+      expect(pages.map(({ total }) => total)).to.deep.equal([6, 6, 6]);
+      expect(pages.flatMap(({ data }) => data.map(({ id }: Listed) => id))).to.deep.equal(ids);
+    });
+
     it('the pages together hold each delivery once, in one order, though all are of one instant', async () => {
       const now = new Date('2026-03-01T10:00:00Z');
       for (let index = 0; index < 11; index++) await buildDelivery(subscription, now);
@@ -122,6 +202,25 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     const answers = [await list({}, newId()), await list({}, foreign.id)];
     for (const answer of answers) expectError(answer, 'not_found');
     expect(answers[0]?.text).to.equal(answers[1]?.text);
+  });
+
+  it('422: an `until` before `since`, and a time that is none; the message names it', async () => {
+    const since = '2026-03-01T10:00:00.000Z';
+    const refusals: [Record<string, string>, string][] = [
+      [{ since, until: '2026-03-01T09:59:59.999Z' }, 'until'],
+      [{ since, until: '2026-03-01T11:59:59.999+02:00' }, 'until'],
+      [{ since: 'yesterday' }, 'since'],
+      [{ since: '2026-03-01' }, 'since'],
+      [{ since: '2026-02-30T00:00:00Z' }, 'since'],
+      [{ until: '' }, 'until'],
+      [{ until: '1772359200' }, 'until'],
+      [{ until: '2016-12-31T23:59:60Z' }, 'until'],
+    ];
+    for (const [query, field] of refusals) {
+      const answer = await list(query);
+      expectError(answer, 'invalid_request');
+      expect(answer.body.error.message, JSON.stringify(query)).to.contain(field);
+    }
   });
 
   it('422: a status or an event type that is none; 400: an unknown parameter or one given twice', async () => {

@@ -142,7 +142,7 @@ describe('the contract', () => {
       listMembers: [],
       listStudents: ['q', 'verified'],
       listWebhookEndpoints: [],
-      listWebhookDeliveries: ['status', 'event_type'],
+      listWebhookDeliveries: ['status', 'event_type', 'since', 'until'],
       listAssignmentSubmissions: ['status', 'student_id'],
       listCampaignDeliveries: ['status'],
       listCertificates: ['q', 'course_id', 'student_id', 'revoked'],

@@ -1,0 +1,104 @@
+/** Fills the history of one endpoint with as many deliveries as wanted, in the state that retention keeps it in. */
+import pg from 'pg';
+import type { Database } from '../../domain/core/database.ts';
+import type { Id } from '../../domain/core/ids.ts';
+import { retentionRules } from '../../domain/webhooks/retention.ts';
+import { foldTallies } from '../../domain/webhooks/tallies.ts';
+
+export interface History {
+  clubId: Id;
+  endpointId: Id;
+  deliveries: number;
+  /** Of these, the newest are still pending, and due. */
+  pending: number;
+  /** When the newest was created; the oldest was 90 days earlier. */
+  end: Date;
+}
+
+const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts'] as const;
+/** A statement: a transition table of so many rows still fits. */
+const chunk = 250_000;
+const historySeconds = retentionRules.historyMs / 1_000;
+
+/** Ids in the order of creation, as ours are. */
+const idOf = (kind: number, n: string) => `('0190000${kind}-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+export const deliveryId = (n: number): Id => `01900002-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+
+/**
+ * Replaces what there was. Most deliveries succeeded, 2 of 100 failed, 1 of 100 was canceled; one type is common, one
+ * rare. Bodies and attempts are there for the last 30 days only. Indexes are built after the rows: inserting into them
+ * would take three times as long.
+ */
+export async function loadHistory(database: Database, databaseUrl: string, history: History): Promise<void> {
+  // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query(`TRUNCATE ${tables.join(', ')}, webhook_tallies, webhook_tally_changes`);
+    const indexes = await dropIndexes(client);
+    for (const table of tables) await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`); // foreign keys
+    await client.query(`ALTER TABLE webhook_deliveries ENABLE TRIGGER webhook_deliveries_inserted`); // tallies
+    for (let first = 1; first <= history.deliveries; first += chunk) {
+      await loadChunk(client, history, first, Math.min(first + chunk - 1, history.deliveries));
+    }
+    for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
+    for (const index of indexes) await client.query(index);
+    while ((await foldTallies(database, chunk)) > 0);
+    // As autovacuum leaves them.
+    await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
+    await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after
+  } finally {
+    await client.end();
+  }
+}
+
+/** @returns the statements that build them again */
+async function dropIndexes(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; definition: string }>(
+    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
+      WHERE indrelid = ANY ($1::regclass[]) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`,
+    [tables],
+  );
+  for (const { name } of rows) await client.query(`DROP INDEX ${name}`);
+  return rows.map(({ definition }) => definition);
+}
+
+async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
+  const { clubId, endpointId, deliveries, pending, end } = history;
+  // Spread evenly, so that each hour has its share; the mixed bits keep type, status and time apart from one another.
+  const rows = `
+    SELECT n, $1::uuid AS club_id, $2::uuid AS endpoint_id,
+           date_trunc('milliseconds', $3::timestamptz - make_interval(secs => ${historySeconds}::float8 * (${deliveries} - n) / ${deliveries})) AS created_at,
+           CASE WHEN n > ${deliveries - pending} THEN 'pending' WHEN mixed % 100 = 0 THEN 'canceled'
+                WHEN mixed % 100 <= 2 THEN 'failed' ELSE 'succeeded' END AS status,
+           CASE WHEN mixed / 100 % 1000 = 0 THEN 'student.removed' WHEN mixed / 100 % 1000 < 100 THEN 'student.created'
+                WHEN mixed / 100 % 1000 < 300 THEN 'course.completed' WHEN mixed / 100 % 1000 < 400 THEN 'access.granted'
+                ELSE 'lesson.completed' END AS event_type
+      FROM (SELECT n, (hashint8(n)::bigint + 2147483648) AS mixed FROM generate_series(${from}::bigint, ${to}::bigint) AS n) numbered`;
+  const parameters = [clubId, endpointId, end];
+  const recent = `created_at > $3::timestamptz - make_interval(secs => ${retentionRules.bodyMs / 1_000})`;
+  await client.query(
+    `INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
+     SELECT ${idOf(1, 'n')}, club_id, event_type, ${idOf(3, 'n % 1000')}, created_at,
+            CASE WHEN ${recent} THEN '{"data":"' || repeat('x', 300) || '"}' END, created_at
+       FROM (${rows}) AS one`,
+    parameters,
+  );
+  await client.query(
+    `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, payload_purged_at,
+                                     attempt_count, schedule_position, next_attempt_at, fence, created_at, completed_at)
+     SELECT ${idOf(2, 'n')}, club_id, endpoint_id, ${idOf(1, 'n')}, event_type, ${idOf(3, 'n % 1000')}, status,
+            CASE WHEN ${recent} THEN NULL ELSE created_at + make_interval(secs => ${retentionRules.bodyMs / 1_000}) END,
+            (status <> 'pending')::int, (status <> 'pending')::int, created_at, (status <> 'pending')::int, created_at,
+            CASE WHEN status <> 'pending' THEN created_at END
+       FROM (${rows}) AS one`,
+    parameters,
+  );
+  await client.query(
+    `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, duration_ms, response_status)
+     SELECT ${idOf(2, 'n')}, 1, 1, 'schedule', created_at, CASE status WHEN 'succeeded' THEN 'succeeded' ELSE 'http_error' END, 20,
+            CASE status WHEN 'succeeded' THEN 204 ELSE 500 END
+       FROM (${rows}) AS one WHERE ${recent} AND status <> 'pending'`,
+    parameters,
+  );
+}

@@ -1,0 +1,116 @@
+/** What a long history costs: lists, claims and retention at 10,000 and at 5,000,000 deliveries of one endpoint, in one table. */
+import { readConfig } from '../../config.ts';
+import type { Database } from '../../domain/core/database.ts';
+import { newId } from '../../domain/core/ids.ts';
+import { claimAttempt } from '../../domain/webhooks/claim.ts';
+import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries.ts';
+import { retain, retentionRules } from '../../domain/webhooks/retention.ts';
+import { createDataSource } from '../../entities/data-source.ts';
+import { migrate } from '../../entities/migrate.ts';
+import { deliveryId, loadHistory, type History } from './history-load.ts';
+import { median, onFreshStack, progress, quantile, report } from '../support.ts';
+
+const sizes = { short: 10_000, long: 5_000_000 };
+const samples = { list: 200, claim: 200, retention: 50 };
+/** Parts of a measurement, one after another. */
+const spells = 5;
+/** Before anything is measured: connections opened, pages in memory, as in a service that runs. */
+const warmUps = 20;
+/** Deliveries whose 30 or 90 days run out between two rounds of retention: as many in a short history as in a long one. */
+const dueARound = 50;
+
+/** Milliseconds. */
+type Figures = Readonly<Record<string, number>>;
+
+export async function benchHistory(): Promise<void> {
+  await onFreshStack(['postgres'], async ({ env }) => {
+    const config = readConfig(env).database;
+    const source = await createDataSource(config, 'club-bench').initialize();
+    try {
+      await migrate(source);
+      const database = { source, bell: { ring() {} } };
+      const endpoint = await seedEndpoint(database);
+      const measure = async (deliveries: number) => {
+        const history = { ...endpoint, deliveries, pending: samples.claim + warmUps, end: new Date() };
+        const started = performance.now();
+        await loadHistory(database, config.url.reveal(), history);
+        progress(`${deliveries} deliveries loaded in ${Math.round((performance.now() - started) / 1_000)} s`);
+        return measureAt(database, history);
+      };
+      const short = await measure(sizes.short);
+      const long = await measure(sizes.long);
+      for (const [figure, value] of Object.entries(long)) {
+        const before = short[figure] ?? Number.NaN;
+        report(`${figure} p95 ms`, { value, [`at ${sizes.short} deliveries`]: before, ratio: value / before });
+      }
+    } finally {
+      await source.destroy();
+    }
+  });
+}
+
+async function seedEndpoint({ source }: Database): Promise<Pick<History, 'clubId' | 'endpointId'>> {
+  const [clubId, endpointId] = [newId(), newId()];
+  await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
+  await source.query(
+    `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
+     VALUES ($1, $2, 'https://hooks.example.com', '{lesson.completed}', '', now(), now())`,
+    [endpointId, clubId],
+  );
+  return { clubId, endpointId };
+}
+
+/** @returns the p95 of each measurement */
+async function measureAt(database: Database, history: History): Promise<Figures> {
+  const figures: Record<string, number> = {};
+  for (const [name, filter] of Object.entries(filters)) {
+    figures[name] = await p95(samples.list, () => list(database, history, filter(history)));
+  }
+  figures['claim'] = await p95(samples.claim, (nth) =>
+    claim(database, deliveryId(history.deliveries - nth), history.end),
+  );
+  const paceMs = (retentionRules.historyMs / history.deliveries) * dueARound;
+  figures['retention round'] = await p95(samples.retention, async (nth) => {
+    await retain(database, new Date(history.end.getTime() + (nth + 1) * paceMs));
+  });
+  return figures;
+}
+
+/** A list each: the first page, whole, by status, by type, by both, between two times that are no whole hours. */
+const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFilter>>> = {
+  list: () => ({}),
+  'list by status': () => ({ status: 'failed' }),
+  'list by type': () => ({ event_type: 'student.removed' }),
+  'list by both': () => ({ status: 'failed', event_type: 'course.completed' }),
+  'list by date': ({ end }) => {
+    const since = end.getTime() - retentionRules.historyMs * (0.2 + 0.8 * Math.random());
+    const until = since + retentionRules.historyMs * 0.2 * Math.random();
+    return { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+  },
+};
+
+async function list({ source }: Database, history: History, filter: Partial<DeliveryFilter>): Promise<void> {
+  const page = { page: 1, page_size: 20, ...filter };
+  await listDeliveries(source.manager, history.clubId, history.endpointId, page);
+}
+
+/** @throws Error if there was nothing to claim: that would be quick, and count as speed */
+async function claim({ source }: Database, id: string, now: Date): Promise<void> {
+  if ((await claimAttempt(source, id, now.getTime())) === undefined) throw new Error(`${id} could not be claimed`);
+}
+
+/** @param work told which time it is, from 0, the warming up included */
+async function p95(count: number, work: (nth: number) => Promise<void>): Promise<number> {
+  const warming = Math.min(warmUps, Math.ceil(count / 10));
+  const took: number[] = [];
+  for (let nth = 0; nth < warming + count; nth++) {
+    const started = performance.now();
+    await work(nth);
+    if (nth >= warming) took.push(performance.now() - started);
+  }
+  // The median of the p95 of each spell, so that one in which the machine was busy with something else does not decide.
+  const length = took.length / spells;
+  return median(
+    Array.from({ length: spells }, (_, spell) => quantile(took.slice(spell * length, (spell + 1) * length), 0.95)),
+  );
+}

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import type { RetentionActivities } from '../../activities/retention.ts';
+import type { retention } from '../../workflows/retention.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
+import { runWorkerHere } from '../support/worker.ts';
+
+const nothing = { bodies: 0, attempts: 0, events: 0, deliveries: 0, endpoints: 0, secrets: 0, changes: 0 };
+
+describe('retention, a run of its Schedule', function () {
+  this.timeout(60_000);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
+  const environment = useTimeSkipping();
+  /** What the rounds of a run come to, one after another; the last for ever. */
+  let rounds: Awaited<ReturnType<RetentionActivities['retain']>>[] = [];
+  let times: number[] = [];
+
+  before('start the worker', async () => {
+    const activities: RetentionActivities = {
+      async retain(now) {
+        times.push(now);
+        const [round = { ...nothing, more: false }] = rounds.length > 1 ? rounds.splice(0, 1) : rounds;
+        return round;
+      },
+    };
+    workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'upkeep', activities }));
+  });
+  beforeEach(() => {
+    times = [];
+  });
+  const run = (workflowId: string) =>
+    environment().client.workflow.execute<typeof retention>('retention', { workflowId, taskQueue: 'upkeep' });
+
+  it('goes on while there is more, and says what it came to', async () => {
+    rounds = [
+      { ...nothing, bodies: 1_000, attempts: 10, more: true },
+      { ...nothing, events: 1_000, more: true },
+      { ...nothing, bodies: 5, more: false },
+    ];
+    const before = await environment().currentTimeMs();
+    expect(await run('in-three-rounds')).to.deep.equal({ rounds: 3, rows: 2_015 });
+    expect(times).to.have.length(3);
+    for (const time of times) expect(time).to.be.at.least(before - 1_000);
+  });
+
+  it('with nothing to do, one round', async () => {
+    rounds = [{ ...nothing, more: false }];
+    expect(await run('idle')).to.deep.equal({ rounds: 1, rows: 0 });
+  });
+
+  it('ends after 60 rounds though there is more: the next run goes on', async () => {
+    rounds = [{ ...nothing, attempts: 1_000, more: true }];
+    expect(await run('endless')).to.deep.equal({ rounds: 60, rows: 60_000 });
+    expect(times).to.have.length(60);
+  });
+});

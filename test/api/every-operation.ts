@@ -27,10 +27,11 @@ export function pathOf(operation: ContractOperation, parameters: Readonly<Record
   });
 }
 
-/** Parts of a body that cannot be copied from the contract: an address of nobody, a receiver that needs no name server. */
+/** Parts of a body that cannot be copied from the contract: an address of nobody, a receiver that needs no name server, a date of these days. */
 const fresh: Readonly<Record<string, () => unknown>> = {
   email: () => `${newId()}@example.com`,
   url: () => 'https://93.184.216.34/hooks/club',
+  since: () => new Date(Date.now() - 86_400_000).toISOString(),
 };
 
 /** @returns the example of the contract, with an e-mail of nobody; undefined where the operation takes no body */

@@ -1,0 +1,257 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
+import { claimAttempt } from '../../domain/webhooks/claim.ts';
+import { dnsResolver } from '../../domain/webhooks/egress.ts';
+import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { callAt, clock, expectError } from '../support/api.ts';
+import { serveApp } from '../support/app.ts';
+import { testDatabase, testPlatform } from '../support/database.ts';
+import { alter, buildDelivery, deliveryRow, endpointRow, factAbout } from '../support/deliveries.ts';
+import { startNameServer } from '../support/name-server.ts';
+import { wakesBy } from '../support/wakes.ts';
+import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from './webhook-calls.ts';
+
+const minute = 60_000;
+const otherUrl = 'https://93.184.216.35/other?a=b&c=%20d';
+
+describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
+  let scene: Scene;
+  let id: string;
+  beforeEach(async () => {
+    scene = await buildScene();
+    id = scene.endpoint.id;
+  });
+  const change = (body: unknown) => scene.webhooks.change(id, body);
+
+  describe('200: what is absent stays', () => {
+    const changes = {
+      url: { url: otherUrl },
+      event_types: { event_types: ['student.removed', 'access.granted'] },
+      description: { description: 'Our CRM' },
+      'all three at once': { url: otherUrl, event_types: ['course.completed'], description: 'Theirs' },
+    } as const;
+    for (const [title, body] of Object.entries(changes)) {
+      it(`${title}: the whole record, as it reads afterwards; only this and updated_at are changed`, async () => {
+        await alter('webhook_endpoints', id, { description: 'before' });
+        const before = (await scene.webhooks.read(id)).body.data;
+        clock.advance(minute);
+        const { status, body: answer } = await change(body);
+        expect(status).to.equal(200);
+        const { updated_at: updatedAt } = answer.data;
+        expect(answer.data).to.deep.equal({ ...before, ...body, updated_at: updatedAt });
+        expect(Date.parse(updatedAt) - Date.parse(before.updated_at)).to.be.at.least(minute);
+        expect((await scene.webhooks.read(id)).body.data).to.deep.equal(answer.data);
+      });
+    }
+
+    it('a description of no characters removes it', async () => {
+      await change({ description: 'Our CRM' });
+      expect((await change({ description: '' })).body.data).to.not.have.property('description');
+      expect((await endpointRow(id)).description).to.equal(null);
+    });
+
+    it('the bounds: a url of 2048 characters, a description of 200, every event type of the list', async () => {
+      const bounds = {
+        url: publicUrl + '/'.padEnd(2048 - publicUrl.length, 'x'),
+        description: 'd'.repeat(200),
+        event_types: [...eventTypes],
+      };
+      expect(bounds.url).to.have.length(2048);
+      expect((await change(bounds)).body.data).to.deep.include(bounds);
+    });
+
+    it('what its endpoint has been through stays: its state, its failures, its secrets, its queue', async () => {
+      await alter('webhook_endpoints', id, {
+        status: 'paused',
+        consecutive_failures: 7,
+        failing_since: new Date(),
+        hold_until: new Date(Date.now() + minute),
+        breaker_step: 3,
+        breaker_epoch: 4,
+        last_success_at: new Date(),
+      });
+      await buildDelivery(scene.subscription);
+      const before = await endpointRow(id);
+      const answer = await change({ url: otherUrl, event_types: ['course.completed'], description: 'Our CRM' });
+      expect(answer.body.data.pending_deliveries).to.equal(1);
+      const after = await endpointRow(id);
+      const wanted = { url: otherUrl, eventTypes: ['course.completed'], description: 'Our CRM' };
+      expect(after).to.deep.equal(Object.assign(before, wanted, { updatedAt: after.updatedAt }));
+    });
+
+    it('a disabled endpoint can be changed, and stays disabled', async () => {
+      await scene.webhooks.disable(id);
+      expect((await change({ url: otherUrl })).body.data).to.include({ url: otherUrl, status: 'disabled' });
+    });
+
+    it('what is already on its way goes to the new url; nothing is looked at again for it', async () => {
+      const delivery = await buildDelivery(scene.subscription);
+      expect(await wakesBy(scene.club.id, () => change({ url: otherUrl }))).to.deep.equal([]);
+      expect((await claimAttempt(await testDatabase(), delivery.id, Date.now()))?.url).to.equal(otherUrl);
+    });
+
+    it('a new event type never reaches an endpoint that did not ask for it: types count from the change on', async () => {
+      const { database } = await testPlatform();
+      const waiting = await buildDelivery(scene.subscription);
+      await change({ event_types: ['student.created'] });
+      const told = async (type: 'student.created' | 'student.updated') =>
+        (await fanOut(database, factAbout(scene.subscription, type), new Date())).map(({ endpointId }) => endpointId);
+      expect(await told('student.updated')).to.deep.equal([]);
+      expect(await told('student.created')).to.deep.equal([id]);
+      expect((await deliveryRow(waiting.id)).status).to.equal('pending');
+    });
+
+    it('the secret is no part of the answer', async () => {
+      expect((await change({ description: 'x' })).text)
+        .to.not.include('secret')
+        .and.not.include('whsec_');
+    });
+
+    it('two edits of different fields at once: both hold', async () => {
+      const answers = await oneAfterAnother(id, [
+        () => change({ url: otherUrl }),
+        () => change({ event_types: ['course.completed'] }),
+        () => change({ description: 'Our CRM' }),
+      ]);
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+      expect((await scene.webhooks.read(id)).body.data).to.deep.include({
+        url: otherUrl,
+        event_types: ['course.completed'],
+        description: 'Our CRM',
+      });
+    });
+
+    it('two edits of the same field at once: the later one holds, whole', async () => {
+      const [first, second] = [publicUrl, otherUrl].map((url) => ({ url, description: `for ${url}` }));
+      await oneAfterAnother(id, [() => change(first), () => change(second)]);
+      expect((await scene.webhooks.read(id)).body.data).to.deep.include(second);
+    });
+  });
+
+  describe('404', () => {
+    it('an unknown endpoint, one of another club and a deleted one answer alike, whatever is changed', async () => {
+      for (const body of [{ url: otherUrl }, { description: 'x' }, { event_types: ['student.created'] }]) {
+        const answers = [];
+        for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.change(unknown, body));
+        for (const answer of answers) expectError(answer, 'not_found');
+        expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+      }
+    });
+
+    it('the endpoint of another club stays as it is', async () => {
+      const foreign = (await buildScene()).endpoint;
+      const before = await endpointRow(foreign.id);
+      await scene.webhooks.change(foreign.id, { url: otherUrl, description: 'x' });
+      expect(await endpointRow(foreign.id)).to.deep.equal(before);
+    });
+  });
+
+  describe('400 and 422: nothing is changed', () => {
+    const good = { description: 'changed' };
+    let before: unknown;
+    beforeEach(async () => {
+      before = await endpointRow(id);
+    });
+    afterEach(async () => {
+      expect(await endpointRow(id)).to.deep.equal(before);
+    });
+
+    it('422: a body that changes nothing', async () => {
+      expectError(await change({}), 'invalid_request');
+    });
+
+    it('422: event_types empty, twice the same, with a wildcard, an unknown type or webhook.test', async () => {
+      for (const types of [
+        [],
+        ['student.created', 'student.created'],
+        ['*'],
+        ['student.*'],
+        ['student.promoted'],
+        ['webhook.test'],
+      ]) {
+        const answer = await change({ ...good, event_types: types });
+        expectError(answer, 'invalid_request');
+        expect(answer.body.error.message).to.match(/^event_types/);
+      }
+    });
+
+    it('422: a url of 0 or 2049 characters, a description of 201', async () => {
+      const bad = { url: ['', publicUrl.padEnd(2049, 'x')], description: ['d'.repeat(201)] };
+      for (const [field, values] of Object.entries(bad)) {
+        for (const value of values) {
+          const answer = await change({ ...good, [field]: value });
+          expectError(answer, 'invalid_request');
+          expect(answer.body.error.message).to.match(new RegExp(`^${field}`));
+        }
+      }
+    });
+
+    it('422 url_not_allowed: private networks, localhost, reserved addresses, other protocols, credentials', async () => {
+      for (const url of [
+        'https://10.0.0.1/',
+        'https://127.0.0.1/',
+        'https://localhost/',
+        'https://169.254.169.254/latest/meta-data/',
+        'https://[::1]/',
+        'https://[::ffff:10.0.0.1]/',
+        'https://2130706433/',
+        'http://93.184.216.34/',
+        'https://user:pass@93.184.216.34/',
+        'hooks',
+      ]) {
+        expectError(await change({ ...good, event_types: ['course.completed'], url }), 'url_not_allowed');
+      }
+    });
+
+    it('422 url_not_allowed: a name that leads to a private address, beside a public one too', async () => {
+      const hosts: Record<string, string[]> = {
+        'private.example.test': ['192.168.1.1'],
+        'mixed.example.test': ['93.184.216.34', '127.0.0.1'],
+      };
+      const names = await startNameServer((name) => hosts[name]);
+      const api = await serveApp({ resolve: dnsResolver([names.address]) });
+      try {
+        for (const host of [...Object.keys(hosts), 'unknown.example.test']) {
+          const path = `/v1/clubs/${scene.club.id}/webhook-endpoints/${id}`;
+          const body = { ...good, url: `https://${host}/` };
+          expectError(
+            await callAt(api.base, 'PATCH', path, { token: scene.club.owner.token, body }),
+            'url_not_allowed',
+          );
+        }
+      } finally {
+        await api.close();
+        names.close();
+      }
+    });
+
+    it('400: an unknown property; the state, the secret and the counters are no properties of a change', async () => {
+      for (const extra of [
+        { status: 'disabled' },
+        { secret: 'whsec_AAAA' },
+        { id: newId() },
+        { disabled_reason: 'manual' },
+        { consecutive_failures: 0 },
+        { hold_until: null },
+        { club_id: newId() },
+      ]) {
+        expectError(await change({ ...good, ...extra }), 'malformed_request');
+      }
+    });
+
+    it('400: another JSON type; null removes nothing', async () => {
+      for (const bad of [
+        { url: 1 },
+        { url: null },
+        { description: null },
+        { description: ['x'] },
+        { event_types: 'student.created' },
+        { event_types: null },
+        { event_types: [1] },
+      ]) {
+        expectError(await change({ ...good, ...bad }), 'malformed_request');
+      }
+    });
+  });
+});

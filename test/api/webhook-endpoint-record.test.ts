@@ -1,0 +1,130 @@
+/** The fields of an endpoint's record that its deliveries move: true at every moment (specification: Webhook endpoint). */
+import { expect } from 'chai';
+import type { Id } from '../../domain/core/ids.ts';
+import { attemptDelivery } from '../../domain/webhooks/attempts.ts';
+import { clock } from '../support/api.ts';
+import { testPlatform } from '../support/database.ts';
+import { alter, buildDelivery } from '../support/deliveries.ts';
+import { buildScene, type Scene } from './webhook-calls.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+describe('the record of a webhook endpoint', () => {
+  let scene: Scene;
+  beforeEach(async () => {
+    scene = await buildScene();
+  });
+  const read = async () => (await scene.webhooks.read(scene.endpoint.id)).body.data;
+  /** One attempt of a delivery, by the API's clock, at a receiver that answers this; a new delivery unless told. */
+  const attempt = async (status: number, id?: Id): Promise<Id> => {
+    const at = clock.now();
+    const deliveryId = id ?? (await buildDelivery(scene.subscription, at)).id;
+    const outcome = status < 300 ? 'succeeded' : 'http_error';
+    const platform = {
+      ...(await testPlatform()),
+      post: async () => ({ outcome, durationMs: 1, responseStatus: status }) as const,
+      random: () => 0.5,
+      onAttempt() {},
+      async failpoint() {},
+    };
+    await attemptDelivery(platform, deliveryId, at.getTime());
+    return deliveryId;
+  };
+  const near = (told: string, wanted: number) =>
+    expect(Date.parse(told)).to.be.within(wanted - 5 * second, wanted + 5 * second);
+
+  it('one that nothing was sent to has no failure, no success and nothing pending', async () => {
+    const record = await read();
+    expect(record).to.include({ status: 'enabled', consecutive_failures: 0, pending_deliveries: 0 });
+    const whereTheyApply = [
+      'description',
+      'disabled_reason',
+      'disabled_at',
+      'failing_since',
+      'hold_until',
+      'last_success_at',
+    ];
+    expect(record).to.not.have.any.keys([...whereTheyApply, 'previous_secret_expires_at']);
+  });
+
+  it('consecutive_failures counts each failed attempt; failing_since is the first of them; what will be tried again is pending', async () => {
+    await attempt(500);
+    const { failing_since: since } = await read();
+    near(since, clock.now().getTime());
+    for (let failures = 2; failures <= 4; failures++) {
+      clock.advance(minute);
+      await attempt(404);
+      expect(await read()).to.include({
+        consecutive_failures: failures,
+        failing_since: since,
+        pending_deliveries: failures,
+      });
+      expect(await read()).to.not.have.property('hold_until');
+    }
+  });
+
+  it('hold_until: from the fifth failure in a row, for 1 minute; told no longer than it lasts', async () => {
+    for (let failures = 1; failures <= 5; failures++) await attempt(500);
+    const record = await read();
+    expect(record).to.include({ status: 'enabled', consecutive_failures: 5 });
+    near(record.hold_until, clock.now().getTime() + minute);
+    clock.advance(minute + second);
+    expect(await read()).to.not.have.property('hold_until');
+    expect(await read()).to.include({ consecutive_failures: 5, failing_since: record.failing_since });
+  });
+
+  it('any 2xx: the failures are forgotten, and last_success_at is its time', async () => {
+    let deliveryId = '';
+    for (let failures = 1; failures <= 5; failures++) deliveryId = await attempt(500);
+    await scene.webhooks.resend(scene.endpoint.id, deliveryId);
+    clock.advance(10 * second);
+    await attempt(204, deliveryId);
+    const record = await read();
+    expect(record).to.include({ consecutive_failures: 0, pending_deliveries: 4 });
+    expect(record).to.not.have.any.keys('failing_since', 'hold_until');
+    near(record.last_success_at, clock.now().getTime());
+  });
+
+  it('last_success_at: kept through failures, and followed while all goes well', async () => {
+    await attempt(200);
+    const first = (await read()).last_success_at;
+    clock.advance(minute);
+    await attempt(500);
+    expect((await read()).last_success_at).to.equal(first);
+    for (let success = 1; success <= 2; success++) {
+      clock.advance(minute);
+      await attempt(200);
+      near((await read()).last_success_at, clock.now().getTime());
+    }
+  });
+
+  it('what deliveries bring is no change of the endpoint: updated_at stays', async () => {
+    const { updated_at: before } = await read();
+    clock.advance(minute);
+    for (const status of [200, 500, 200]) await attempt(status);
+    expect((await read()).updated_at).to.equal(before);
+  });
+
+  it('pending_deliveries: those that wait for their first attempt or the next, of whatever cause; no resend of what has ended', async () => {
+    const { webhooks, endpoint } = scene;
+    const ended = await attempt(200);
+    await webhooks.resend(endpoint.id, ended);
+    expect((await read()).pending_deliveries).to.equal(0);
+    await webhooks.sendTest(endpoint.id);
+    await attempt(500);
+    const failed = await buildDelivery(scene.subscription, clock.now());
+    await alter('webhook_deliveries', failed.id, { status: 'failed', completed_at: clock.now() });
+    expect((await read()).pending_deliveries).to.equal(2);
+    await webhooks.recover(endpoint.id, new Date(clock.now().getTime() - minute));
+    expect((await read()).pending_deliveries).to.equal(3);
+    await webhooks.disable(endpoint.id);
+    expect((await read()).pending_deliveries).to.equal(0);
+  });
+
+  it('reads the same alone and in the list', async () => {
+    for (const status of [200, 500, 500, 500, 500, 500]) await attempt(status);
+    await scene.webhooks.rotate(scene.endpoint.id);
+    expect((await scene.webhooks.list()).body.data).to.deep.equal([await read()]);
+  });
+});

@@ -1,0 +1,326 @@
+/** States of a webhook endpoint, as administrators move it (specification: States, Webhook endpoint). */
+import { expect } from 'chai';
+import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { clock, expectError, type Answer } from '../support/api.ts';
+import { testPlatform } from '../support/database.ts';
+import { alter, buildDelivery, deliveryRow, endpointRow, factAbout, type TestDelivery } from '../support/deliveries.ts';
+import { buildEndpoint } from '../support/factories.ts';
+import { deliveryRun, gateRun, wakesBy, wakesOf } from '../support/wakes.ts';
+import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from './webhook-calls.ts';
+
+const minute = 60_000;
+const failures = () => ({
+  consecutive_failures: 7,
+  failing_since: new Date('2026-03-01T12:00:00Z'),
+  hold_until: new Date(Date.now() + 30 * minute),
+  breaker_step: 3,
+  breaker_epoch: 5,
+});
+
+describe('the state of a webhook endpoint', () => {
+  let scene: Scene;
+  let id: string;
+  beforeEach(async () => {
+    scene = await buildScene();
+    id = scene.endpoint.id;
+  });
+
+  const operations = ['enable', 'pause', 'disable'] as const;
+  type Move = (typeof operations)[number];
+  const move = (operation: Move): Promise<Answer> => scene.webhooks[operation](id);
+  const wakesByMove = (operation: Move) => wakesBy(scene.club.id, () => move(operation));
+  /** Some deliveries to the endpoint that are pending. */
+  const queue = (length: number): Promise<TestDelivery[]> =>
+    Promise.all(Array.from({ length }, () => buildDelivery(scene.subscription)));
+  const told = async () => {
+    const { database } = await testPlatform();
+    return fanOut(database, factAbout(scene.subscription, 'student.updated'), new Date());
+  };
+
+  /** @returns what the operation changed of the record, and that its answer is the record as it reads afterwards */
+  const changesBy = async (operation: Move): Promise<Record<string, unknown>> => {
+    const before = (await scene.webhooks.read(id)).body.data;
+    clock.advance(minute);
+    const { status, body } = await move(operation);
+    expect(status).to.equal(200);
+    expect((await scene.webhooks.read(id)).body.data).to.deep.equal(body.data);
+    const names = new Set([...Object.keys(before), ...Object.keys(body.data)]);
+    const changed = [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(body.data[name]));
+    return Object.fromEntries(changed.map((name) => [name, body.data[name]]));
+  };
+  /** The same operation again changes nothing at all and wakes nobody. */
+  const expectNothingChanges = async (operation: Move) => {
+    await queue(1);
+    const before = await endpointRow(id);
+    clock.advance(minute);
+    let answer: Answer | undefined;
+    expect(await wakesBy(scene.club.id, async () => (answer = await move(operation)))).to.deep.equal([]);
+    expect(answer?.status).to.equal(200);
+    expect(await endpointRow(id)).to.deep.equal(before);
+  };
+
+  describe('POST …/pause', () => {
+    it('200: paused; nothing else of the record changes but updated_at', async () => {
+      await alter('webhook_endpoints', id, failures());
+      const changed = await changesBy('pause');
+      expect(changed).to.deep.equal({ status: 'paused', updated_at: changed['updated_at'] });
+    });
+
+    it('deliveries keep being created and accumulate', async () => {
+      await queue(1);
+      await move('pause');
+      expect(await told()).to.have.length(1);
+      await queue(1);
+      expect((await scene.webhooks.read(id)).body.data).to.include({ status: 'paused', pending_deliveries: 3 });
+    });
+
+    it('calls the gate, and no delivery: what is due parks by itself', async () => {
+      await queue(2);
+      expect(await wakesByMove('pause')).to.deep.equal([gateRun({ id })]);
+      const [wake] = await wakesOf(scene.club.id);
+      expect(wake).to.include({ workflowType: 'endpointGate', subjectId: id, clubId: scene.club.id });
+      expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id });
+    });
+
+    it('200: a paused endpoint stays as it is', async () => {
+      await move('pause');
+      await expectNothingChanges('pause');
+    });
+
+    it('409 endpoint_not_enabled: a disabled endpoint, which stays as it is', async () => {
+      await move('disable');
+      const before = await endpointRow(id);
+      expect(
+        await wakesBy(scene.club.id, async () => expectError(await move('pause'), 'endpoint_not_enabled')),
+      ).to.deep.equal([]);
+      expect(await endpointRow(id)).to.deep.equal(before);
+    });
+  });
+
+  describe('POST …/enable', () => {
+    it('200: from paused: what accumulated is kept, and the gate is called to let it go', async () => {
+      const deliveries = await queue(3);
+      await move('pause');
+      for (const { id: parked } of deliveries) await alter('webhook_deliveries', parked, { parked_at: new Date() });
+      expect(await wakesByMove('enable')).to.deep.equal([gateRun({ id })]);
+      expect((await scene.webhooks.read(id)).body.data).to.include({ status: 'enabled', pending_deliveries: 3 });
+      for (const { id: parked } of deliveries) {
+        expect(await deliveryRow(parked)).to.include({ status: 'pending', cancelReason: null });
+      }
+    });
+
+    it('from paused: the breaker stays as it was', async () => {
+      await alter('webhook_endpoints', id, failures());
+      await move('pause');
+      const before = await endpointRow(id);
+      const changed = await changesBy('enable');
+      expect(changed).to.deep.equal({ status: 'enabled', updated_at: changed['updated_at'] });
+      const { breakerStep, breakerEpoch, holdUntil, consecutiveFailures, failingSince } = await endpointRow(id);
+      expect({ breakerStep, breakerEpoch, holdUntil, consecutiveFailures, failingSince }).to.deep.equal({
+        breakerStep: 3,
+        breakerEpoch: 5,
+        holdUntil: before.holdUntil,
+        consecutiveFailures: 7,
+        failingSince: before.failingSince,
+      });
+    });
+
+    it('from paused: a resend that was waiting goes at once, past the gate', async () => {
+      const [waiting, asked] = await queue(2);
+      if (!waiting || !asked) throw new Error('There are two.');
+      await scene.webhooks.resend(id, asked.id);
+      await move('pause');
+      for (const parked of [waiting, asked]) {
+        await alter('webhook_deliveries', parked.id, { parked_at: new Date() });
+      }
+      expect(await wakesByMove('enable')).to.deep.equal([gateRun({ id }), deliveryRun(asked)].toSorted());
+      expect((await deliveryRow(asked.id)).parkedAt).to.equal(null);
+      expect((await deliveryRow(waiting.id)).parkedAt).to.not.equal(null);
+    });
+
+    for (const reason of ['manual', 'failing'] as const) {
+      it(`200: from disabled (${reason}): the breaker is reset, and the reason and the time are gone`, async () => {
+        await move('disable');
+        await alter('webhook_endpoints', id, {
+          disabled_reason: reason,
+          consecutive_failures: 7,
+          failing_since: new Date('2026-03-01T12:00:00Z'),
+        });
+        const changed = await changesBy('enable');
+        expect(changed).to.deep.equal({
+          status: 'enabled',
+          disabled_reason: undefined,
+          disabled_at: undefined,
+          consecutive_failures: 0,
+          failing_since: undefined,
+          updated_at: changed['updated_at'],
+        });
+        expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null, admittedDeliveryId: null });
+      });
+    }
+
+    it('from disabled, throttled before: nothing of the breaker is left', async () => {
+      await alter('webhook_endpoints', id, failures());
+      await move('disable');
+      await move('enable');
+      const record = (await scene.webhooks.read(id)).body.data;
+      expect(record).to.include({ status: 'enabled', consecutive_failures: 0 });
+      expect(record).to.not.have.any.keys('failing_since', 'hold_until', 'disabled_at', 'disabled_reason');
+      expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null });
+    });
+
+    it('from disabled: what was canceled stays canceled and nobody is woken; new events are delivered from now on', async () => {
+      const [canceled] = await queue(1);
+      await move('disable');
+      expect(await wakesByMove('enable')).to.deep.equal([]);
+      expect((await deliveryRow(canceled?.id ?? '')).status).to.equal('canceled');
+      expect(await told()).to.have.length(1);
+    });
+
+    it('200: an enabled endpoint stays as it is, updated_at too', () => expectNothingChanges('enable'));
+
+    it('an enabled one that is throttled stays throttled', async () => {
+      await alter('webhook_endpoints', id, failures());
+      await expectNothingChanges('enable');
+    });
+  });
+
+  describe('POST …/disable', () => {
+    it('200: disabled, with the reason and the time', async () => {
+      await queue(2);
+      const changed = await changesBy('disable');
+      expect(changed).to.deep.equal({
+        status: 'disabled',
+        disabled_reason: 'manual',
+        disabled_at: changed['updated_at'],
+        pending_deliveries: 0,
+        updated_at: changed['updated_at'],
+      });
+      expect(Math.abs(clock.now().getTime() - Date.parse(String(changed['disabled_at'])))).to.be.below(10_000);
+    });
+
+    it('the queue is canceled, without a cancel_reason; each of its workflows and the gate are woken', async () => {
+      const deliveries = await queue(3);
+      await alter('webhook_deliveries', deliveries[0]?.id ?? '', { parked_at: new Date(), attempt_count: 2 });
+      const wakes = await wakesByMove('disable');
+      expect(wakes).to.deep.equal([gateRun({ id }), ...deliveries.map(deliveryRun)].toSorted());
+      const { disabled_at: disabledAt } = (await scene.webhooks.read(id)).body.data;
+      for (const delivery of deliveries) {
+        const record = (await scene.webhooks.delivery(id, delivery.id)).body.data;
+        expect(record).to.include({ status: 'canceled', completed_at: disabledAt, payload_purged: false });
+        expect(record).to.not.have.any.keys('cancel_reason', 'next_attempt_at');
+        expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null, requested: null });
+      }
+      const sent = (await wakesOf(scene.club.id)).find(({ workflowType }) => workflowType === 'webhookDelivery');
+      expect(sent?.attributes).to.deep.equal({
+        ClubId: scene.club.id,
+        EndpointId: id,
+        EventType: 'student.updated',
+      });
+    });
+
+    it('nothing new is created', async () => {
+      await move('disable');
+      expect(await told()).to.deep.equal([]);
+      expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
+    });
+
+    it('deliveries that have ended stay as they are, and those of the club`s other endpoints are sent', async () => {
+      const ended = ['succeeded', 'failed', 'canceled'] as const;
+      const deliveries = await queue(ended.length);
+      for (const [index, status] of ended.entries()) {
+        await alter('webhook_deliveries', deliveries[index]?.id ?? '', { status, completed_at: new Date() });
+      }
+      const other = await buildEndpoint(scene.club.id, publicUrl);
+      const elsewhere = await buildDelivery({ ...scene.subscription, endpoint: other });
+      // The fan-out has told the endpoint of the scene too.
+      await alter('webhook_deliveries', (await pendingOf()).id, { status: 'succeeded', completed_at: new Date() });
+      const rows = () => Promise.all([...deliveries, elsewhere].map((delivery) => deliveryRow(delivery.id)));
+      const before = await rows();
+      expect(await wakesByMove('disable')).to.deep.equal([gateRun({ id })]);
+      expect(await rows()).to.deep.equal(before);
+    });
+    const pendingOf = async (): Promise<{ id: string }> =>
+      (await scene.webhooks.deliveries(id)).body.data.find(({ status }: { status: string }) => status === 'pending');
+
+    it('a resend that was asked for is not made any more', async () => {
+      const [delivery] = await queue(1);
+      if (!delivery) throw new Error('There is one.');
+      await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
+      await scene.webhooks.resend(id, delivery.id);
+      expect(await wakesByMove('disable')).to.deep.equal([gateRun({ id }), deliveryRun(delivery)].toSorted());
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null });
+    });
+
+    it('the breaker holds nothing any more: a disabled endpoint shows no hold_until', async () => {
+      await alter('webhook_endpoints', id, failures());
+      expect(await changesBy('disable')).to.have.property('hold_until', undefined);
+    });
+
+    it('200: from paused, what accumulated is canceled', async () => {
+      const [delivery] = await queue(1);
+      await move('pause');
+      const answer = await move('disable');
+      expect(answer.body.data).to.include({ status: 'disabled', disabled_reason: 'manual', pending_deliveries: 0 });
+      expect((await deliveryRow(delivery?.id ?? '')).status).to.equal('canceled');
+    });
+
+    for (const reason of ['manual', 'failing'] as const) {
+      it(`200: one that is disabled (${reason}) stays as it is, its reason and time too`, async () => {
+        await move('disable');
+        await alter('webhook_endpoints', id, { disabled_reason: reason });
+        const before = await endpointRow(id);
+        clock.advance(minute);
+        expect(await wakesByMove('disable')).to.deep.equal([]);
+        expect(await endpointRow(id)).to.deep.equal(before);
+      });
+    }
+  });
+
+  describe('each of them', () => {
+    for (const operation of operations) {
+      it(`404: ${operation}: an unknown endpoint, one of another club and a deleted one answer alike`, async () => {
+        const answers = [];
+        for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks[operation](unknown));
+        for (const answer of answers) expectError(answer, 'not_found');
+        expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+      });
+
+      it(`${operation}: the endpoint of another club stays as it is`, async () => {
+        const foreign = (await buildScene()).endpoint;
+        // From a state that each of them would leave.
+        await alter('webhook_endpoints', foreign.id, { status: operation === 'enable' ? 'paused' : 'enabled' });
+        const before = await endpointRow(foreign.id);
+        await scene.webhooks[operation](foreign.id);
+        expect(await endpointRow(foreign.id)).to.deep.equal(before);
+      });
+
+      it(`${operation}: the secret is no part of the answer`, async () => {
+        expect((await move(operation)).text)
+          .to.not.include('whsec_')
+          .and.not.include('"secret"');
+      });
+    }
+  });
+
+  describe('two at once: as if one after the other', () => {
+    /** What each order ends in, from an enabled endpoint with two deliveries that wait. */
+    const orders = [
+      { first: 'disable', second: 'enable', statuses: [200, 200], status: 'enabled', pending: 0 },
+      { first: 'enable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
+      { first: 'pause', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
+      { first: 'disable', second: 'pause', statuses: [200, 409], status: 'disabled', pending: 0 },
+      { first: 'pause', second: 'enable', statuses: [200, 200], status: 'enabled', pending: 2 },
+      { first: 'disable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
+    ] as const;
+    for (const { first, second, statuses, status, pending } of orders) {
+      it(`${first}, then ${second}: ${status}, ${pending} pending`, async () => {
+        await queue(2);
+        const answers = await oneAfterAnother(id, [() => move(first), () => move(second)]);
+        expect(answers.map((answer) => answer.status)).to.deep.equal(statuses);
+        expect((await scene.webhooks.read(id)).body.data).to.include({ status, pending_deliveries: pending });
+        expect(await endpointRow(id)).to.include({ disabledReason: status === 'disabled' ? 'manual' : null });
+      });
+    }
+  });
+});

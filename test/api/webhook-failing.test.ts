@@ -1,0 +1,260 @@
+/** An endpoint that accepts nothing for 5 days: disabled, its queue canceled, its administrators told (States, Webhook endpoint). */
+import { expect } from 'chai';
+import type { Id } from '../../domain/core/ids.ts';
+import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../../domain/webhooks/attempts.ts';
+import { tendGate } from '../../domain/webhooks/gate.ts';
+import { mailsTo, testDatabase, testPlatform } from '../support/database.ts';
+import { alter, buildDelivery, deliveryRow, endpointRow } from '../support/deliveries.ts';
+import { buildClub, buildEndpoint, buildMember } from '../support/factories.ts';
+import { deliveryRun, wakesBy } from '../support/wakes.ts';
+import { buildScene, publicUrl, type Scene } from './webhook-calls.ts';
+
+const minute = 60_000;
+const day = 1_440 * minute;
+const failingMail = 'webhook_endpoint_failing';
+
+describe('an endpoint that accepts no delivery for 5 days', () => {
+  let scene: Scene;
+  let id: Id;
+  let now: number;
+  beforeEach(async () => {
+    scene = await buildScene();
+    id = scene.endpoint.id;
+    now = Date.now();
+  });
+
+  /** The step of a delivery, against a receiver that answers this. */
+  const attempt = async (deliveryId: Id, status: number, changes: Partial<DeliveryPlatform> = {}) =>
+    attemptDelivery(
+      {
+        ...(await testPlatform()),
+        post: async () => ({
+          outcome: status < 300 ? 'succeeded' : 'http_error',
+          durationMs: 1,
+          responseStatus: status,
+        }),
+        random: () => 0.5,
+        onAttempt() {},
+        async failpoint() {},
+        ...changes,
+      },
+      deliveryId,
+      now,
+    );
+  const failsOnce = async () => {
+    const delivery = await buildDelivery(scene.subscription, new Date(now));
+    await attempt(delivery.id, 500);
+    return delivery;
+  };
+  const tend = async (at = now) => tendGate(await testPlatform(), id, at);
+  const failingFor = (ms: number, columns: object = {}) =>
+    alter('webhook_endpoints', id, { consecutive_failures: 4, failing_since: new Date(now - ms), ...columns });
+  const read = async () => (await scene.webhooks.read(id)).body.data;
+  const ownerMails = async () => (await mailsTo(scene.club.owner.id)).filter((template) => template === failingMail);
+
+  describe('is given up', () => {
+    it('at the failure that comes then: disabled, failing, since when; why is still to be read', async () => {
+      await failingFor(5 * day);
+      await failsOnce();
+      const record = await read();
+      expect(record).to.include({
+        status: 'disabled',
+        disabled_reason: 'failing',
+        consecutive_failures: 5,
+        failing_since: new Date(now - 5 * day).toISOString(),
+        pending_deliveries: 0,
+      });
+      expect(Math.abs(Date.parse(record.disabled_at) - now)).to.be.below(10_000);
+      expect(record.updated_at).to.equal(record.disabled_at);
+      expect(record).to.not.have.property('hold_until');
+    });
+
+    it('by its gate, when nothing is attempted', async () => {
+      await failingFor(5 * day, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
+      expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
+      expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
+      expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null, gateLooksAt: null });
+    });
+
+    it('its gate looks at that very moment, whatever else it waits for', async () => {
+      await failingFor(5 * day - minute, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
+      expect(await tend()).to.deep.include({ done: false, at: now + minute, givenUpAt: now + minute });
+      expect(await tend(now + minute - 1)).to.include({ done: false });
+      expect(await tend(now + minute)).to.include({ outcome: 'disabled' });
+    });
+
+    it('its queue is canceled in the same act, each delivery woken and a mail asked for', async () => {
+      await failingFor(5 * day);
+      const waiting = await buildDelivery(scene.subscription, new Date(now));
+      const last = await buildDelivery(scene.subscription, new Date(now));
+      const wakes = await wakesBy(scene.club.id, () => attempt(last.id, 500));
+      const isMail = (run: string) => run.startsWith('transactional-mail/');
+      expect(wakes.filter((run) => !isMail(run))).to.deep.equal([waiting, last].map(deliveryRun).toSorted());
+      expect(wakes.filter(isMail)).to.have.length(1);
+      for (const delivery of [waiting, last]) {
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null });
+      }
+      expect((await deliveryRow(last.id)).attemptCount).to.equal(1);
+    });
+  });
+
+  describe('is not given up', () => {
+    it('a minute before', async () => {
+      await failingFor(5 * day - minute);
+      await failsOnce();
+      expect(await read()).to.include({ status: 'enabled', consecutive_failures: 5 });
+      expect(await ownerMails()).to.deep.equal([]);
+    });
+
+    it('by a delivery that is accepted then: its failures are forgotten', async () => {
+      await failingFor(6 * day);
+      const delivery = await buildDelivery(scene.subscription, new Date(now));
+      await attempt(delivery.id, 200);
+      expect(await read()).to.include({ status: 'enabled', consecutive_failures: 0 });
+      expect(await read()).to.not.have.property('failing_since');
+      await failsOnce();
+      expect((await read()).status).to.equal('enabled');
+    });
+
+    it('where it never failed, however long nothing was accepted', async () => {
+      await alter('webhook_endpoints', id, { last_success_at: new Date(now - 60 * day) });
+      expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
+      await failsOnce();
+      expect((await read()).status).to.equal('enabled');
+    });
+
+    it('while it is paused; enabled again, it has 5 days more', async () => {
+      await failingFor(6 * day);
+      await scene.webhooks.pause(id);
+      expect(await tend()).to.include({ done: false, doing: 'paused' });
+      await scene.webhooks.enable(id);
+      await failsOnce();
+      expect((await read()).status).to.equal('enabled');
+      now += 5 * day + minute;
+      await tend();
+      expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
+    });
+
+    it('by an attempt that nobody made: the service was to blame', async () => {
+      await failingFor(6 * day);
+      const delivery = await buildDelivery(scene.subscription, new Date(now));
+      const dies = { failpoint: () => Promise.reject(new Error('the worker died')) };
+      for (let death = 1; death <= 4; death++) {
+        await attempt(delivery.id, 500, dies).catch(() => undefined);
+        await (
+          await testDatabase()
+        ).query(`UPDATE webhook_deliveries SET lease_until = NULL WHERE id = $1`, [delivery.id]);
+      }
+      await attempt(delivery.id, 500);
+      expect((await deliveryRow(delivery.id)).attemptCount).to.equal(1);
+      expect(await read()).to.include({ status: 'enabled', consecutive_failures: 4 });
+    });
+  });
+
+  describe('an e-mail goes to the club`s administrators', () => {
+    it('to each who may administer webhook endpoints, and to nobody else', async () => {
+      const [admin, editor, support] = [
+        await buildMember(scene.club.id, 'admin'),
+        await buildMember(scene.club.id, 'editor'),
+        await buildMember(scene.club.id, 'support'),
+      ];
+      const elsewhere = await buildClub();
+      await failingFor(5 * day);
+      await failsOnce();
+      const mails = Object.fromEntries(
+        await Promise.all(
+          Object.entries({ owner: scene.club.owner, admin, editor, support, elsewhere: elsewhere.owner }).map(
+            async ([name, administrator]) => [name, await mailsTo(administrator.id)] as const,
+          ),
+        ),
+      );
+      expect(mails).to.deep.equal({
+        owner: [failingMail],
+        admin: [failingMail],
+        editor: [],
+        support: [],
+        elsewhere: [],
+      });
+      expect(await mailsTo(scene.subscription.studentId)).to.deep.equal([]);
+    });
+
+    it('none where an administrator disabled it', async () => {
+      await failingFor(6 * day);
+      await scene.webhooks.disable(id);
+      expect(await ownerMails()).to.deep.equal([]);
+    });
+
+    it('once: attempts that were in flight then, and its gate, ask for no further one', async () => {
+      await failingFor(5 * day);
+      const due = () => buildDelivery(scene.subscription, new Date(now));
+      const both = [await due(), await due()];
+      await Promise.all(both.map((delivery) => attempt(delivery.id, 500)));
+      await tend();
+      expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
+      expect(await ownerMails()).to.deep.equal([failingMail]);
+    });
+
+    it('one an endpoint, whatever their number: the cap of mails an hour is for what strangers can cause', async () => {
+      const endpoints = [scene.endpoint];
+      while (endpoints.length < 8) endpoints.push(await buildEndpoint(scene.club.id, publicUrl));
+      for (const endpoint of endpoints) {
+        await alter('webhook_endpoints', endpoint.id, {
+          consecutive_failures: 9,
+          failing_since: new Date(now - 5 * day),
+        });
+        await tendGate(await testPlatform(), endpoint.id, now);
+      }
+      expect(await ownerMails()).to.have.length(8);
+    });
+
+    /** Sends what waits for the owner. @returns the mails */
+    const sendAll = async (): Promise<OutgoingMail[]> => {
+      const { database, vault } = await testPlatform();
+      const sent: OutgoingMail[] = [];
+      const rows = await database.source.query<{ id: Id }[]>(
+        `SELECT id FROM transactional_mails WHERE administrator_id = $1 AND template = $2`,
+        [scene.club.owner.id, failingMail],
+      );
+      const platform = {
+        source: database.source,
+        vault,
+        sendMail: async (mail: OutgoingMail) => void sent.push(mail),
+        links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' },
+        onOutcome() {},
+      };
+      for (const { id: mailId } of rows) await sendTransactionalMail(platform, mailId, now + minute);
+      return sent;
+    };
+
+    it('says which endpoint, of which club, and leads to it', async () => {
+      await failingFor(5 * day);
+      await failsOnce();
+      const [mail, ...others] = await sendAll();
+      expect(others).to.deep.equal([]);
+      expect(mail?.to).to.equal(scene.club.owner.email);
+      expect(mail?.subject).to.equal(`A webhook endpoint of Club ${scene.club.owner.id} was disabled`);
+      expect(mail?.text).to.include(publicUrl).and.include(`https://dashboard.example.com/webhooks/${id}`);
+      expect(mail?.text).to.not.include('Stella').and.not.include('whsec_');
+    });
+
+    it('is not sent of an endpoint that was deleted meanwhile', async () => {
+      await failingFor(5 * day);
+      await failsOnce();
+      await scene.webhooks.remove(id);
+      expect(await sendAll()).to.deep.equal([]);
+    });
+  });
+
+  it('set enabled again, it begins anew: five failures more throttle it, and five days more give it up', async () => {
+    await failingFor(5 * day);
+    await failsOnce();
+    await scene.webhooks.enable(id);
+    now += minute;
+    for (let failure = 1; failure <= 4; failure++) await failsOnce();
+    expect(await read()).to.include({ status: 'enabled', consecutive_failures: 4 });
+    expect(await endpointRow(id)).to.include({ breakerStep: 0 });
+    await failsOnce();
+    expect(await endpointRow(id)).to.include({ breakerStep: 1, consecutiveFailures: 5, status: 'enabled' });
+  });
+});

@@ -1,0 +1,178 @@
+import { expect } from 'chai';
+import { clock, expectError } from '../support/api.ts';
+import { columnsHolding, testPlatform } from '../support/database.ts';
+import { alter, endpointRow } from '../support/deliveries.ts';
+import { wakesBy } from '../support/wakes.ts';
+import { buildScene, noEndpointsOf, oneAfterAnother, type Scene } from './webhook-calls.ts';
+
+const second = 1_000;
+const hour = 3_600 * second;
+
+describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret', () => {
+  let scene: Scene;
+  let id: string;
+  beforeEach(async () => {
+    scene = await buildScene();
+    id = scene.endpoint.id;
+  });
+  const rotate = (body: unknown = {}) => scene.webhooks.rotate(id, body);
+  const read = async () => (await scene.webhooks.read(id)).body.data;
+  /** The secrets as they are stored, opened: the one that signs first, and the one before it. */
+  const storedSecrets = async () => {
+    const { vault } = await testPlatform();
+    const { secret, previousSecret } = await endpointRow(id);
+    return [secret, ...(previousSecret ? [previousSecret] : [])].map((sealed) => vault.open(sealed, id));
+  };
+  const expectUnchangedBy = async (act: () => Promise<unknown>) => {
+    const before = await endpointRow(id);
+    await act();
+    expect(await endpointRow(id)).to.deep.equal(before);
+  };
+
+  describe('200', () => {
+    it('the endpoint and a new secret; the one before it is valid for 24 hours more', async () => {
+      const before = await read();
+      clock.advance(hour);
+      const { status, body } = await rotate();
+      expect(status).to.equal(200);
+      const { endpoint, secret } = body.data;
+      expect(secret)
+        .to.match(/^whsec_[A-Za-z0-9+/]{43}=$/)
+        .and.not.equal(scene.endpoint.secret);
+      expect(Object.keys(body.data)).to.deep.equal(['endpoint', 'secret']);
+      expect(endpoint).to.deep.equal({
+        ...before,
+        previous_secret_expires_at: endpoint.previous_secret_expires_at,
+        updated_at: endpoint.updated_at,
+      });
+      expect(Date.parse(endpoint.previous_secret_expires_at) - Date.parse(endpoint.updated_at)).to.equal(24 * hour);
+      expect(Date.parse(endpoint.updated_at)).to.be.at.least(Date.parse(before.updated_at) + hour);
+      expect(await read()).to.deep.equal(endpoint);
+    });
+
+    it('the new secret signs first and the one before it second; both are sealed in the row', async () => {
+      const { secret } = (await rotate()).body.data;
+      expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
+      const { secret: sealed, previousSecret } = await endpointRow(id);
+      for (const shown of [secret, scene.endpoint.secret]) {
+        const key = Buffer.from(shown.slice('whsec_'.length), 'base64');
+        expect([sealed, previousSecret].some((bytes) => bytes?.includes(key))).to.equal(false);
+        expect(await columnsHolding(shown.slice('whsec_'.length))).to.deep.equal([]);
+      }
+    });
+
+    it('the secret stands in this answer and in no other', async () => {
+      const { secret } = (await rotate()).body.data;
+      const { webhooks } = scene;
+      const others = [
+        await webhooks.read(id),
+        await webhooks.list(),
+        await webhooks.change(id, { description: 'x' }),
+        await webhooks.pause(id),
+        await webhooks.enable(id),
+        await webhooks.sendTest(id),
+        await webhooks.deliveries(id),
+        await webhooks.disable(id),
+        await rotate(),
+      ];
+      for (const { text } of others) {
+        for (const hidden of [secret, scene.endpoint.secret, 'whsec_']) expect(text).to.not.include(hidden);
+      }
+    });
+
+    it('nothing is looked at again for it: each attempt is signed with what is valid then', async () => {
+      expect(await wakesBy(scene.club.id, () => rotate())).to.deep.equal([]);
+    });
+
+    for (const state of ['pause', 'disable'] as const) {
+      it(`after ${state} too: a secret that leaked is changed before anything is sent`, async () => {
+        await scene.webhooks[state](id);
+        const { status } = await read();
+        expect((await rotate()).body.data.endpoint.status).to.equal(status);
+      });
+    }
+
+    it('after the 24 hours previous_secret_expires_at is told no more, and the next rotation is let through', async () => {
+      const first = (await rotate()).body.data.secret;
+      clock.advance(24 * hour);
+      expect(await read()).to.not.have.property('previous_secret_expires_at');
+      const { endpoint, secret } = (await rotate()).body.data;
+      expect(Date.parse(endpoint.previous_secret_expires_at)).to.be.above(clock.now().getTime() + 23 * hour);
+      expect(await storedSecrets()).to.deep.equal([secret, first]);
+    });
+
+    it('expire_previous within the 24 hours: the oldest ends at once, the one shown before is valid for 24 hours more', async () => {
+      const first = (await rotate()).body.data.secret;
+      clock.advance(hour);
+      const { status, body } = await rotate({ expire_previous: true });
+      expect(status).to.equal(200);
+      expect(await storedSecrets()).to.deep.equal([body.data.secret, first]);
+      const { previous_secret_expires_at: expiresAt, updated_at: rotatedAt } = body.data.endpoint;
+      expect(Date.parse(expiresAt) - Date.parse(rotatedAt)).to.equal(24 * hour);
+    });
+
+    it('expire_previous where no secret from before is valid: a rotation as any other', async () => {
+      const { secret } = (await rotate({ expire_previous: true })).body.data;
+      expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
+    });
+  });
+
+  describe('409 rotation_in_progress: a second rotation within 24 hours', () => {
+    for (const body of [{}, { expire_previous: false }]) {
+      it(`${JSON.stringify(body)}: at once, and shortly before the 24 hours are over; nothing is changed`, async () => {
+        await rotate();
+        await expectUnchangedBy(async () => expectError(await rotate(body), 'rotation_in_progress'));
+        clock.advance(24 * hour - 30 * second);
+        await expectUnchangedBy(async () => expectError(await rotate(body), 'rotation_in_progress'));
+        expect(await read()).to.have.property('previous_secret_expires_at');
+      });
+    }
+
+    it('of two rotations at once exactly one wins, and its secret signs', async () => {
+      const [won, lost] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
+      expect(won?.status).to.equal(200);
+      if (lost) expectError(lost, 'rotation_in_progress');
+      expect(await storedSecrets()).to.deep.equal([won?.body.data.secret, scene.endpoint.secret]);
+    });
+
+    it('two at once that expire what was before: both win, and the secret of each is valid', async () => {
+      const answers = await oneAfterAnother(id, [
+        () => rotate({ expire_previous: true }),
+        () => rotate({ expire_previous: true }),
+      ]);
+      const secrets = answers.map(({ body }) => body.data.secret);
+      expect(await storedSecrets()).to.deep.equal(secrets.toReversed());
+    });
+  });
+
+  describe('404 and 400: nothing is changed', () => {
+    it('404: an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+      const answers = [];
+      for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.rotate(unknown));
+      for (const answer of answers) expectError(answer, 'not_found');
+      expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+    });
+
+    it('404: the secret of another club`s endpoint stays', async () => {
+      const foreign = (await buildScene()).endpoint;
+      const before = await endpointRow(foreign.id);
+      await scene.webhooks.rotate(foreign.id, { expire_previous: true });
+      expect(await endpointRow(foreign.id)).to.deep.equal(before);
+    });
+
+    it('400: expire_previous of another type, a secret of one`s own, no object at all', async () => {
+      await alter('webhook_endpoints', id, { description: 'x' });
+      await expectUnchangedBy(async () => {
+        for (const body of [
+          { expire_previous: 'true' },
+          { expire_previous: 1 },
+          { expire_previous: null },
+          { secret: scene.endpoint.secret },
+          [],
+        ]) {
+          expectError(await rotate(body), 'malformed_request');
+        }
+      });
+    });
+  });
+});

@@ -1,0 +1,180 @@
+/** Canceling an endpoint's queue, and attempts that are in flight meanwhile (DESIGN §5, Disable). */
+import { expect } from 'chai';
+import type { Answer } from '../../../dev/receiver.ts';
+import { inTransaction } from '../../../domain/core/database.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
+import { claimAttempt } from '../../../domain/webhooks/claim.ts';
+import { deleteEndpoint, disableEndpoint, enableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
+import { fanOut } from '../../../domain/webhooks/fan-out.ts';
+import { cancelQueue } from '../../../domain/webhooks/queue.ts';
+import { testDatabase, testPlatform } from '../../support/database.ts';
+import {
+  alter,
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  deliveryRow,
+  endpointRow,
+  factAbout,
+  holdingOpen,
+  useDeliveries,
+  waitingForLocks,
+  type TestDelivery,
+} from '../../support/deliveries.ts';
+import { buildEndpoint } from '../../support/factories.ts';
+import { deliveryRun, wakesBy } from '../../support/wakes.ts';
+
+const second = 1_000;
+
+describe('canceling the queue of an endpoint', () => {
+  const delivering = useDeliveries();
+
+  /** An attempt that is in flight until `answer` is called. */
+  const inFlight = async () => {
+    const answer = Promise.withResolvers<Answer>();
+    const receiver = await delivering().receiver(() => answer.promise);
+    const delivery = await buildDelivery(await buildSubscription(`${receiver.url}/hook`));
+    const attempt = attemptDelivery(delivering().platform(), delivery.id, Date.now());
+    await receiver.waitFor(1, 2 * second);
+    const finish = (status: number) => {
+      answer.resolve({ status });
+      return attempt;
+    };
+    return { delivery, finish };
+  };
+  const on =
+    (change: typeof disableEndpoint) =>
+    async ({ clubId, endpoint }: TestDelivery) =>
+      change(await testPlatform(), clubId, endpoint.id, new Date());
+  const [disable, enable] = [on(disableEndpoint), on(enableEndpoint)];
+
+  it('what is pending or asked for, and nothing else; every row that it changes is woken', async () => {
+    const { database } = await testPlatform();
+    const subscription = await buildSubscription('https://93.184.216.34/hook');
+    const rows = {
+      pending: {},
+      parked: { parked_at: new Date() },
+      'asked for': { requested: 'manual' },
+      'interrupted, to be repeated': { in_flight: 'schedule' },
+      'failed, its resend asked for': { status: 'failed', requested: 'manual' },
+      'failed, its resend interrupted': { status: 'failed', in_flight: 'manual' },
+      succeeded: { status: 'succeeded' },
+      failed: { status: 'failed' },
+      'canceled by a removal': { status: 'canceled', cancel_reason: 'student_removed' },
+    };
+    const deliveries = new Map<string, TestDelivery>();
+    for (const [name, columns] of Object.entries(rows)) {
+      const delivery = await buildDelivery(subscription);
+      if (Object.keys(columns).length > 0) await alter('webhook_deliveries', delivery.id, columns);
+      deliveries.set(name, delivery);
+    }
+    const idle = ['succeeded', 'failed', 'canceled by a removal'];
+    const wakes = await wakesBy(subscription.clubId, () =>
+      inTransaction(database, (tx) => cancelQueue(tx, subscription.endpoint.id, new Date())),
+    );
+    const busy = [...deliveries].filter(([name]) => !idle.includes(name));
+    expect(wakes).to.deep.equal(busy.map(([, delivery]) => deliveryRun(delivery)).toSorted());
+    const after: Record<string, string> = {};
+    for (const [name, { id }] of deliveries) {
+      const row = await deliveryRow(id);
+      expect(row, name).to.include({ requested: null, inFlight: null, parkedAt: null });
+      after[name] = row.status;
+    }
+    expect(after).to.deep.equal({
+      pending: 'canceled',
+      parked: 'canceled',
+      'asked for': 'canceled',
+      'interrupted, to be repeated': 'canceled',
+      'failed, its resend asked for': 'failed',
+      'failed, its resend interrupted': 'failed',
+      succeeded: 'succeeded',
+      failed: 'failed',
+      'canceled by a removal': 'canceled',
+    });
+  });
+
+  it('the queues of other endpoints stay', async () => {
+    const { database } = await testPlatform();
+    const subscription = await buildSubscription('https://93.184.216.34/hook');
+    const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
+    const delivery = await buildDelivery(other);
+    await inTransaction(database, (tx) => cancelQueue(tx, subscription.endpoint.id, new Date()));
+    expect((await deliveryRow(delivery.id)).status).to.equal('pending');
+  });
+
+  it('what was canceled is attempted no more, once the endpoint is enabled again either', async () => {
+    const receiver = await delivering().receiver();
+    const delivery = await buildDelivery(await buildSubscription(receiver.url));
+    await disable(delivery);
+    const step = () => attemptDelivery(delivering().platform(), delivery.id, Date.now());
+    expect(await step()).to.deep.equal({ done: true, outcome: 'canceled' });
+    await enable(delivery);
+    expect(await step()).to.deep.equal({ done: true, outcome: 'canceled' });
+    expect(await claimAttempt(await testDatabase(), delivery.id, Date.now())).to.equal(undefined);
+    expect(receiver.requests).to.have.length(0);
+  });
+
+  it('a fan-out that has begun creates nothing after it: it waits for the endpoint, or is canceled with the rest', async () => {
+    const { database } = await testPlatform();
+    const subscription = await buildSubscription('https://93.184.216.34/hook');
+    const fact = factAbout(subscription, 'student.updated');
+    let told: ReturnType<typeof fanOut> | undefined;
+    await holdingOpen(
+      async (tx) => {
+        await tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]);
+        await cancelQueue(tx, subscription.endpoint.id, new Date());
+      },
+      async () => {
+        told = fanOut(database, fact, new Date());
+        await waitingForLocks(1);
+      },
+    );
+    expect(await told).to.deep.equal([]);
+  });
+
+  describe('an attempt in flight is still recorded', () => {
+    it('its 2xx turns a delivery that the disable canceled into succeeded', async () => {
+      const { delivery, finish } = await inFlight();
+      await disable(delivery);
+      expect((await deliveryRow(delivery.id)).status).to.equal('canceled');
+      expect(await finish(200)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
+      expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['succeeded']);
+    });
+
+    it('its failure leaves it canceled, and the endpoint disabled with nothing to wait for', async () => {
+      const { delivery, finish } = await inFlight();
+      await disable(delivery);
+      const before = await endpointRow(delivery.endpoint.id);
+      expect(await finish(500)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null, attemptCount: 1 });
+      expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['http_error']);
+      expect(await endpointRow(delivery.endpoint.id)).to.deep.equal(before);
+    });
+
+    it('one canceled by the removal of its student stays canceled, whatever it brings', async () => {
+      for (const status of [200, 500]) {
+        const { delivery, finish } = await inFlight();
+        await removeStudent((await testPlatform()).database, delivery.clubId, delivery.studentId, new Date());
+        expect(await finish(status)).to.deep.equal({ done: true, outcome: 'canceled' });
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
+      }
+    });
+
+    it('one whose endpoint was disabled and enabled again meanwhile: its 2xx counts', async () => {
+      const { delivery, finish } = await inFlight();
+      await disable(delivery);
+      await enable(delivery);
+      await finish(200);
+      expect((await deliveryRow(delivery.id)).status).to.equal('succeeded');
+    });
+
+    it('one whose endpoint was deleted meanwhile', async () => {
+      const { delivery, finish } = await inFlight();
+      await deleteEndpoint(await testPlatform(), delivery.clubId, delivery.endpoint.id, new Date());
+      expect(await finish(500)).to.deep.equal({ done: true, outcome: 'canceled' });
+      expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['http_error']);
+    });
+  });
+});

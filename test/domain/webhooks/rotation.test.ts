@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+import type { Id } from '../../../domain/core/ids.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
+import { claimAttempt } from '../../../domain/webhooks/claim.ts';
+import { rotateSecret } from '../../../domain/webhooks/rotation.ts';
+import { testDatabase, testPlatform } from '../../support/database.ts';
+import { buildDelivery, buildSubscription, useDeliveries, type Subscription } from '../../support/deliveries.ts';
+
+const hour = 3_600_000;
+
+describe('secret rotation (Signature, rule 4)', () => {
+  const delivering = useDeliveries();
+  let subscription: Subscription;
+  let now: Date;
+  beforeEach(async () => {
+    subscription = await buildSubscription('https://93.184.216.34/hook');
+    now = new Date();
+  });
+
+  const rotate = async (at = now, expirePrevious = false): Promise<string> => {
+    const { clubId, endpoint } = subscription;
+    return (await rotateSecret(await testPlatform(), clubId, endpoint.id, { expirePrevious }, at)).secret;
+  };
+  /** What an attempt that is claimed then is signed with, newest first. */
+  const signedWith = async (at: number): Promise<string[]> => {
+    const delivery = await buildDelivery(subscription, now);
+    const claim = await claimAttempt(await testDatabase(), delivery.id, at);
+    if (!claim) throw new Error('Nothing was due.');
+    return openAll([claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])], subscription.endpoint.id);
+  };
+  const openAll = async (sealed: Buffer[], endpointId: Id) => {
+    const { vault } = await testPlatform();
+    return sealed.map((secret) => vault.open(secret, endpointId));
+  };
+  const codeOf = (rotation: Promise<unknown>) =>
+    rotation.then(
+      () => undefined,
+      (error: { code?: string }) => error.code,
+    );
+
+  it('each delivery in the 24 hours carries both signatures, the new one first; receivers accept it with either secret', async () => {
+    const receiver = await delivering().receiver();
+    subscription = await buildSubscription(`${receiver.url}/hook`);
+    const { secret: old } = subscription.endpoint;
+    const [waiting, secret] = [await buildDelivery(subscription), await rotate()];
+    for (const { id } of [waiting, await buildDelivery(subscription)]) {
+      await attemptDelivery(delivering().platform(), id, Date.now());
+    }
+    expect(receiver.requests).to.have.length(2);
+    for (const { headers, body } of receiver.requests) {
+      const signatures = headers['webhook-signature']?.split(' ') ?? [];
+      expect(signatures).to.have.length(2);
+      for (const [index, key] of [secret, old].entries()) {
+        const header = { ...headers, 'webhook-signature': signatures[index] ?? '' };
+        expect(new Webhook(key).verify(body, header)).to.include({ type: 'student.updated' });
+        expect(new Webhook(key).verify(body, { ...headers })).to.include({ type: 'student.updated' });
+      }
+    }
+  });
+
+  it('the previous secret keeps signing for 24 hours, to the millisecond', async () => {
+    const { secret: old } = subscription.endpoint;
+    const secret = await rotate();
+    expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
+    expect(await signedWith(now.getTime() + 24 * hour - 1)).to.deep.equal([secret, old]);
+    expect(await signedWith(now.getTime() + 24 * hour)).to.deep.equal([secret]);
+  });
+
+  it('a second rotation is let through from that millisecond on', async () => {
+    await rotate();
+    const at = (ms: number) => new Date(now.getTime() + ms);
+    expect(await codeOf(rotate(at(24 * hour - 1)))).to.equal('rotation_in_progress');
+    expect(await codeOf(rotate(at(24 * hour)))).to.equal(undefined);
+  });
+
+  it('a rotation that is refused changes no signature', async () => {
+    const { secret: old } = subscription.endpoint;
+    const secret = await rotate();
+    expect(await codeOf(rotate())).to.equal('rotation_in_progress');
+    expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
+  });
+
+  it('expire_previous: the oldest signs no more from that moment on, the one shown before for 24 hours', async () => {
+    const first = await rotate();
+    const later = new Date(now.getTime() + hour);
+    const second = await rotate(later, true);
+    expect(await signedWith(later.getTime())).to.deep.equal([second, first]);
+    expect(await signedWith(later.getTime() + 24 * hour - 1)).to.deep.equal([second, first]);
+    expect(await signedWith(later.getTime() + 24 * hour)).to.deep.equal([second]);
+  });
+
+  it('the secret of one endpoint opens with no other`s id: rows cannot be swapped', async () => {
+    const secret = await rotate();
+    const { vault } = await testPlatform();
+    const other = (await buildSubscription('https://93.184.216.34/hook')).endpoint;
+    const delivery = await buildDelivery(subscription, now);
+    const claim = await claimAttempt(await testDatabase(), delivery.id, now.getTime());
+    expect(vault.open(claim?.secret ?? Buffer.alloc(0), subscription.endpoint.id)).to.equal(secret);
+    expect(() => vault.open(claim?.secret ?? Buffer.alloc(0), other.id)).to.throw();
+  });
+});

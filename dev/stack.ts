@@ -3,7 +3,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../config.ts';
 import { type Authority, authorityIn } from './certificates.ts';
-import { describeExit } from './children.ts';
+import { type Child, describeExit } from './children.ts';
 import { lockDirectory } from './lock.ts';
 import { type Mailbox, startMailbox } from './mailbox.ts';
 import { ensurePortsAreFree, fixedPorts, freePorts, type PortName, portsFromEnvironment } from './ports.ts';
@@ -37,8 +37,12 @@ export interface Stack {
   readonly mailbox?: Mailbox;
   /** Issues certificates that API and worker trust (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
-  /** Of the parts that are processes of their own. */
+  /** Of the parts that are processes of their own, as they run now. */
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
+  /** Kills a part that is a process of its own, as a crash would. Resolves once it has ended; nobody is told. */
+  kill(name: PartName): Promise<void>;
+  /** Starts a killed part again, on the same data and ports. @throws Problem when it does not come up */
+  startAgain(name: PartName): Promise<void>;
   /** Ends everything that was started. A second call does nothing more. */
   stop(): Promise<void>;
 }
@@ -69,6 +73,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
   const lock = await lockDirectory(directory);
   const started = new Map<PartName, Part>();
+  const killed = new WeakSet<Child>();
   let mailbox: Mailbox | undefined;
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= Promise.all([...started.values()].map((part) => part.stop())).then(lock.release));
@@ -86,15 +91,18 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         return { environment: { SMTP_URL: mailbox.smtpUrl, MAILBOX_URL: mailbox.httpUrl }, stop: mailbox.stop };
       },
     };
-    await allOrProblem(
-      wanted.map(async (name) => {
-        const beganAt = Date.now();
-        const part = await starters[name](await contextOf(name, directory, options));
-        started.set(name, part);
-        options.report?.(`${parts[name].title} is up (${((Date.now() - beganAt) / 1000).toFixed(1)} s)`);
-      }),
-    );
-    reportUnexpectedEnds(started, options.onUnexpectedEnd);
+    const startPart = async (name: PartName) => {
+      const beganAt = Date.now();
+      const part = await starters[name](await contextOf(name, directory, options));
+      started.set(name, part);
+      options.report?.(`${parts[name].title} is up (${((Date.now() - beganAt) / 1000).toFixed(1)} s)`);
+    };
+    const watch = (part: Part | undefined) =>
+      reportUnexpectedEnd(part?.child, (message, child) => {
+        if (!killed.has(child)) options.onUnexpectedEnd?.(message);
+      });
+    await allOrProblem(wanted.map(startPart));
+    for (const part of started.values()) watch(part);
 
     return {
       environment: {
@@ -110,7 +118,23 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       },
       ...(mailbox === undefined ? {} : { mailbox }),
       authority,
-      pids: Object.fromEntries([...started].flatMap(([name, { child }]) => (child?.pid ? [[name, child.pid]] : []))),
+      get pids() {
+        return Object.fromEntries([...started].flatMap(([name, { child }]) => (child?.pid ? [[name, child.pid]] : [])));
+      },
+      async kill(name) {
+        const child = started.get(name)?.child;
+        if (child?.pid === undefined)
+          throw new Error(`${parts[name].title} is no process that this stack has started.`);
+        killed.add(child);
+        process.kill(child.pid, 'SIGKILL');
+        await child.exited;
+      },
+      async startAgain(name) {
+        await startPart(name);
+        watch(started.get(name));
+        // Whoever stopped the stack meanwhile could not know of it.
+        if (stopping) await started.get(name)?.stop();
+      },
       stop,
     };
   } catch (error) {
@@ -147,15 +171,13 @@ async function contextOf(name: PartName, directory: string, options: StackOption
   };
 }
 
-function reportUnexpectedEnds(started: ReadonlyMap<PartName, Part>, report: StackOptions['onUnexpectedEnd']): void {
-  for (const { child } of started.values()) {
-    child?.exited.then(
-      (exit) => {
-        if (!exit.asked) report?.(describeExit(child, exit));
-      },
-      () => undefined,
-    );
-  }
+function reportUnexpectedEnd(child: Child | undefined, report: (message: string, child: Child) => void): void {
+  child?.exited.then(
+    (exit) => {
+      if (!exit.asked) report(describeExit(child, exit), child);
+    },
+    () => undefined,
+  );
 }
 
 /** Waits for all, so that everything that was started is known; then throws the problems of all that failed. */

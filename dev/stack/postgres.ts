@@ -12,7 +12,7 @@ import { host } from '../ports.ts';
 import { messageOf, Problem } from '../problem.ts';
 import { until } from '../readiness.ts';
 import { type Part, type PartContext, startTimeoutMs } from './part.ts';
-import { type Identity, placePostgres, removeDataElsewhere } from './postgres-place.ts';
+import { type Identity, placePostgres, type PostgresPlace, removeDataElsewhere } from './postgres-place.ts';
 
 const user = 'postgres';
 const database = 'club_learning';
@@ -40,14 +40,33 @@ const settings = {
 /** For tests only: their data need not survive anything. */
 const careless = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
+/** The sessions of a killed server live until their statements have ended, and keep a new one from starting. */
+const sessionsOfKilled = { words: 'pre-existing shared memory block', endWithinMs: 35_000, pauseMs: 200 };
+
 /** Starts the server and makes the database; its data stay in the part's directory. */
 export async function startPostgres(password: string, port: number, context: PartContext): Promise<Part> {
-  const { binaries, data, identity } = await placePostgres(context.directory, context.report);
-  if (!(await exists(path.join(data, 'PG_VERSION')))) {
-    await initialize(binaries.initdb, data, password, identity, context.durable);
+  const place = await placePostgres(context.directory, context.report);
+  if (!(await exists(path.join(place.data, 'PG_VERSION')))) {
+    await initialize(place.binaries.initdb, place.data, password, place.identity, context.durable);
   }
-  await removeStalePidFile(data);
+  await removeStalePidFile(place.data);
+  const deadline = Date.now() + sessionsOfKilled.endWithinMs;
+  for (;;) {
+    try {
+      return await startServer(place, password, port, context);
+    } catch (error) {
+      if (Date.now() > deadline || !messageOf(error).includes(sessionsOfKilled.words)) throw error;
+      await sleep(sessionsOfKilled.pauseMs);
+    }
+  }
+}
 
+async function startServer(
+  { binaries, data, identity }: PostgresPlace,
+  password: string,
+  port: number,
+  context: PartContext,
+): Promise<Part> {
   const server = startChild({
     name: 'Postgres',
     command: binaries.postgres,

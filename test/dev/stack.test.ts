@@ -42,6 +42,8 @@ describe('dev/stack', () => {
   };
   const query = async (stack: Stack, sql: string) => {
     const client = new pg.Client({ connectionString: stack.environment['DATABASE_URL'] });
+    // A connection that is cut is told to the statement too.
+    client.on('error', () => undefined);
     await client.connect();
     try {
       return (await client.query(sql)).rows as unknown[];
@@ -114,6 +116,34 @@ describe('dev/stack', () => {
     expect(await reported).to.match(
       /^Postgres ended unexpectedly \(exit code 0\)\. Its last words:\n[^]*database system is shut down$/,
     );
+  });
+
+  it('a part that is killed starts again on its data and its port, and nobody takes it for an accident', async () => {
+    const reports: string[] = [];
+    const stack = await start({ onUnexpectedEnd: (message) => reports.push(message) });
+    const [url, pid] = [stack.environment['DATABASE_URL'], stack.pids.postgres];
+    await query(stack, 'CREATE TABLE kept AS SELECT 1 AS one');
+    await query(stack, 'CHECKPOINT');
+    await stack.kill('postgres');
+    expect(isAlive(pid ?? 0)).to.equal(false);
+    await stack.startAgain('postgres');
+    expect(await query(stack, 'SELECT * FROM kept')).to.deep.equal([{ one: 1 }]);
+    expect(stack.environment['DATABASE_URL']).to.equal(url);
+    expect(stack.pids.postgres).not.to.equal(pid);
+    expect(reports).to.deep.equal([]);
+    process.kill(stack.pids.postgres ?? 0, 'SIGINT');
+    while (reports.length === 0) await sleep(20);
+    expect(reports[0]).to.match(/^Postgres ended unexpectedly/);
+  });
+
+  it('Postgres waits for the sessions of a killed one, whose statements have to end first', async () => {
+    const stack = await start();
+    const slow = query(stack, 'SELECT count(*) FROM generate_series(1, 10000000)').catch(() => undefined);
+    await sleep(300);
+    await stack.kill('postgres');
+    await stack.startAgain('postgres');
+    expect(await query(stack, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    await slow;
   });
 
   describe('after a run that was killed', () => {

@@ -1,0 +1,50 @@
+/** An engine that forgets: runs that are deleted while they are at work or wait. */
+import { Client, Connection } from '@temporalio/client';
+
+export interface Forgetful {
+  /** Runs that were deleted. */
+  readonly forgotten: number;
+  /** Deletes a third of the open runs of deliveries and gates, chosen at random. @returns how many */
+  forgetThird(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const openRuns = `WorkflowType IN ('webhookDelivery', 'endpointGate') AND ExecutionStatus = 'Running'`;
+
+export async function forgetfulEngine(address: string, namespace: string): Promise<Forgetful> {
+  const connection = await Connection.connect({ address });
+  const { workflow } = new Client({ connection, namespace });
+  let forgotten = 0;
+
+  return {
+    get forgotten() {
+      return forgotten;
+    },
+    async forgetThird() {
+      const open: { workflowId: string; runId: string }[] = [];
+      for await (const { workflowId, runId } of workflow.list({ query: openRuns })) open.push({ workflowId, runId });
+      const chosen = shuffled(open).slice(0, Math.ceil(open.length / 3));
+      const deleted = await Promise.all(
+        chosen.map(({ workflowId, runId }) =>
+          connection.workflowService
+            .deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } })
+            .then(
+              () => true,
+              () => false, // it has just ended
+            ),
+        ),
+      );
+      const count = deleted.filter(Boolean).length;
+      forgotten += count;
+      return count;
+    },
+    close: () => connection.close(),
+  };
+}
+
+function shuffled<T>(values: readonly T[]): T[] {
+  return values
+    .map((value) => ({ value, key: Math.random() }))
+    .toSorted((a, b) => a.key - b.key)
+    .map(({ value }) => value);
+}

@@ -1,0 +1,17 @@
+/** `npm run faults -- webhooks`: kills what can be killed while facts are committed, and counts what is lost. */
+import { interruption } from '../../dev/interruption.ts';
+import { runScript } from '../../dev/problem.ts';
+import { webhookFaults } from './webhooks.ts';
+
+/** Each runs until it is over or interrupted. @returns the exit code */
+const suites: Readonly<Record<string, (interrupted: Promise<unknown>) => Promise<number>>> = {
+  webhooks: webhookFaults,
+};
+
+await runScript(async () => {
+  const [wanted = ''] = process.argv.slice(2);
+  const suite = Object.entries(suites).find(([name]) => name === wanted)?.[1];
+  if (suite) return suite(interruption());
+  process.stderr.write(`Say what to try: npm run faults -- ${Object.keys(suites).join(' | ')}\n`);
+  return 2;
+});

@@ -9,6 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import type { WorkflowClient as TemporalClient, WorkflowHandle } from '@temporalio/client';
 import { Client } from '@temporalio/client';
+import { endpointGateActivities } from '../../activities/endpoint-gate.ts';
+import { retentionActivities } from '../../activities/retention.ts';
 import { sweepActivities } from '../../activities/sweep.ts';
 import { transactionalMailActivities } from '../../activities/transactional-mail.ts';
 import { webhookDeliveryActivities } from '../../activities/webhook-delivery.ts';
@@ -18,6 +20,10 @@ import { inTransaction } from '../../domain/core/database.ts';
 import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
 import { removeStudent } from '../../domain/identity/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
+import { breakerRules } from '../../domain/webhooks/breaker.policy.ts';
+import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery } from '../../domain/webhooks/manual.ts';
+import { callGate } from '../../domain/webhooks/wakes.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender } from '../../worker/smtp.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
@@ -26,12 +32,15 @@ import {
   alter,
   buildDelivery,
   buildSubscription,
+  deliveryRow,
   until,
   useDeliveries,
   type TestDelivery,
 } from '../support/deliveries.ts';
 import { buildClub, buildStudent } from '../support/factories.ts';
+import { relayHere, type RelayHere } from '../support/relay-here.ts';
 import { commitHistory, isCommitted, recorder } from '../support/replay.ts';
+import { searchAttributes } from '../support/skipped-engine.ts';
 import { testStack } from '../support/stack.ts';
 import { useTimeSkipping } from '../support/time-skipping.ts';
 import { runWorkerHere, strikeOffLeftovers } from '../support/worker.ts';
@@ -47,6 +56,8 @@ describe('recording histories', function () {
   let connection: NativeConnection;
   let real: TemporalClient;
   let namespace: string;
+  /** Of each server, for the clubs whose workflows it runs. */
+  let relays: { real: RelayHere; skipped: RelayHere };
 
   before('start workers on both servers', async () => {
     const { mail, temporal, classroomUrl, dashboardUrl } = readConfig();
@@ -58,15 +69,25 @@ describe('recording histories', function () {
     real = new Client({ connection, namespace }).workflow;
     const { sendMail } = createSmtpSender(mail);
     const links = { classroomUrl, dashboardUrl };
-    const activities = {
-      webhooks: webhookDeliveryActivities(delivering().platform(), () => {}),
+    const platform = delivering().platform();
+    const webhooks = { ...webhookDeliveryActivities(platform, () => {}), ...endpointGateActivities(platform) };
+    const others = {
       mail: transactionalMailActivities({ source: database.source, vault, sendMail, links, onOutcome() {} }),
-      upkeep: sweepActivities(database, () => {}),
+      upkeep: { ...sweepActivities(database, () => {}), ...retentionActivities(database) },
     };
-    for (const [taskQueue, own] of Object.entries(activities)) {
-      const options = { taskQueue, activities: own, identity: recorder };
-      workers.push(await runWorkerHere(connection, { ...options, namespace }));
-      workers.push(await runWorkerHere(timeSkipping().nativeConnection, options));
+    const skipping = timeSkipping();
+    await skipping.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+    const carried = ['webhookDelivery', 'endpointGate'] as const;
+    relays = {
+      real: relayHere(createWorkflowClient(connection, namespace), carried),
+      skipped: relayHere(createWorkflowClient(skipping.nativeConnection, 'default'), carried),
+    };
+    for (const taskQueue of ['webhooks', 'mail', 'upkeep'] as const) {
+      const own = (relay: RelayHere) =>
+        taskQueue === 'webhooks' ? relay.carryingAfterEach(webhooks) : others[taskQueue];
+      const options = { taskQueue, identity: recorder };
+      workers.push(await runWorkerHere(connection, { ...options, namespace, activities: own(relays.real) }));
+      workers.push(await runWorkerHere(skipping.nativeConnection, { ...options, activities: own(relays.skipped) }));
     }
   });
 
@@ -80,9 +101,11 @@ describe('recording histories', function () {
     });
 
   /** A due delivery to a receiver that answers like this, and then 200. */
-  const due = async (answers: readonly Answer[] = [], now = new Date()) => {
+  const due = async (answers: readonly Answer[] = [], now = new Date(), relay = relays.real) => {
     const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
-    return { receiver, delivery: await buildDelivery(await buildSubscription(receiver.url), now) };
+    const subscription = await buildSubscription(receiver.url);
+    relay.serve(subscription.clubId);
+    return { receiver, delivery: await buildDelivery(subscription, now) };
   };
   const startAsTheRelay = async (
     workflowType: WorkflowType,
@@ -153,6 +176,97 @@ describe('recording histories', function () {
     return startDelivery(delivery, true);
   });
 
+  const gateOf = ({ endpoint }: TestDelivery) => real.getHandle(workflowIdOf('endpointGate', endpoint.id));
+  const runOf = ({ id }: TestDelivery) => real.getHandle(workflowIdOf('webhookDelivery', id));
+  /** What 5 failures in a row leave behind, with a hold that ends soon. */
+  const throttle = async ({ endpoint }: TestDelivery, failingSince = new Date()) =>
+    alter('webhook_endpoints', endpoint.id, {
+      consecutive_failures: 5,
+      failing_since: failingSince,
+      hold_until: new Date(Date.now() + 2 * second),
+      breaker_step: 1,
+      breaker_epoch: 1,
+    });
+  const call = async ({ clubId, endpoint }: TestDelivery) => {
+    const { database } = await testPlatform();
+    await inTransaction(database, (tx) => callGate(tx, { clubId, endpointId: endpoint.id }, new Date()));
+    await relays.real.carry();
+  };
+  const untilParked = (deliveries: readonly TestDelivery[]) =>
+    until('all parked', { timeoutMs: 10 * second }, async () => {
+      const rows = await Promise.all(deliveries.map(({ id }) => deliveryRow(id)));
+      return rows.every(({ parkedAt }) => parkedAt !== null);
+    });
+  /** A delivery that waited while its endpoint was throttled, and was let through. */
+  const heldThenOpen = async () => {
+    const { delivery } = await due();
+    await throttle(delivery);
+    await startDelivery(delivery, false);
+    await untilParked([delivery]);
+    await until('its gate', { timeoutMs: 10 * second }, async () =>
+      gateOf(delivery)
+        .describe()
+        .catch(() => false as const),
+    );
+    return delivery;
+  };
+  /** Six that had failed, recovered. */
+  const recovered = async () => {
+    const { delivery } = await due();
+    const others = await Promise.all([1, 2, 3, 4, 5].map(() => buildDelivery(delivery)));
+    const now = new Date();
+    for (const { id } of [delivery, ...others]) {
+      await alter('webhook_deliveries', id, {
+        status: 'failed',
+        completed_at: now,
+        schedule_position: 8,
+        attempt_count: 8,
+      });
+    }
+    const { clubId, endpoint } = delivery;
+    await recoverDeliveries(await testPlatform(), clubId, endpoint.id, now, new Date());
+    await relays.real.carry();
+    await until('its run', { timeoutMs: 10 * second }, async () =>
+      runOf(delivery)
+        .describe()
+        .catch(() => false as const),
+    );
+    return delivery;
+  };
+
+  record('endpointGate', 'held-then-open', async () => gateOf(await heldThenOpen()));
+  record('webhookDelivery', 'parked-at-gate-then-released', async () => runOf(await heldThenOpen()));
+  record('endpointGate', 'recovered', async () => gateOf(await recovered()));
+  record('webhookDelivery', 'recovered', async () => runOf(await recovered()));
+
+  record('endpointGate', 'paused-then-released', async () => {
+    const { delivery } = await due();
+    const { clubId, endpoint } = delivery;
+    await pauseEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
+    await relays.real.carry();
+    const deliveries = [delivery, ...(await Promise.all([1, 2, 3].map(() => buildDelivery(delivery))))];
+    for (const one of deliveries) await startDelivery(one, false);
+    await untilParked(deliveries);
+    await enableEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
+    await relays.real.carry();
+    return gateOf(delivery);
+  });
+
+  record('endpointGate', 'failing', async () => {
+    const { delivery } = await due();
+    await throttle(delivery, new Date(Date.now() + 4 * second - breakerRules.failingMs));
+    await call(delivery);
+    return gateOf(delivery);
+  });
+
+  record('webhookDelivery', 'resent-after-success', async () => {
+    const { delivery } = await due();
+    await (await startDelivery(delivery, true)).result();
+    await resendDelivery(await testPlatform(), delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
+    await relays.real.carry();
+    return runOf(delivery);
+  });
+
   const startWithTimeSkipped = ({ id }: TestDelivery, inPlace: boolean) =>
     timeSkipping().client.workflow.start('webhookDelivery', {
       workflowId: workflowIdOf('webhookDelivery', id),
@@ -162,11 +276,11 @@ describe('recording histories', function () {
   const skippedNow = async () => new Date(await timeSkipping().currentTimeMs());
 
   record('webhookDelivery', 'eight-failures', async () =>
-    startWithTimeSkipped((await due(failures(8), await skippedNow())).delivery, true),
+    startWithTimeSkipped((await due(failures(8), await skippedNow(), relays.skipped)).delivery, true),
   );
 
   record('webhookDelivery', 'expired', async () => {
-    const { delivery } = await due([], await skippedNow());
+    const { delivery } = await due([], await skippedNow(), relays.skipped);
     await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
     return startWithTimeSkipped(delivery, false);
   });
@@ -204,4 +318,8 @@ describe('recording histories', function () {
     await sleep(100);
     return real.start('sweep', { workflowId: 'sweep-recorded', taskQueue: 'upkeep' });
   });
+
+  record('retention', 'nothing-to-remove', () =>
+    real.start('retention', { workflowId: 'retention-recorded', taskQueue: 'upkeep' }),
+  );
 });

@@ -31,9 +31,10 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   quietRuntime();
   // The SDK passes the server nothing but a port; the script takes its command from here.
   process.env[components.testServer.variable] = await locate(components.testServer);
-  return TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path: guarded } },
-  });
+  const start = () =>
+    TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: guarded } } });
+  // The SDK gives the server's JVM 5 s to start, which a busy machine can miss; it can be asked again.
+  return start().catch(start).catch(start);
 }
 
 /** The SDK's log is for production; here only its warnings matter. Another test may have set the runtime up already. */

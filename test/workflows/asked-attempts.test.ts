@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Platform } from '../../domain/core/platform.ts';
+import { disableEndpoint } from '../../domain/webhooks/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/manual.ts';
+import {
+  alter,
+  attemptRows,
+  buildDelivery,
+  deliveryRow,
+  endpointRow,
+  until,
+  type Subscription,
+  type TestDelivery,
+} from '../support/deliveries.ts';
+import { attemptsAt, endOf, useSkippedEngine } from '../support/skipped-engine.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+describe('attempts that are asked for: test, resend and recovery, with time skipped', function () {
+  this.timeout(60_000);
+  const engine = useSkippedEngine();
+
+  /** An endpoint that 5 failures in a row have throttled; then it answers like this. The 5 wait at the gate. */
+  const throttled = async (status: () => number) => {
+    const { receiver, subscription } = await engine().endpoint((_, number) => ({
+      status: number <= 5 ? 500 : status(),
+    }));
+    const parked = await engine().deliverAll(subscription, 5);
+    await engine().pass(6 * second);
+    const { holdUntil, breakerStep } = await endpointRow(subscription.endpoint.id);
+    expect(breakerStep).to.equal(1);
+    return { receiver, subscription, parked, holdUntil: holdUntil?.getTime() ?? Number.NaN };
+  };
+  const recover = ({ clubId, endpoint }: Subscription) =>
+    engine().act((platform, now) =>
+      recoverDeliveries(platform, clubId, endpoint.id, new Date(now.getTime() - hour), now),
+    );
+  const resend = ({ clubId, endpoint, id }: TestDelivery) =>
+    engine().act((platform, now) => resendDelivery(platform, clubId, endpoint.id, id, now));
+  /** A delivery with a body that was given up just now. */
+  const failed = async (subscription: Subscription) => {
+    const now = await engine().now();
+    const delivery = await buildDelivery(subscription, now);
+    await alter('webhook_deliveries', delivery.id, {
+      status: 'failed',
+      completed_at: now,
+      attempt_count: 8,
+      schedule_position: 8,
+    });
+    return delivery;
+  };
+
+  describe('delivery rule 5: they do not wait for the breaker, and their attempt serves as a probe', () => {
+    type Ask = (subscription: Subscription, earlier: TestDelivery) => Promise<string>;
+    const asks: { what: string; trigger: string; ask: Ask }[] = [
+      {
+        what: 'a test',
+        trigger: 'test',
+        ask: async ({ clubId, endpoint }) =>
+          (await engine().act((platform: Platform, now) => sendTest(platform, clubId, endpoint.id, now))).id,
+      },
+      {
+        what: 'a resend',
+        trigger: 'manual',
+        ask: async (_, earlier) => (await resend(earlier)).id,
+      },
+      {
+        what: 'a recovery',
+        trigger: 'recovery',
+        ask: async (subscription, earlier) => {
+          await recover(subscription);
+          await until('its run', { timeoutMs: 5_000 }, async () => (await attemptRows(earlier.id)).length > 0);
+          return earlier.id;
+        },
+      },
+    ];
+    for (const { what, trigger, ask } of asks) {
+      it(`${what}: made during the hold; a success zeroes the breaker and lets go what is parked`, async () => {
+        const { subscription, parked, holdUntil } = await throttled(() => 200);
+        const id = await ask(subscription, await failed(subscription));
+        expect(await engine().runOf({ id }).result()).to.equal('succeeded');
+        const [attempt] = await attemptRows(id);
+        expect(attempt).to.include({ trigger, outcome: 'succeeded' });
+        expect(attempt && endOf(attempt)).to.be.below(holdUntil);
+        expect(await engine().outcomesOf(parked)).to.deep.equal(parked.map(() => 'succeeded'));
+        expect(await engine().gateOf(subscription).result()).to.equal('open');
+        const [, , , , , , probe] = await attemptsAt(subscription.endpoint.id);
+        expect(probe?.startedAt.getTime(), 'the parked go before the hold would have ended').to.be.below(holdUntil);
+        expect(await endpointRow(subscription.endpoint.id)).to.deep.include({
+          consecutiveFailures: 0,
+          failingSince: null,
+          holdUntil: null,
+          breakerStep: 0,
+        });
+      });
+
+      it(`${what}: made during the hold; a failure arms the breaker again`, async () => {
+        const { subscription, holdUntil } = await throttled(() => 503);
+        const id = await ask(subscription, await failed(subscription));
+        await until('its failure', { timeoutMs: 10_000 }, async () => (await attemptRows(id))[0]?.outcome);
+        const [attempt] = await attemptRows(id);
+        expect(attempt).to.include({ trigger, outcome: 'http_error' });
+        expect(attempt && endOf(attempt)).to.be.below(holdUntil);
+        const after = await until('the arming', { timeoutMs: 5_000 }, async () => {
+          const row = await endpointRow(subscription.endpoint.id);
+          return row.breakerStep === 2 && row;
+        });
+        expect((after.holdUntil?.getTime() ?? 0) - (attempt ? endOf(attempt) : 0)).to.be.within(
+          2 * minute - 5,
+          2 * minute + 500,
+        );
+        // Its five would go on failing for a day while later tests let time pass.
+        const { clubId, endpoint } = subscription;
+        await engine().act((platform, now) => disableEndpoint(platform, clubId, endpoint.id, now));
+      });
+    }
+  });
+
+  describe('recovery', () => {
+    it('lets at most 4 go at a time, one attempt each; what is refused is failed again, and the breaker holds none back', async () => {
+      let open = 0;
+      let most = 0;
+      const { receiver, subscription } = await engine().endpoint(async () => {
+        most = Math.max(most, ++open);
+        await sleep(150);
+        open--;
+        return { status: 500 };
+      });
+      const deliveries: TestDelivery[] = [];
+      while (deliveries.length < 14) deliveries.push(await failed(subscription));
+      expect(await recover(subscription)).to.deep.equal({ recovered: 14 });
+      await receiver.waitFor(14, 20 * second);
+      expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'failed'));
+      expect(most).to.equal(4);
+      expect(receiver.requests).to.have.length(14);
+      expect(await endpointRow(subscription.endpoint.id)).to.include({ consecutiveFailures: 14 });
+      for (const { id } of deliveries) {
+        expect(await deliveryRow(id)).to.include({
+          status: 'failed',
+          attemptCount: 9,
+          requested: null,
+          inFlight: null,
+        });
+        expect((await attemptRows(id)).map(({ trigger }) => trigger)).to.deep.equal(['recovery']);
+      }
+    });
+
+    it('what is accepted has succeeded; the gate ends', async () => {
+      const { subscription } = await engine().endpoint();
+      const deliveries = [await failed(subscription), await failed(subscription)];
+      await recover(subscription);
+      await until('both', { timeoutMs: 10_000 }, async () => {
+        const rows = await Promise.all(deliveries.map(({ id }) => deliveryRow(id)));
+        return rows.every(({ status }) => status === 'succeeded');
+      });
+      expect(await engine().outcomesOf(deliveries)).to.deep.equal(['succeeded', 'succeeded']);
+      expect(await engine().gateOf(subscription).result()).to.equal('open');
+    });
+  });
+
+  describe('a resend', () => {
+    it('asked for at the moment of the eighth failure: one manual attempt more, never a ninth scheduled one', async () => {
+      let delivery: TestDelivery | undefined;
+      const { receiver, subscription } = await engine().endpoint(async (_, number) => {
+        if (number === 8 && delivery) await resend(delivery);
+        return { status: 500 };
+      });
+      delivery = await engine().deliver(subscription);
+      expect(await engine().runOf(delivery).result()).to.equal('failed');
+      const attempts = await attemptRows(delivery.id);
+      expect(attempts.map(({ number, trigger }) => ({ number, trigger }))).to.deep.equal([
+        ...[1, 2, 3, 4, 5, 6, 7, 8].map((number) => ({ number, trigger: 'schedule' })),
+        { number: 9, trigger: 'manual' },
+      ]);
+      const [eighth, ninth] = attempts.slice(7);
+      expect((ninth?.startedAt.getTime() ?? 0) - (eighth ? endOf(eighth) : 0)).to.be.within(0, 2 * second);
+      expect(receiver.requests).to.have.length(9);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 9, schedulePosition: 8 });
+    });
+
+    it('of a pending delivery brings its next attempt forward, and it stays on its schedule: 8 in all', async () => {
+      const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
+      const delivery = await engine().deliver(subscription);
+      await engine().pass(2 * minute);
+      await until(
+        'two attempts',
+        { timeoutMs: 5_000 },
+        async () => (await deliveryRow(delivery.id)).attemptCount === 2,
+      );
+      await resend(delivery);
+      expect(await engine().runOf(delivery).result()).to.equal('failed');
+      const attempts = await attemptRows(delivery.id);
+      expect(attempts.map(({ trigger }) => trigger)).to.deep.equal([
+        'schedule',
+        'schedule',
+        'manual',
+        ...Array.from({ length: 5 }, () => 'schedule'),
+      ]);
+      expect(receiver.requests).to.have.length(8);
+      const waits = attempts.slice(1).map((next, index) => {
+        const before = attempts[index];
+        return next.startedAt.getTime() - (before ? endOf(before) : Number.NaN);
+      });
+      expect(waits[1], 'brought forward').to.be.within(minute, 3 * minute);
+      const asked = [30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+      for (const [index, wait] of waits.slice(2).entries()) {
+        expect(wait, `after attempt ${index + 3}`).to.be.within(asked[index] ?? 0, (asked[index] ?? 0) + 2 * second);
+      }
+    });
+  });
+});

@@ -1,0 +1,300 @@
+import { expect } from 'chai';
+import { inTransaction } from '../../domain/core/database.ts';
+import {
+  deleteEndpoint,
+  disableEndpoint,
+  enableEndpoint,
+  pauseEndpoint,
+} from '../../domain/webhooks/endpoint-states.ts';
+import { callGate } from '../../domain/webhooks/wakes.ts';
+import {
+  alter,
+  buildDelivery,
+  deliveryRow,
+  endpointRow,
+  until,
+  type Subscription,
+  type TestDelivery,
+} from '../support/deliveries.ts';
+import { testDatabase } from '../support/database.ts';
+import { summariesOf } from '../support/histories.ts';
+import { attemptsAt, uncached, useSkippedEngine } from '../support/skipped-engine.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+describe('endpoint-gate, with time skipped', function () {
+  this.timeout(60_000);
+  const engine = useSkippedEngine();
+
+  const pause = ({ clubId, endpoint }: Subscription) =>
+    engine().act((platform, now) => pauseEndpoint(platform, clubId, endpoint.id, now));
+  const enable = ({ clubId, endpoint }: Subscription) =>
+    engine().act((platform, now) => enableEndpoint(platform, clubId, endpoint.id, now));
+  /** How many wait at the gate. */
+  const parkedAt = async ({ endpoint }: Subscription) => {
+    const [row] = await (
+      await testDatabase()
+    ).query<{ count: number }[]>(
+      `SELECT count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = $1 AND parked_at IS NOT NULL`,
+      [endpoint.id],
+    );
+    return row?.count ?? 0;
+  };
+  const underWay = async ({ endpoint }: Subscription) => {
+    const rows = await (
+      await testDatabase()
+    ).query<unknown[]>(
+      `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL`,
+      [endpoint.id],
+    );
+    return rows.length;
+  };
+
+  describe('a paused endpoint, set enabled: what has accumulated goes out', () => {
+    it('in pages of 1, 2, 4 … 64, each let go when the one before is through; then the gate ends', async () => {
+      const { receiver, subscription } = await engine().endpoint();
+      await pause(subscription);
+      const deliveries = await engine().deliverAll(subscription, 135);
+      expect(await parkedAt(subscription)).to.equal(135);
+      expect(receiver.requests).to.have.length(0);
+
+      const parkedBefore: number[] = [];
+      engine().beforeGate = async () => {
+        await until('the page before', { timeoutMs: 15_000 }, async () => (await underWay(subscription)) === 0);
+        parkedBefore.push(await parkedAt(subscription));
+      };
+      await enable(subscription);
+      expect(await engine().gateOf(subscription).result()).to.equal('open');
+      const pages = parkedBefore
+        .map((parked, index) => parked - (parkedBefore[index + 1] ?? 0))
+        .filter((page) => page > 0);
+      expect(pages).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 8]);
+      await engine().outcomesOf(deliveries);
+      expect(receiver.requests).to.have.length(135);
+      expect(await endpointRow(subscription.endpoint.id)).to.include({ releasePage: 0, gateLooksAt: null });
+    });
+
+    it('a page does not grow while more than half of the one before is under way', async () => {
+      let answer = () => {};
+      const answers = new Promise<void>((resolve) => (answer = resolve));
+      const { subscription } = await engine().endpoint(async () => {
+        await answers;
+        return { status: 200 };
+      });
+      await pause(subscription);
+      const deliveries = await engine().deliverAll(subscription, 8);
+      const pages: number[] = [];
+      engine().beforeGate = async (endpointId) => {
+        pages.push((await endpointRow(endpointId)).releasePage);
+        if (pages.length === 3) answer();
+      };
+      await enable(subscription);
+      expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'succeeded'));
+      expect(pages.slice(0, 3)).to.deep.equal([0, 1, 1]);
+    });
+
+    it('a failure makes the pages begin again at 1, and 5 of them throttle: the rest stays parked', async () => {
+      const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
+      await pause(subscription);
+      const deliveries = await engine().deliverAll(subscription, 12);
+      engine().beforeGate = async () => {
+        const source = await testDatabase();
+        // Until what was let go has been attempted: it waits for its next attempt then.
+        await until('the page before', { timeoutMs: 15_000 }, async () => {
+          const rows = await source.query<unknown[]>(
+            `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND attempt_count = 0`,
+            [subscription.endpoint.id],
+          );
+          return rows.length === 0;
+        });
+      };
+      await enable(subscription);
+      await engine().pass(30 * second);
+      expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
+      expect(receiver.requests).to.have.length(5);
+      expect(await parkedAt(subscription)).to.equal(12);
+      const { clubId, endpoint } = subscription;
+      await engine().act((platform, now) => disableEndpoint(platform, clubId, endpoint.id, now));
+      expect(new Set(await engine().outcomesOf(deliveries))).to.deep.equal(new Set(['canceled']));
+      expect(await engine().gateOf(subscription).result()).to.equal('disabled');
+    });
+
+    it('paused again during the release, it stops: no request more, until it is enabled again', async () => {
+      const { receiver, subscription } = await engine().endpoint();
+      await pause(subscription);
+      const deliveries = await engine().deliverAll(subscription, 12);
+      let steps = 0;
+      engine().beforeGate = async () => {
+        await until('the page before', { timeoutMs: 15_000 }, async () => (await underWay(subscription)) === 0);
+        if (++steps === 3) await pause(subscription);
+      };
+      await enable(subscription);
+      await engine().pass(2 * hour);
+      expect(receiver.requests).to.have.length(3); // pages of 1 and 2
+      expect(await parkedAt(subscription)).to.equal(9);
+      await enable(subscription);
+      expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'succeeded'));
+      expect(receiver.requests).to.have.length(12);
+    });
+  });
+
+  describe('pending more than 30 days: canceled, expired; every workflow ends, and nothing was sent', () => {
+    it('at a paused endpoint', async () => {
+      const { receiver, subscription } = await engine().endpoint();
+      await pause(subscription);
+      const deliveries = await engine().deliverAll(subscription, 3);
+      expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'canceled'));
+      for (const { id } of deliveries) {
+        const row = await deliveryRow(id);
+        expect(row).to.include({ status: 'canceled', cancelReason: 'expired', attemptCount: 0, parkedAt: null });
+        const after = (row.completedAt?.getTime() ?? 0) - row.createdAt.getTime();
+        expect(after).to.be.within(30 * day, 30 * day + 5 * second);
+      }
+      expect(receiver.requests).to.have.length(0);
+      await enable(subscription);
+      expect(await engine().gateOf(subscription).result()).to.equal('open');
+    });
+
+    it('at a throttled endpoint, where its turn did not come', async () => {
+      const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
+      // Throttled since before its pause, at the longest hold.
+      await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, await engine().now()));
+      await pause(subscription);
+      const [first, second_] = await engine().deliverAll(subscription, 2);
+      if (!first || !second_) throw new Error('Two were made.');
+      await engine().pass(30 * day - 30 * minute);
+      await enable(subscription);
+      expect(await engine().outcomesOf([first, second_])).to.deep.equal(['canceled', 'canceled']);
+      expect(await deliveryRow(first.id)).to.include({ cancelReason: 'expired', attemptCount: 1 });
+      expect(await deliveryRow(second_.id)).to.include({ cancelReason: 'expired', attemptCount: 0 });
+      expect(receiver.requests).to.have.length(1);
+    });
+  });
+
+  it('disabled while deliveries are parked: all are canceled without a reason, every workflow ends, and the gate', async () => {
+    const { receiver, subscription } = await engine().endpoint();
+    const { clubId, endpoint } = subscription;
+    await pause(subscription);
+    const deliveries = await engine().deliverAll(subscription, 5);
+    await engine().act((platform, now) => disableEndpoint(platform, clubId, endpoint.id, now));
+    expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'canceled'));
+    expect(await engine().gateOf(subscription).result()).to.equal('disabled');
+    for (const { id } of deliveries) {
+      expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: null, attemptCount: 0 });
+    }
+    expect(receiver.requests).to.have.length(0);
+  });
+
+  it('deleted: every workflow of it ends, parked or waiting for its next attempt', async () => {
+    const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
+    const { clubId, endpoint } = subscription;
+    const waiting = await engine().deliver(subscription);
+    await receiver.waitFor(1, 5 * second);
+    await until('its failure', { timeoutMs: 5_000 }, async () => (await deliveryRow(waiting.id)).attemptCount === 1);
+    await pause(subscription);
+    const parked = await engine().deliverAll(subscription, 2);
+    await engine().act((platform, now) => deleteEndpoint(platform, clubId, endpoint.id, now));
+    const before = await engine().now();
+    expect(await engine().outcomesOf([waiting, ...parked])).to.deep.equal(['canceled', 'canceled', 'canceled']);
+    expect(await engine().gateOf(subscription).result()).to.equal('disabled');
+    for (const run of [engine().gateOf(subscription), ...[waiting, ...parked].map((one) => engine().runOf(one))]) {
+      const { closeTime } = await run.describe();
+      expect((closeTime?.getTime() ?? Number.NaN) - before.getTime(), 'at once').to.be.below(minute);
+    }
+    expect(receiver.requests).to.have.length(1);
+  });
+
+  it('without a workflow cache, each task replayed from the beginning, it goes the same way', async () => {
+    const { receiver, subscription } = await engine().endpoint();
+    const deliveries: TestDelivery[] = [];
+    await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
+    const gate = await engine().startGate(subscription, { taskQueue: uncached });
+    while (deliveries.length < 5) deliveries.push(await buildDelivery(subscription, await engine().now()));
+    for (const delivery of deliveries) await engine().start(delivery, { taskQueue: uncached });
+    await until('all parked', { timeoutMs: 10 * second }, async () => (await parkedAt(subscription)) === 5);
+    await enable(subscription);
+    expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'succeeded'));
+    expect(await gate.result()).to.equal('open');
+    expect(receiver.requests).to.have.length(5);
+  });
+
+  describe('in words, for the operator', () => {
+    it('the timers of a gate and of a delivery say what is waited for', async () => {
+      const { subscription } = await engine().endpoint();
+      await pause(subscription);
+      const [delivery] = await engine().deliverAll(subscription, 1);
+      if (!delivery) throw new Error('One was made.');
+      expect(await detailsOf(engine().runOf(delivery))).to.match(
+        /^Waiting for the endpoint to be enabled again, until \d{4}-\d\d-\d\dT[\d:.]+Z$/,
+      );
+      expect(await detailsOf(engine().gateOf(subscription))).to.match(
+        /^Waiting for the endpoint to be enabled again; \d parked, until /,
+      );
+      await engine().pass(25 * hour); // the gate looks once a day
+      await enable(subscription);
+      await engine().outcomesOf([delivery]);
+      expect((await summariesOf(engine().runOf(delivery))).timers).to.deep.equal(['the endpoint to be enabled again']);
+      const { timers } = await summariesOf(engine().gateOf(subscription));
+      expect(timers).to.include('the endpoint to be enabled again; 1 parked');
+    });
+
+    it('a throttled endpoint: the breaker’s wait, its turn at the gate, the attempt that was let through', async () => {
+      const { subscription } = await engine().endpoint((_, number) =>
+        number <= 7 ? { status: 500 } : { status: 200, delayMs: 300 },
+      );
+      const deliveries = await engine().deliverAll(subscription, 7);
+      await engine().outcomesOf(deliveries);
+      expect(await engine().gateOf(subscription).result()).to.equal('open');
+      const { timers } = await summariesOf(engine().gateOf(subscription));
+      expect(timers[0]).to.match(
+        /^the end of the circuit breaker's wait in about 60 s; \d parked; given up as failing in about 5 d$/,
+      );
+      expect(timers[1]).to.match(/^the attempt that was let through; \d parked; given up as failing in about 5 d$/);
+      expect(timers.at(-1)).to.match(/^the next page to let go; \d parked$/);
+      const own = await Promise.all(deliveries.map((one) => summariesOf(engine().runOf(one))));
+      expect(own[0]?.timers[0]).to.equal('attempt 2 of 8 in about 5 s');
+      for (const { timers: waits } of own) {
+        expect(waits).to.include("its turn at the endpoint's gate");
+      }
+    });
+  });
+
+  it('an attempt is admitted only once the hold is over, also where the gate is called all the time', async () => {
+    const { subscription } = await engine().endpoint();
+    const now = await engine().now();
+    await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, new Date(now.getTime() + hour)));
+    const [delivery] = await engine().deliverAll(subscription, 1);
+    if (!delivery) throw new Error('One was made.');
+    for (let calls = 0; calls < 3; calls++) {
+      await engine().act(({ database }) => inTransaction(database, (tx) => callGate(tx, gateAt(subscription), now)));
+    }
+    await engine().outcomesOf([delivery]);
+    const [attempt] = await attemptsAt(subscription.endpoint.id);
+    expect((attempt?.startedAt.getTime() ?? 0) - now.getTime()).to.be.within(hour, hour + 2 * second);
+  });
+});
+
+/** What an endpoint's row says when its breaker was armed so often. */
+function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
+  return {
+    consecutive_failures: 4 + step,
+    failing_since: new Date(holdUntil.getTime() - hour),
+    hold_until: holdUntil,
+    breaker_step: step,
+    breaker_epoch: step,
+    gate_looks_at: holdUntil,
+  };
+}
+
+const gateAt = ({ clubId, endpoint }: Subscription) => ({ clubId, endpointId: endpoint.id });
+
+/** What the Temporal UI shows of a run that waits. */
+async function detailsOf(handle: { query: (name: string) => Promise<unknown> }): Promise<string> {
+  return until('its details', { timeoutMs: 5_000 }, async () => {
+    const metadata = (await handle.query('__temporal_workflow_metadata')) as { currentDetails?: string };
+    return metadata.currentDetails;
+  });
+}

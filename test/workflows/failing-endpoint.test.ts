@@ -1,0 +1,140 @@
+import { expect } from 'chai';
+import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
+import { sendTest } from '../../domain/webhooks/manual.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { testDatabase } from '../support/database.ts';
+import { deliveryRow, endpointRow, until, type Subscription } from '../support/deliveries.ts';
+import { buildMember } from '../support/factories.ts';
+import { attemptsAt, useSkippedEngine } from '../support/skipped-engine.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+describe('an endpoint that fails for 5 days, with time skipped', function () {
+  this.timeout(60_000);
+  const engine = useSkippedEngine();
+
+  const pause = ({ clubId, endpoint }: Subscription) =>
+    engine().act((platform, now) => pauseEndpoint(platform, clubId, endpoint.id, now));
+  const enable = ({ clubId, endpoint }: Subscription) =>
+    engine().act((platform, now) => enableEndpoint(platform, clubId, endpoint.id, now));
+  const test = ({ clubId, endpoint }: Subscription) =>
+    engine().act((platform, now) => sendTest(platform, clubId, endpoint.id, now));
+  /** Throttled by 5 deliveries, which go on failing. @returns when the first of them failed */
+  const throttle = async (subscription: Subscription) => {
+    const deliveries = await engine().deliverAll(subscription, 5);
+    const { failingSince, breakerStep } = await endpointRow(subscription.endpoint.id);
+    expect(breakerStep).to.equal(1);
+    return { deliveries, failingSince: failingSince?.getTime() ?? Number.NaN };
+  };
+  /** How long after this time the endpoint was disabled. */
+  const disabledAfter = async (time: number, { endpoint }: Subscription) => {
+    const row = await endpointRow(endpoint.id);
+    expect(row).to.include({ status: 'disabled', disabledReason: 'failing', breakerStep: 0, holdUntil: null });
+    return (row.disabledAt?.getTime() ?? Number.NaN) - time;
+  };
+  const mailsAbout = async ({ endpoint }: Subscription) => {
+    const mails = await (await testDatabase()).manager.findBy(TransactionalMail, { endpointId: endpoint.id });
+    return mails.map(({ template, administratorId }) => `${template} ${administratorId}`).toSorted();
+  };
+
+  it('is disabled as failing: its queue is canceled, and each owner and admin is told by e-mail, nobody else', async () => {
+    const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
+    const { clubId } = subscription;
+    const admin = await buildMember(clubId, 'admin');
+    await buildMember(clubId, 'editor');
+    await buildMember(clubId, 'support');
+    const [owner] = await (
+      await testDatabase()
+    ).query<{ id: string }[]>(`SELECT administrator_id AS id FROM memberships WHERE club_id = $1 AND role = 'owner'`, [
+      clubId,
+    ]);
+    const { deliveries, failingSince } = await throttle(subscription);
+    await engine().pass(5 * day - hour);
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'enabled' });
+    for (const { id } of deliveries) expect(await deliveryRow(id)).to.include({ status: 'failed' });
+    const queued = await engine().deliverAll(subscription, 3);
+    const requests = receiver.requests.length;
+    expect(await mailsAbout(subscription)).to.deep.equal([]);
+
+    expect(await engine().outcomesOf(queued)).to.deep.equal(['canceled', 'canceled', 'canceled']);
+    expect(await engine().gateOf(subscription).result()).to.equal('disabled');
+    expect(await disabledAfter(failingSince, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
+    for (const { id } of queued) expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: null });
+    expect(await mailsAbout(subscription)).to.deep.equal(
+      [owner?.id, admin.id].map((id) => `webhook_endpoint_failing ${id}`).toSorted(),
+    );
+    expect(receiver.requests.length - requests, 'one probe at most in the last hour').to.be.at.most(3);
+  });
+
+  it('a pause begins the 5 days anew', async () => {
+    const { subscription } = await engine().endpoint(() => ({ status: 500 }));
+    const { failingSince } = await throttle(subscription);
+    await engine().pass(4 * day);
+    await pause(subscription);
+    await engine().pass(3 * day);
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'paused' });
+    await enable(subscription);
+    const enabledAt = (await endpointRow(subscription.endpoint.id)).enabledAt?.getTime() ?? Number.NaN;
+    expect(enabledAt - failingSince).to.be.above(7 * day);
+    await engine().pass(5 * day - minute);
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'enabled' });
+    expect(await engine().gateOf(subscription).result()).to.equal('disabled');
+    expect(await disabledAfter(enabledAt, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
+  });
+
+  it('an accepted delivery within the 5 days begins them anew', async () => {
+    let accepts = false;
+    const { subscription } = await engine().endpoint(() => ({ status: accepts ? 200 : 500 }));
+    const { failingSince } = await throttle(subscription);
+    await engine().pass(4 * day);
+    accepts = true;
+    const { id } = await test(subscription);
+    await until('the accepted one', { timeoutMs: 5_000 }, async () => (await deliveryRow(id)).status === 'succeeded');
+    accepts = false;
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ failingSince: null, breakerStep: 0 });
+
+    const again = await throttle(subscription);
+    expect(again.failingSince - failingSince).to.be.above(4 * day);
+    await engine().pass(5 * day - minute);
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'enabled' });
+    expect(await engine().gateOf(subscription).result()).to.equal('disabled');
+    expect(await disabledAfter(again.failingSince, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
+  });
+
+  it('one that never failed is never disabled, however long nothing was accepted', async () => {
+    const { subscription } = await engine().endpoint();
+    await pause(subscription);
+    const [delivery] = await engine().deliverAll(subscription, 1);
+    await engine().pass(20 * day);
+    await enable(subscription);
+    expect(await engine().outcomesOf(delivery ? [delivery] : [])).to.deep.equal(['succeeded']);
+    expect(await engine().gateOf(subscription).result()).to.equal('open');
+    await engine().pass(20 * day);
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'enabled', failingSince: null });
+    expect(await mailsAbout(subscription)).to.deep.equal([]);
+  });
+
+  it('judged at a failed attempt too, where fewer than 5 failures have made no gate run', async () => {
+    const { subscription } = await engine().endpoint(() => ({ status: 500 }));
+    const { endpoint } = subscription;
+    const first = await engine().deliver(subscription);
+    await until('its failure', { timeoutMs: 5_000 }, async () => (await deliveryRow(first.id)).attemptCount === 1);
+    const source = await testDatabase();
+    await source.query(
+      `UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at + interval '6 days' WHERE id = $1`,
+      [first.id],
+    );
+    expect(await engine().outcomesOf([first])).to.deep.equal(['canceled']);
+    expect(await endpointRow(endpoint.id)).to.include({ status: 'disabled', disabledReason: 'failing' });
+    expect(await attemptsAt(endpoint.id)).to.have.length(2);
+    expect(
+      await engine()
+        .gateOf(subscription)
+        .describe()
+        .catch(() => 'none'),
+    ).to.equal('none');
+  });
+});

@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { isSignedWith, type ReceivedRequest } from '../../dev/receiver.ts';
+import { sendTest } from '../../domain/webhooks/manual.ts';
+import { rotateSecret } from '../../domain/webhooks/rotation.ts';
+import type { Subscription } from '../support/deliveries.ts';
+import { useSkippedEngine } from '../support/skipped-engine.ts';
+
+const second = 1_000;
+const hour = 3_600 * second;
+
+describe('Signature, rule 4: the rotation of a secret, with time skipped', function () {
+  this.timeout(60_000);
+  const engine = useSkippedEngine();
+
+  const rotate = ({ clubId, endpoint }: Subscription, expirePrevious = false) =>
+    engine().act((platform, now) => rotateSecret(platform, clubId, endpoint.id, { expirePrevious }, now));
+  const test = ({ clubId, endpoint }: Subscription) =>
+    engine().act((platform, now) => sendTest(platform, clubId, endpoint.id, now));
+  /** The signatures of the header, whoever made them. */
+  const signaturesOf = ({ headers }: ReceivedRequest) => (headers['webhook-signature'] ?? '').split(' ');
+
+  it('each delivery within 24 hours carries both signatures, each after that the new one alone', async () => {
+    const { receiver, subscription } = await engine().endpoint();
+    const old = subscription.endpoint.secret;
+    const { secret } = await rotate(subscription);
+    expect(secret).not.to.equal(old);
+    await test(subscription);
+    await receiver.waitFor(1, 5 * second);
+    await engine().pass(24 * hour - 60 * second);
+    await test(subscription);
+    await receiver.waitFor(2, 5 * second);
+    await engine().pass(60 * second);
+    await test(subscription);
+    const requests = await receiver.waitFor(3, 5 * second);
+
+    expect(requests.map((request) => signaturesOf(request).length)).to.deep.equal([2, 2, 1]);
+    expect(requests.map((request) => isSignedWith(secret, request))).to.deep.equal([true, true, true]);
+    expect(requests.map((request) => isSignedWith(old, request))).to.deep.equal([true, true, false]);
+  });
+
+  it('also the attempts of one delivery: both up to the seventh, 17½ hours after the rotation, one at the eighth', async () => {
+    const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
+    const old = subscription.endpoint.secret;
+    const { secret } = await rotate(subscription);
+    const delivery = await engine().deliver(subscription);
+    expect(await engine().runOf(delivery).result()).to.equal('failed');
+    const { requests } = receiver;
+    expect(requests.map((request) => isSignedWith(old, request))).to.deep.equal([
+      ...Array.from({ length: 7 }, () => true),
+      false,
+    ]);
+    expect(requests.map((request) => isSignedWith(secret, request))).to.deep.equal(requests.map(() => true));
+  });
+
+  it('a second rotation that ends the secret before it: the two newest sign, the oldest no more', async () => {
+    const { receiver, subscription } = await engine().endpoint();
+    const oldest = subscription.endpoint.secret;
+    const first = await rotate(subscription);
+    const second_ = await rotate(subscription, true);
+    await test(subscription);
+    const [request] = await receiver.waitFor(1, 5 * second);
+    expect([oldest, first.secret, second_.secret].map((one) => request && isSignedWith(one, request))).to.deep.equal([
+      false,
+      true,
+      true,
+    ]);
+  });
+});

@@ -1,0 +1,295 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import type { DataSource } from 'typeorm';
+import { DomainError } from '../../../domain/core/errors.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import type { Platform } from '../../../domain/core/platform.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import {
+  deleteEndpoint,
+  disableEndpoint,
+  enableEndpoint,
+  pauseEndpoint,
+} from '../../../domain/webhooks/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
+import { rotateSecret } from '../../../domain/webhooks/rotation.ts';
+import { migrate } from '../../../entities/migrate.ts';
+import { scratchDatabase, testPlatform } from '../../support/database.ts';
+import { buildEngine } from '../../support/engine-club.ts';
+import type { SimulatedEngine } from '../../support/engine-simulation.ts';
+import { expectAsInModel, expectNothingStranded } from '../../support/engine-checks.ts';
+import { day, type Reply } from '../../support/webhook-model.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** How many sequences a run tries; for a long search set it in the environment. */
+const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 80);
+
+interface World {
+  engine: SimulatedEngine;
+  platform: Platform;
+  studentIds: Id[];
+  endpointIds: Id[];
+}
+
+/** None adds up to exactly 5 or 30 days: what happens at that very millisecond depends on how long an answer took. */
+const lateBy = [10 * hour + minute, 23 * hour, 5 * day + hour, 31 * day];
+
+/** What can happen; numbers choose among what there is at that moment. */
+const places = { one: fc.nat(1), which: fc.nat(40) };
+const ok: Reply = { says: 'ok' };
+const fail: Reply = { says: 'fail' };
+const retry: Reply = { says: 'retry', seconds: 600 };
+const replies = fc.constantFrom<Reply>(ok, fail, retry, { says: 'retry', seconds: 36_000 });
+const happening = <Name extends string, Fields extends object>(
+  name: Name,
+  fields: { [Key in keyof Fields]: fc.Arbitrary<Fields[Key]> },
+) => fc.record({ name: fc.constant(name), ...fields }) as fc.Arbitrary<{ name: Name } & Fields>;
+
+const happenings = fc.oneof(
+  { weight: 8, arbitrary: happening('fact', { student: fc.nat(2), count: fc.integer({ min: 1, max: 6 }) }) },
+  {
+    weight: 4,
+    arbitrary: happening('mood', {
+      mood: fc.constantFrom<Reply | undefined>(ok, fail, fail, retry, undefined, undefined),
+    }),
+  },
+  { weight: 4, arbitrary: happening('answer', { which: places.which, reply: replies }) },
+  { weight: 2, arbitrary: happening('die', { which: places.which }) },
+  { weight: 1, arbitrary: happening('stall', { which: places.which }) },
+  { weight: 1, arbitrary: happening('beside', { which: places.which }) },
+  { weight: 2, arbitrary: happening('pause', { endpoint: places.one }) },
+  { weight: 3, arbitrary: happening('enable', { endpoint: places.one }) },
+  { weight: 2, arbitrary: happening('disable', { endpoint: places.one }) },
+  { weight: 1, arbitrary: happening('delete', { endpoint: places.one, really: fc.nat(3).map((nat) => nat === 0) }) },
+  { weight: 3, arbitrary: happening('resend', { which: places.which }) },
+  {
+    weight: 3,
+    arbitrary: happening('recover', { endpoint: places.one, back: fc.constantFrom(hour, 10 * day, 30 * day) }),
+  },
+  { weight: 2, arbitrary: happening('test', { endpoint: places.one }) },
+  { weight: 1, arbitrary: happening('rotate', { endpoint: places.one, expirePrevious: fc.boolean() }) },
+  { weight: 1, arbitrary: happening('removeStudent', { student: fc.nat(2) }) },
+  { weight: 6, arbitrary: happening('passes', { ms: fc.constantFrom(second, 5 * second, minute, 5 * minute, hour) }) },
+  { weight: 2, arbitrary: happening('isLate', { ms: fc.constantFrom(...lateBy) }) },
+  { weight: 3, arbitrary: happening('wakeAgain', { endpoint: places.one, which: places.which }) },
+  { weight: 1, arbitrary: happening('forget', { third: fc.nat(2) }) },
+  { weight: 1, arbitrary: happening('lose', {}) },
+  { weight: 1, arbitrary: happening('relayAway', {}) },
+  { weight: 1, arbitrary: happening('sweep', {}) },
+);
+type Happening = typeof happenings extends fc.Arbitrary<infer One> ? One : never;
+
+/** What leads to where the rules meet: a throttled endpoint with a queue, and many to recover. */
+const phrases: Happening[][] = [
+  [
+    { name: 'mood', mood: fail },
+    { name: 'fact', student: 0, count: 6 },
+    { name: 'mood', mood: undefined },
+    { name: 'passes', ms: minute },
+  ],
+  [
+    { name: 'mood', mood: undefined },
+    { name: 'fact', student: 1, count: 6 },
+    { name: 'disable', endpoint: 0 },
+    { name: 'enable', endpoint: 0 },
+    { name: 'recover', endpoint: 0, back: hour },
+  ],
+  [
+    { name: 'pause', endpoint: 1 },
+    { name: 'fact', student: 2, count: 6 },
+    { name: 'enable', endpoint: 1 },
+  ],
+];
+const sequence = fc
+  .array(fc.oneof({ weight: 8, arbitrary: happenings.map((one) => [one]) }, fc.constantFrom(...phrases)), {
+    minLength: 1,
+    maxLength: 40,
+    size: 'max',
+  })
+  .map((parts) => parts.flat());
+
+/** The code with which a command is refused; undefined where it is done. */
+async function refusal(command: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await command;
+    return undefined;
+  } catch (error) {
+    if (error instanceof DomainError) return error.code;
+    throw error;
+  }
+}
+
+const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)];
+
+async function happen({ engine, platform, studentIds, endpointIds }: World, one: Happening): Promise<void> {
+  const { model, clubId } = engine;
+  const now = new Date(engine.now);
+  const endpointId = 'endpoint' in one ? (endpointIds[one.endpoint] ?? '') : '';
+  const endpoint = model.endpoints.get(endpointId);
+  const gone = endpoint?.deleted ? 'not_found' : undefined;
+  const shut = gone ?? (endpoint?.status === 'enabled' ? undefined : 'endpoint_not_enabled');
+  switch (one.name) {
+    case 'fact': {
+      const studentId = studentIds[one.student] ?? '';
+      for (let count = 0; count < one.count; count++) await engine.commitFact(studentId, 'student.updated');
+      return;
+    }
+    case 'mood':
+      engine.mood = one.mood;
+      return;
+    case 'answer':
+      return pick(engine.flights, one.which)?.reply(one.reply);
+    case 'die':
+      return pick(engine.flights, one.which)?.die();
+    case 'stall':
+      return pick(engine.flights, one.which)?.stall();
+    case 'beside': {
+      const id = pick([...model.deliveries.keys()], one.which);
+      if (id !== undefined) await engine.stepBeside(id);
+      return;
+    }
+    case 'pause': {
+      const refused = gone ?? (endpoint?.status === 'disabled' ? 'endpoint_not_enabled' : undefined);
+      expect(await refusal(pauseEndpoint(platform, clubId, endpointId, now))).to.equal(refused);
+      if (!refused && endpoint) endpoint.status = 'paused';
+      return;
+    }
+    case 'enable':
+      expect(await refusal(enableEndpoint(platform, clubId, endpointId, now))).to.equal(gone);
+      if (!gone) model.enable(endpointId, engine.now);
+      return;
+    case 'disable':
+      expect(await refusal(disableEndpoint(platform, clubId, endpointId, now))).to.equal(gone);
+      if (!gone) model.disable(endpointId, 'manual', engine.now);
+      return;
+    case 'delete':
+      if (!one.really) return;
+      expect(await refusal(deleteEndpoint(platform, clubId, endpointId, now))).to.equal(gone);
+      model.disable(endpointId, 'manual', engine.now);
+      if (endpoint) endpoint.deleted = true;
+      return;
+    case 'resend': {
+      const found = pick([...model.deliveries], one.which);
+      if (!found) return;
+      const [id, delivery] = found;
+      const { deleted, status } = model.endpoint(delivery.endpointId);
+      const purged = delivery.purged || delivery.createdAt + 30 * day <= engine.now;
+      const refused = deleted
+        ? 'not_found'
+        : status !== 'enabled'
+          ? 'endpoint_not_enabled'
+          : purged
+            ? 'payload_purged'
+            : undefined;
+      expect(await refusal(resendDelivery(platform, clubId, delivery.endpointId, id, now))).to.equal(refused);
+      if (!refused) model.resend(id, engine.now);
+      return;
+    }
+    case 'recover': {
+      const since = engine.now - one.back;
+      const recovering = recoverDeliveries(platform, clubId, endpointId, new Date(since), now);
+      expect(await refusal(recovering)).to.equal(shut);
+      if (!shut) expect((await recovering).recovered).to.equal(model.recover(endpointId, since, engine.now));
+      return;
+    }
+    case 'test': {
+      const testing = sendTest(platform, clubId, endpointId, now);
+      expect(await refusal(testing)).to.equal(shut);
+      if (!shut) model.created((await testing).id, endpointId, { studentId: null, type: 'webhook.test' }, engine.now);
+      return;
+    }
+    case 'rotate': {
+      const rotating = rotateSecret(platform, clubId, endpointId, { expirePrevious: one.expirePrevious }, now);
+      const refused =
+        gone ??
+        (!one.expirePrevious && engine.now < (endpoint?.previousUntil ?? 0) ? 'rotation_in_progress' : undefined);
+      expect(await refusal(rotating)).to.equal(refused);
+      if (!refused) model.rotate(endpointId, (await rotating).secret, engine.now);
+      return;
+    }
+    case 'removeStudent': {
+      const studentId = studentIds[one.student] ?? '';
+      const refused = model.removed.has(studentId) ? 'not_found' : undefined;
+      expect(await refusal(removeStudent(platform.database, clubId, studentId, now))).to.equal(refused);
+      if (!refused) model.removeStudent(studentId, engine.now);
+      return;
+    }
+    case 'passes':
+      return engine.pass(one.ms, true);
+    case 'isLate':
+      return engine.pass(one.ms, false);
+    case 'wakeAgain': {
+      engine.start('endpointGate', endpointId);
+      const id = pick([...model.deliveries.keys()], one.which);
+      if (id !== undefined) engine.start('webhookDelivery', id);
+      return;
+    }
+    case 'forget':
+      return engine.forget(one.third);
+    case 'lose':
+      engine.losing = true;
+      return;
+    case 'relayAway':
+      engine.relayAway = true;
+      return;
+    case 'sweep': {
+      const rescued = await engine.sweep();
+      if (!engine.lossy && !engine.relayAway) expect(rescued, 'rescued').to.equal(0);
+    }
+  }
+}
+
+/** All receivers answer 200 and every endpoint is enabled: within the longest wait everything must come to its end. */
+async function drain({ engine, platform, endpointIds }: World): Promise<void> {
+  engine.mood = { says: 'ok' };
+  engine.relayAway = false;
+  engine.losing = false;
+  for (const flight of engine.flights.slice()) await flight.reply({ says: 'ok' });
+  for (const endpointId of endpointIds) {
+    if (engine.model.endpoint(endpointId).deleted) continue;
+    await enableEndpoint(platform, engine.clubId, endpointId, new Date(engine.now));
+    engine.model.enable(endpointId, engine.now);
+  }
+  await engine.settle();
+  for (const ms of [3 * minute, 3 * minute, 2 * hour, 10 * hour, day, 3 * minute]) {
+    await engine.pass(ms, ms < hour);
+    await engine.sweep();
+    await engine.settle();
+  }
+  await expectAsInModel(engine, platform.database);
+  const open = [...engine.model.deliveries.values()].filter(
+    ({ status, asked }) => status === 'pending' || asked !== null,
+  );
+  expect(open, 'open after everything was drained').to.deep.equal([]);
+}
+
+describe('the webhook engine against its specification (States: Webhook endpoint, Webhook delivery)', function () {
+  this.timeout(sequences * 10_000);
+  let source: DataSource;
+  let platform: Platform;
+  before('a database of its own, where time can pass', async () => {
+    source = await scratchDatabase();
+    await migrate(source);
+    platform = { ...(await testPlatform()), database: { source, bell: { ring() {} } } };
+  });
+  after(() => source.destroy());
+
+  it('whatever happens in whatever order: as the model says after each step, nothing stranded, and all of it ends', () =>
+    fc.assert(
+      fc.asyncProperty(sequence, async (happened) => {
+        const seal = (secret: string, id: Id) => platform.vault.seal(secret, id);
+        const world = { platform, ...(await buildEngine(platform, seal, { students: 3, endpoints: 2 })) };
+        for (const one of happened) {
+          await happen(world, one);
+          await world.engine.settle();
+          await expectAsInModel(world.engine, platform.database);
+          await expectNothingStranded(world.engine, platform.database);
+        }
+        await drain(world);
+      }),
+      { numRuns: sequences },
+    ));
+});

@@ -1,0 +1,194 @@
+import { expect } from 'chai';
+import { DomainError } from '../../../domain/core/errors.ts';
+import type { Platform } from '../../../domain/core/platform.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import { claimAttempt } from '../../../domain/webhooks/claim.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
+import { fanOut } from '../../../domain/webhooks/fan-out.ts';
+import { tendGate } from '../../../domain/webhooks/gate.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
+import { refused, stepOf } from '../../support/attempts.ts';
+import { testPlatform } from '../../support/database.ts';
+import {
+  alter,
+  buildDelivery,
+  buildSubscription,
+  deliveryOf,
+  deliveryRow,
+  endpointRow,
+  factAbout,
+  holdingOpen,
+  waitingForLocks,
+  type Subscription,
+  type TestDelivery,
+} from '../../support/deliveries.ts';
+import { countingTransactions, databaseOf } from '../../support/open-transaction.ts';
+
+describe('races over the queue of an endpoint', () => {
+  let platform: Platform;
+  let subscription: Subscription;
+  beforeEach(async () => {
+    platform = await testPlatform();
+    subscription = await buildSubscription('https://receiver.test/hook');
+  });
+  const now = new Date();
+  const within = (database: Platform['database']): Platform => ({ ...platform, database });
+  const of = ({ clubId, endpoint }: Subscription) => [clubId, endpoint.id] as const;
+  const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
+  /** Waits for a lock while `open` is uncommitted. */
+  const meanwhile = async <T>(open: (inside: Platform) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
+    let begun: Promise<T> | undefined;
+    await holdingOpen(
+      (tx) => open(within(databaseOf(tx))),
+      async () => {
+        begun = begin();
+        begun.catch(() => {});
+        await waitingForLocks(1);
+      },
+    );
+    if (!begun) throw new Error('It has not begun.');
+    return begun;
+  };
+
+  describe('fan-out against a change of the endpoint', () => {
+    const tell = (fact: ReturnType<typeof factAbout>, { database } = platform) => fanOut(database, fact, now);
+
+    it('disabling that is not yet committed: nothing new is created', async () => {
+      const fact = factAbout(subscription, 'student.updated');
+      const made = await meanwhile(
+        (inside) => disableEndpoint(inside, ...of(subscription), now),
+        () => tell(fact),
+      );
+      expect(made).to.deep.equal([]);
+      expect(await deliveryOf(fact.id, subscription.endpoint.id)).to.equal(null);
+    });
+
+    it('fan-out that is not yet committed: the disable waits for it, and cancels what it created', async () => {
+      const fact = factAbout(subscription, 'student.updated');
+      await meanwhile(
+        (inside) => tell(fact, inside),
+        () => disableEndpoint(platform, ...of(subscription), now),
+      );
+      const delivery = await deliveryOf(fact.id, subscription.endpoint.id);
+      expect(delivery).to.include({ status: 'canceled', cancelReason: null });
+    });
+
+    it('pausing that is not yet committed: what is created accumulates', async () => {
+      const fact = factAbout(subscription, 'student.updated');
+      const [made] = await meanwhile(
+        (inside) => pauseEndpoint(inside, ...of(subscription), now),
+        () => tell(fact),
+      );
+      expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(0);
+      await enableEndpoint(platform, ...of(subscription), now);
+      await tendGate(platform, subscription.endpoint.id, Date.now());
+      expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(1);
+    });
+  });
+
+  describe('what is asked for by hand against disabling', () => {
+    const asking: Record<string, (delivery: TestDelivery, inside: Platform) => Promise<unknown>> = {
+      recovery: (delivery, inside) => recoverDeliveries(inside, ...of(delivery), new Date(now.getTime() - 60_000), now),
+      resend: (delivery, inside) => resendDelivery(inside, ...of(delivery), delivery.id, now),
+      test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
+    };
+    for (const [name, ask] of Object.entries(asking)) {
+      it(`${name}, while a disable is not yet committed: waits for it, and is refused`, async () => {
+        const delivery = await buildDelivery(subscription);
+        await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
+        const refusal = await meanwhile(
+          (inside) => disableEndpoint(inside, ...of(subscription), now),
+          () => ask(delivery, platform),
+        ).catch(codeOf);
+        expect(refusal).to.equal('endpoint_not_enabled');
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
+      });
+
+      it(`a disable, while a ${name} is not yet committed: waits for it, and leaves nothing of it`, async () => {
+        const delivery = await buildDelivery(subscription);
+        await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
+        await meanwhile(
+          (inside) => ask(delivery, inside),
+          () => disableEndpoint(platform, ...of(subscription), now),
+        );
+        const { source } = platform.database;
+        const open = await source.query<unknown[]>(
+          `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1
+              AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL OR parked_at IS NOT NULL)`,
+          [subscription.endpoint.id],
+        );
+        expect(open).to.have.length(0);
+        expect(await claimAttempt(source, delivery.id, Date.now())).to.equal(undefined);
+      });
+    }
+  });
+
+  it('none starts after a cancel committed: a claim that met an uncommitted disable is not granted', async () => {
+    const delivery = await buildDelivery(subscription);
+    const claim = await meanwhile(
+      (inside) => disableEndpoint(inside, ...of(subscription), now),
+      () => claimAttempt(platform.database.source, delivery.id, Date.now()),
+    );
+    expect(claim).to.equal(undefined);
+  });
+
+  it('none starts after a cancel committed: a claim that met an uncommitted removal is not granted', async () => {
+    const delivery = await buildDelivery(subscription);
+    const claim = await meanwhile(
+      ({ database }) => removeStudent(database, delivery.clubId, delivery.studentId, now),
+      () => claimAttempt(platform.database.source, delivery.id, Date.now()),
+    );
+    expect(claim).to.equal(undefined);
+  });
+
+  describe('deliveries are locked in the order of their ids', () => {
+    for (const held of ['asked for', 'pending'] as const) {
+      it(`removal beside disable, over one delivery that is asked for and one that is pending, the one that is ${held} held by another: neither is tried twice`, async () => {
+        const asked = await buildDelivery(subscription);
+        const pending = await buildDelivery(subscription);
+        expect(asked.id < pending.id).to.equal(true);
+        await alter('webhook_deliveries', asked.id, { status: 'failed', requested: 'manual', completed_at: now });
+        const database = countingTransactions(platform.database);
+        const both: Promise<unknown>[] = [];
+        await holdingOpen(
+          (tx) =>
+            tx.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE`, [
+              held === 'pending' ? pending.id : asked.id,
+            ]),
+          async () => {
+            both.push(disableEndpoint(within(database), ...of(subscription), now));
+            await waitingForLocks(1);
+            both.push(removeStudent(database, subscription.clubId, subscription.studentId, now));
+            await waitingForLocks(2);
+          },
+        );
+        await Promise.all(both);
+        expect(database.transactions()).to.equal(2);
+      });
+    }
+
+    it('under load, removals beside gates, disables, recoveries and failures: no error escapes', async function () {
+      this.timeout(60_000);
+      const subscriptions = await Promise.all(
+        Array.from({ length: 4 }, () => buildSubscription('https://receiver.test/hook')),
+      );
+      for (const one of subscriptions) {
+        const list: TestDelivery[] = [];
+        for (let count = 0; count < 30; count++) list.push(await buildDelivery(one));
+        await Promise.all([
+          ...list.map((delivery) => stepOf(delivery, refused)),
+          tendGate(platform, one.endpoint.id, Date.now()),
+          removeStudent(platform.database, one.clubId, one.studentId, now),
+          disableEndpoint(platform, ...of(one), now)
+            .then(() => enableEndpoint(platform, ...of(one), now))
+            .then(() => recoverDeliveries(platform, ...of(one), new Date(now.getTime() - 60_000), now)),
+          tendGate(platform, one.endpoint.id, Date.now()),
+        ]);
+        for (const { id } of list) {
+          expect(await deliveryRow(id)).to.include({ status: 'canceled', requested: null, parkedAt: null });
+        }
+        expect(await endpointRow(one.endpoint.id)).to.include({ status: 'enabled', admittedDeliveryId: null });
+      }
+    });
+  });
+});

@@ -1,0 +1,238 @@
+import { expect } from 'chai';
+import type { Platform } from '../../../domain/core/platform.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
+import { disableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
+import { resendDelivery } from '../../../domain/webhooks/manual.ts';
+import type { AttemptAnswer } from '../../../domain/webhooks/post.ts';
+import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
+import { accepted, answering, claimed, refused, stepOf } from '../../support/attempts.ts';
+import { testPlatform } from '../../support/database.ts';
+import {
+  alter,
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  deliveryRow,
+  endLease,
+  endpointRow,
+  holdingOpen,
+  waitingForLocks,
+  type TestDelivery,
+} from '../../support/deliveries.ts';
+import { databaseOf, unreliable } from '../../support/open-transaction.ts';
+
+describe('races of what an attempt brought', () => {
+  let platform: Platform;
+  let delivery: TestDelivery;
+  beforeEach(async () => {
+    platform = await testPlatform();
+    delivery = await buildDelivery(await buildSubscription('https://receiver.test/hook'));
+  });
+  const random = () => 0.5;
+  const resend = (database = platform.database) =>
+    resendDelivery({ ...platform, database }, delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
+  const outcomes = async () =>
+    (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
+
+  describe('a 2xx against disabling the endpoint, which is not yet committed', () => {
+    for (const endpoint of ['healthy', 'failing'] as const) {
+      it(`${endpoint}: the record waits for it; canceled by it, the delivery becomes succeeded all the same`, async () => {
+        if (endpoint === 'failing') {
+          await alter('webhook_endpoints', delivery.endpoint.id, {
+            consecutive_failures: 1,
+            failing_since: new Date(),
+          });
+        }
+        const claim = await claimed(delivery);
+        let record: Promise<boolean> | undefined;
+        await holdingOpen(
+          (tx) => {
+            const disabling = { ...platform, database: databaseOf(tx) };
+            return disableEndpoint(disabling, delivery.clubId, delivery.endpoint.id, new Date());
+          },
+          async () => {
+            record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
+            await waitingForLocks(1);
+          },
+        );
+        expect(await record).to.equal(true);
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, cancelReason: null });
+        expect(await endpointRow(delivery.endpoint.id)).to.include({ status: 'disabled', consecutiveFailures: 0 });
+      });
+    }
+  });
+
+  it('a 2xx against the removal of its student, which is not yet committed: canceled by it, it stays canceled', async () => {
+    const claim = await claimed(delivery);
+    let record: Promise<boolean> | undefined;
+    const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
+    await holdingOpen(
+      (tx) => removeStudent(databaseOf(tx), delivery.clubId, delivery.studentId, new Date()),
+      async () => {
+        record = recordSuccess(platform.database, delivery.id, claim, answer, new Date());
+        await waitingForLocks(1);
+      },
+    );
+    expect(await record).to.equal(false);
+    expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
+    expect((await attemptRows(delivery.id))[0]).to.include({ outcome: 'succeeded', responseExcerpt: null });
+  });
+
+  describe('a resend against the eighth failure', () => {
+    beforeEach('seven attempts have failed', () =>
+      alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 }),
+    );
+    const expectOneMore = async () => {
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8, attemptCount: 8 });
+      expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 1 });
+      expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 0 });
+      expect(await outcomes()).to.deep.equal([
+        { number: 8, trigger: 'schedule', outcome: 'http_error' },
+        { number: 9, trigger: 'manual', outcome: 'http_error' },
+      ]);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8 });
+    };
+
+    it('asked for first, not yet committed: the delivery is failed, then attempted once by hand', async () => {
+      const claim = await claimed(delivery);
+      let record: Promise<void> | undefined;
+      await holdingOpen(
+        (tx) => resend(databaseOf(tx)),
+        async () => {
+          record = recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date());
+          await waitingForLocks(1);
+        },
+      );
+      await record;
+      await expectOneMore();
+    });
+
+    it('failed first, not yet committed: likewise', async () => {
+      const claim = await claimed(delivery);
+      let asking: ReturnType<typeof resend> | undefined;
+      await holdingOpen(
+        (tx) =>
+          recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
+        async () => {
+          asking = resend();
+          await waitingForLocks(1);
+        },
+      );
+      expect(await asking).to.include({ status: 'failed', attempt_count: 8 });
+      await expectOneMore();
+    });
+
+    it('asked for while the eighth attempt is in flight: its workflow does not end without the attempt by hand', async () => {
+      const platformAsking = await answering(async () => {
+        await resend();
+        return refused;
+      });
+      expect(await attemptDelivery(platformAsking, delivery.id, Date.now())).to.include({ done: false });
+      await expectOneMore();
+    });
+  });
+
+  describe('a resend against a success', () => {
+    it('asked for while the attempt that succeeds is in flight: it is made all the same, once', async () => {
+      const claim = await claimed(delivery);
+      await resend();
+      expect(await recordSuccess(platform.database, delivery.id, claim, accepted, new Date())).to.equal(true);
+      expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+      expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
+      expect(await outcomes()).to.deep.equal([
+        { number: 1, trigger: 'schedule', outcome: 'succeeded' },
+        { number: 2, trigger: 'manual', outcome: 'http_error' },
+      ]);
+    });
+
+    it('not yet committed while the success is recorded: likewise', async () => {
+      const claim = await claimed(delivery);
+      let record: Promise<boolean> | undefined;
+      await holdingOpen(
+        (tx) => resend(databaseOf(tx)),
+        async () => {
+          record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
+          await waitingForLocks(1);
+        },
+      );
+      expect(await record).to.equal(true);
+      expect((await stepOf(delivery)).posted).to.equal(1);
+    });
+  });
+
+  it('asked for while an attempt that fails is in flight: due at once, also for the sweeper, not at the next time of the schedule', async () => {
+    const now = Date.now();
+    const claim = await claimed(delivery, now);
+    await resend();
+    await recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date(now));
+    const row = await deliveryRow(delivery.id);
+    expect(row).to.include({ status: 'pending', requested: 'manual', schedulePosition: 1 });
+    expect(row.nextAttemptAt.getTime()).to.be.at.most(Date.now());
+  });
+
+  describe('a claim that was lost', () => {
+    it('charges the endpoint for nothing, although another attempt is recorded at that moment', async () => {
+      const lost = await claimed(delivery);
+      await endLease(delivery.id);
+      const living = await claimed(delivery);
+      let late: Promise<void> | undefined;
+      await holdingOpen(
+        (tx) =>
+          recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, living, refused, new Date()),
+        async () => {
+          late = recordFailure({ ...platform, random }, delivery.id, lost, refused, new Date());
+          await waitingForLocks(1);
+        },
+      );
+      await late;
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
+    });
+  });
+
+  describe('an answer is recorded although Postgres is away for a moment', () => {
+    /** One step, after whose POST Postgres fails like this. @param fails gets the number of the call, from 1 */
+    const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
+      let posted = 0;
+      let calls = 0;
+      const database = unreliable(platform.database, () => (posted > 0 ? fails(++calls) : undefined));
+      const post = async () => {
+        posted++;
+        return answer;
+      };
+      const step = await attemptDelivery(await answering(post, { database }), delivery.id, Date.now());
+      return { step, posted };
+    };
+    const twice = (call: number) => (call <= 2 ? 'before' : undefined);
+    const thenLost = (call: number) => (call === 1 ? 'after' : undefined);
+
+    it('a success: one POST, recorded once', async () => {
+      const { step, posted } = await stepThrough(accepted, twice);
+      expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
+    });
+
+    it('a failure: one POST, recorded once', async () => {
+      const { step, posted } = await stepThrough(refused, twice);
+      expect(posted).to.equal(1);
+      expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
+    });
+
+    it('a success that was committed, and its connection lost: counted once', async () => {
+      const { step, posted } = await stepThrough(accepted, thenLost);
+      expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
+    });
+
+    it('a failure that was committed, and its connection lost: its delivery and its endpoint are charged once', async () => {
+      const { step, posted } = await stepThrough(refused, thenLost);
+      expect(posted).to.equal(1);
+      expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
+    });
+  });
+});

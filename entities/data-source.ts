@@ -38,6 +38,12 @@ export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
   return socket.setTimeout(limitMs, () => socket.destroy(new Error('Postgres has fallen silent')));
 }
 
+const limitsOfTime = {
+  stream: () => socketThatNoticesSilence(),
+  statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
+  idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
+};
+
 const entities = [
   Administrator,
   AdministratorSession,
@@ -61,8 +67,15 @@ const entities = [
 
 const migrations = [FirstSlice1763700000000, WebhookEngine1763720000000, WebhookHistory1763730000000];
 
-/** @returns a data source that is not yet connected: call `initialize()` */
-export function createDataSource(database: Config['database'], applicationName: string): DataSource {
+/**
+ * @param options.patient without limits of time, for migrations: an index over millions of rows takes minutes, in silence
+ * @returns a data source that is not yet connected: call `initialize()`
+ */
+export function createDataSource(
+  database: Config['database'],
+  applicationName: string,
+  { patient = false }: { patient?: boolean } = {},
+): DataSource {
   return new DataSource({
     type: 'postgres',
     url: database.url.reveal(),
@@ -70,13 +83,11 @@ export function createDataSource(database: Config['database'], applicationName: 
     poolSize: database.poolSize,
     connectTimeoutMS: 5_000, // a database that does not answer in 5 s is down: fail, and let readiness say so
     extra: {
-      stream: () => socketThatNoticesSilence(),
       // Ended by the server before anybody has it in hand, a connection tells nobody, and that would end the process: its
       // next query fails all the same.
       onConnect: (connection: EventEmitter) => void connection.on('error', () => undefined),
       keepAlive: true,
-      statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
-      idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
+      ...(!patient && limitsOfTime),
     },
     entities,
     migrations,

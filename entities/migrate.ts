@@ -6,11 +6,14 @@ import type { DataSource } from 'typeorm';
 /** Any number would do: it names the lock that lets one process at a time migrate. */
 const migrationLock = 4_281_963;
 
-/** Runs the pending migrations under an advisory lock. @returns their names */
+/**
+ * Runs the pending migrations under an advisory lock.
+ * @param source without limits of time: a migration, or the process that one waits for, may take long
+ * @returns their names
+ */
 export async function migrate(source: DataSource): Promise<string[]> {
   const holder = source.createQueryRunner();
   try {
-    await holder.query('SET statement_timeout = 0'); // another process may migrate for long
     await holder.query('SELECT pg_advisory_lock($1)', [migrationLock]);
     const done = await source.runMigrations();
     return done.map((migration) => migration.name);
@@ -21,7 +24,7 @@ export async function migrate(source: DataSource): Promise<string[]> {
 }
 
 async function main(): Promise<void> {
-  const source = await createDataSource(readConfig().database, 'club-migrate').initialize();
+  const source = await createDataSource(readConfig().database, 'club-migrate', { patient: true }).initialize();
   try {
     const names = await migrate(source);
     process.stdout.write(names.length === 0 ? 'The schema is up to date.\n' : `Migrated: ${names.join(', ')}\n`);

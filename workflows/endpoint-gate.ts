@@ -17,6 +17,7 @@ const waits = {
   idle: () => 'a delivery to try: throttled, and none is due',
   releasing: () => 'the next page to let go',
   recovering: () => 'recovered deliveries, a few at a time',
+  canceling: () => 'the rest of the queue to be canceled',
 } as const;
 
 export async function endpointGate(endpointId: string): Promise<'open' | 'disabled' | 'deleted'> {

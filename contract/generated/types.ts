@@ -787,7 +787,7 @@ export interface paths {
         put?: never;
         /**
          * Enable a webhook endpoint
-         * @description From `paused`: what has accumulated goes out. From `disabled`: the breaker is reset, and new events are sent from now on. An enabled endpoint stays as it is.
+         * @description From `paused`: what has accumulated goes out. From `disabled`: the breaker is reset, and new events are sent from now on. An enabled endpoint stays as it is. While a long queue is still being canceled: `409 endpoint_not_enabled`, try again in a moment.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -796,6 +796,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
          */
         post: operations["enableWebhookEndpoint"];
         delete?: never;
@@ -844,7 +845,7 @@ export interface paths {
         put?: never;
         /**
          * Disable a webhook endpoint
-         * @description Nothing new is created, and what waits is canceled.
+         * @description Nothing new is created, and what waits is canceled; of a queue of many thousands the rest within moments.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -6457,6 +6458,15 @@ export interface operations {
             };
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,7 +6,7 @@ import { columnsToWake, deliveryWake, gateWake, type DeliveryToWake } from '../w
 import { wake, type NewWake } from './facts.ts';
 import { workflowIdOf } from './workflow-names.policy.ts';
 
-/** A row overdue by this, without a living lease, has lost its workflow: nothing else takes two minutes. */
+/** A row overdue by this, without a living lease, has lost its workflow, unless there is more due than the workers carry. */
 const overdueMs = 2 * 60_000;
 /** Rows a round, so that a server which forgot everything is brought back in steps, not in one wave. */
 const rescuedARound = 500;
@@ -20,7 +20,7 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
   const overdue = new Date(now.getTime() - overdueMs);
   return inTransaction(database, async (tx) => {
     const deliveries = await tx.query<DeliveryToWake[]>(
-      `SELECT ${columnsToWake} FROM webhook_deliveries
+      `SELECT ${columnsToWake()} FROM webhook_deliveries
         WHERE parked_at IS NULL AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
           AND next_attempt_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
           AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || webhook_deliveries.id)

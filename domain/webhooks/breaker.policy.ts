@@ -28,12 +28,14 @@ export interface Breaker {
   breakerEpoch: number;
 }
 
+/** Counted no further: the hold does not grow any more, and an endpoint can fail for ever. */
+const mostSteps = 16;
+
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
 
 /** @param step the number of the arming, from 1 @returns 1 min, 2 min, 4 min … 1 h, in milliseconds */
 export function holdAfterArming(step: number): number {
-  // The exponent is bounded, so that a step of thousands stays a number.
-  return Math.min(breakerRules.firstHoldMs * 2 ** Math.min(step - 1, 16), breakerRules.longestHoldMs);
+  return Math.min(breakerRules.firstHoldMs * 2 ** (step - 1), breakerRules.longestHoldMs);
 }
 
 /**
@@ -52,7 +54,7 @@ export function afterFailure(breaker: Breaker, claimEpoch: number, now: Date): {
     ? claimEpoch === breaker.breakerEpoch
     : failed.consecutiveFailures >= breakerRules.failuresToArm;
   if (!armed) return { breaker: failed, armed };
-  const breakerStep = breaker.breakerStep + 1;
+  const breakerStep = Math.min(breaker.breakerStep + 1, mostSteps);
   return {
     armed,
     breaker: {

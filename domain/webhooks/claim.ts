@@ -33,8 +33,8 @@ export interface Claim {
 export const leaseSeconds = deliveryRules.attemptTimeLimitMs / 1_000 + 10;
 
 /**
- * One statement, so one transaction: the lease, the row of the attempt, and what the attempt needs. The attempt is the one
- * that was interrupted, else one that was asked for, else the next of the schedule if that is due. The schedule's own wait
+ * One statement, so one transaction: the lease, the row of the attempt, and what the attempt needs. The attempt is one that
+ * was asked for, first of all if it was interrupted, else the next of the schedule if that is due. The schedule's own wait
  * for the breaker: while the endpoint is throttled only the delivery that its gate admitted is attempted.
  * @param now Unix milliseconds
  * @returns undefined where there is nothing to attempt now, or somebody is at it
@@ -46,7 +46,7 @@ export async function claimAttempt(source: DataSource, id: Id, now: number): Pro
 }
 
 /** One of the schedule that was cut off is made as what was asked for since, which waits for no breaker. */
-const trigger = `coalesce(nullif(delivery.in_flight, 'schedule'), delivery.requested, 'schedule')`;
+const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
 
 const claimDelivery = prepared<Claim>(
   'claim_delivery',
@@ -54,7 +54,7 @@ const claimDelivery = prepared<Claim>(
   WITH claimed AS (
     UPDATE webhook_deliveries delivery
        SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $3), parked_at = NULL,
-           in_flight = ${trigger}, requested = CASE WHEN in_flight <> 'schedule' THEN requested END
+           in_flight = nullif(${trigger}, 'schedule'), requested = CASE WHEN in_flight IS NOT NULL THEN requested END
      WHERE id = $1 AND created_at > $4 AND payload_purged_at IS NULL
        AND (lease_until IS NULL OR lease_until < clock_timestamp())
        AND (in_flight IS NOT NULL OR requested IS NOT NULL
@@ -71,9 +71,10 @@ const claimDelivery = prepared<Claim>(
  RETURNING 1),
   begun AS (
     INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at)
-    SELECT id, fence, attempt_count + 1, in_flight, $2 FROM claimed)
-  SELECT claimed.fence, claimed.attempt_count + 1 AS number, claimed.in_flight AS trigger,
-         claimed.status = 'pending' AND claimed.in_flight <> 'recovery' AND claimed.requested IS DISTINCT FROM 'recovery'
+    SELECT id, fence, attempt_count + 1, coalesce(in_flight, 'schedule'), $2 FROM claimed)
+  SELECT claimed.fence, claimed.attempt_count + 1 AS number,
+         coalesce(claimed.in_flight, 'schedule') AS trigger,
+         claimed.status = 'pending' AND claimed.in_flight IS DISTINCT FROM 'recovery' AND claimed.requested IS DISTINCT FROM 'recovery'
            AND claimed.schedule_position < ${deliveryRules.attempts} AS "onSchedule",
          claimed.schedule_position + 1 AS "schedulePosition",
          claimed.club_id AS "clubId", claimed.endpoint_id AS "endpointId",

@@ -6,7 +6,7 @@ import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import type { Platform } from '../core/platform.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
-import { disableEndpoint as disable } from './queue.ts';
+import { closeEndpoint } from './queue.ts';
 import { callGate, columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
@@ -14,12 +14,13 @@ type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 /**
  * From `paused`, what has accumulated goes out, paced by the gate; from `disabled`, the breaker is reset. An enabled one
  * stays as it is.
- * @throws DomainError not_found
+ * @throws DomainError not_found; endpoint_not_enabled while a long queue is still being canceled
  */
 export function enableEndpoint(platform: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
   return changeState(platform, clubId, endpointId, now, async (tx, status) => {
     if (status === 'enabled') return;
     const fromDisabled = status === 'disabled';
+    if (fromDisabled) await expectEmptyQueue(tx, endpointId);
     await tx.query(
       `UPDATE webhook_endpoints
           SET status = 'enabled', disabled_reason = NULL, disabled_at = NULL, enabled_at = $2, updated_at = $2,
@@ -52,7 +53,7 @@ export function pauseEndpoint(platform: Platform, clubId: Id, endpointId: Id, no
 export function disableEndpoint(platform: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
   return changeState(platform, clubId, endpointId, now, async (tx, status) => {
     if (status === 'disabled') return;
-    await disable(tx, platform.vault, { id: endpointId, clubId }, 'manual', now);
+    await closeEndpoint(tx, platform.vault, { id: endpointId, clubId }, 'manual', now);
     await callGate(tx, { endpointId, clubId }, now); // so that its run ends
   });
 }
@@ -69,7 +70,7 @@ export async function deleteEndpoint(
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
     await lockStatus(tx, clubId, endpointId);
-    await disable(tx, vault, { id: endpointId, clubId }, 'manual', now);
+    await closeEndpoint(tx, vault, { id: endpointId, clubId }, 'manual', now);
     await tx.query(
       `UPDATE webhook_endpoints
           SET deleted_at = $2, secret = '', previous_secret = NULL, previous_secret_expires_at = NULL WHERE id = $1`,
@@ -114,12 +115,22 @@ function changeState(
   });
 }
 
+/** A long queue is canceled in parts: what is left of it must not go out because the endpoint was enabled meanwhile. */
+async function expectEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
+  const [left] = await tx.query<unknown[]>(
+    `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' LIMIT 1`,
+    [endpointId],
+  );
+  if (left) throw notEnabled('What was waiting for it is still being canceled; try again in a moment.');
+}
+
 /** Attempts that were asked for do not wait for the breaker, so they go at once, not through the gate. */
 async function releaseAsked(tx: Transaction, endpointId: Id, now: Date): Promise<void> {
   const [released] = await tx.query<[DeliveryToWake[], number]>(
     `UPDATE webhook_deliveries SET parked_at = NULL
-      WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND coalesce(nullif(in_flight, 'schedule'), requested) IN ('manual', 'test')
-  RETURNING ${columnsToWake}`,
+      WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery'
+        AND coalesce(in_flight, requested) IS NOT NULL
+  RETURNING ${columnsToWake()}`,
     [endpointId],
   );
   await wakeDeliveries(tx, released, now);

@@ -7,8 +7,8 @@ import type { Id } from '../core/ids.ts';
 import type { Vault } from '../core/secrets.ts';
 import { failingDeadline, isThrottled } from './breaker.policy.ts';
 import { leaseSeconds } from './claim.ts';
-import { disableEndpoint } from './queue.ts';
-import { wakeDeliveries, type DeliveryToWake } from './wakes.ts';
+import { cancelSome, closeEndpoint } from './queue.ts';
+import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
 
 export const gateRules = {
   /** Recovered deliveries under way at a time. */
@@ -25,9 +25,10 @@ export type GateStep =
       at: number;
       /**
        * `paused`: nothing passes; `holding`: the breaker's wait; `probing`: one delivery was admitted; `idle`: throttled,
-       * nothing parked; `releasing`: what has parked is let go in pages; `recovering`: recovered deliveries go, a few at a time.
+       * nothing parked; `releasing`: what has parked is let go in pages; `recovering`: recovered deliveries go, a few at a time;
+       * `canceling`: the endpoint is disabled, and what is left of a long queue is canceled.
        */
-      doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering';
+      doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
       parked: number;
       /** When the endpoint is given up as failing, unless a delivery is accepted. */
       givenUpAt?: number;
@@ -53,11 +54,10 @@ export function tendGate({ database, vault }: GatePlatform, endpointId: Id, now:
   return inTransaction(database, async (tx) => {
     const endpoint = await lockEndpoint(tx, endpointId);
     if (!endpoint) return { done: true, outcome: 'deleted' };
-    if (endpoint.status === 'disabled') return { done: true, outcome: 'disabled' };
     const deadline = endpoint.status === 'enabled' ? failingDeadline(endpoint)?.getTime() : undefined;
     if (deadline !== undefined && deadline <= now) {
-      await disableEndpoint(tx, vault, endpoint, 'failing', new Date(now));
-      return { done: true, outcome: 'disabled' };
+      const more = await closeEndpoint(tx, vault, endpoint, 'failing', new Date(now));
+      return more ? { done: false, doing: 'canceling', at: now, parked: 0 } : { done: true, outcome: 'disabled' };
     }
     const step = await letGo(tx, endpoint, now);
     if (step.done) {
@@ -97,10 +97,14 @@ async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpo
 }
 
 type Doing = Extract<GateStep, { done: false }>['doing'];
-type LetGo = { done: true; outcome: 'open' } | { done: false; at: number; doing: Doing };
+type LetGo = { done: true; outcome: 'open' | 'disabled' } | { done: false; at: number; doing: Doing };
 
 /** Lets go what may go now. @returns what the gate is doing, and when it looks again by itself */
 async function letGo(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<LetGo> {
+  if (endpoint.status === 'disabled') {
+    const more = await cancelSome(tx, endpoint.id, new Date(now));
+    return more ? { done: false, doing: 'canceling', at: now } : { done: true, outcome: 'disabled' };
+  }
   if (endpoint.status === 'paused') return { done: false, doing: 'paused', at: now + dayMs };
   const recovering = await releaseRecoveries(tx, endpoint.id, now);
   const own = isThrottled(endpoint) ? await admitOne(tx, endpoint, now) : await releasePage(tx, endpoint, now);
@@ -113,12 +117,12 @@ async function letGo(tx: Transaction, endpoint: GatedEndpoint, now: number): Pro
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
   const [underway] = await tx.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_deliveries
-      WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND next_attempt_at <= $2
+      WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL
         AND 'recovery' IN (requested, in_flight)`,
-    [endpointId, new Date(now)],
+    [endpointId],
   );
   const busy = underway?.count ?? 0;
-  const released = await release(tx, endpointId, `requested = 'recovery'`, gateRules.recoveriesAtATime - busy, now);
+  const released = await release(tx, endpointId, recovery, gateRules.recoveriesAtATime - busy, now);
   return busy + released.length > 0;
 }
 
@@ -130,22 +134,27 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
   if (holdUntil > now) return { done: false, doing: 'holding', at: holdUntil };
   if (!(await isUnderWay(tx, endpoint.admittedDeliveryId))) {
-    const [admitted] = await release(tx, endpoint.id, `requested IS DISTINCT FROM 'recovery'`, 1, now);
+    const [admitted] = await release(tx, endpoint.id, usual, 1, now);
     await tx.query(`UPDATE webhook_endpoints SET admitted_delivery_id = $2, release_page = 0 WHERE id = $1`, [
       endpoint.id,
       admitted?.id ?? null,
     ]);
-    if (!admitted) return { done: false, doing: 'idle', at: now + dayMs };
+    if (!admitted) {
+      // One that somebody else was writing just now is parked all the same.
+      const passedOver = (await countWaiting(tx, endpoint.id, usual)) > 0;
+      return { done: false, doing: 'idle', at: now + (passedOver ? pageEveryMs : dayMs) };
+    }
   }
   return { done: false, doing: 'probing', at: now + overdueMs };
 }
 
-/** The admitted delivery counts until its attempt is recorded; one that was canceled meanwhile counts no more. */
+/** The admitted delivery counts until its attempt is recorded, or its lease is over; canceled before it began, it counts no more. */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM webhook_deliveries
-      WHERE id = $1 AND parked_at IS NULL AND (status = 'pending' OR in_flight IS NOT NULL)`,
+      WHERE id = $1 AND parked_at IS NULL
+        AND (status = 'pending' OR in_flight IS NOT NULL OR lease_until > clock_timestamp())`,
     [deliveryId],
   );
   return rows.length > 0;
@@ -159,8 +168,8 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
 async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<LetGo> {
   const underway = await countUnderWay(tx, endpoint.id, now);
   const page = nextPage(endpoint, underway);
-  await release(tx, endpoint.id, `requested IS DISTINCT FROM 'recovery'`, Math.max(1, page - underway), now);
-  const more = (await countParked(tx, endpoint.id)) > 0;
+  await release(tx, endpoint.id, usual, Math.max(1, page - underway), now);
+  const more = (await countWaiting(tx, endpoint.id, usual)) > 0;
   await tx.query(`UPDATE webhook_endpoints SET release_page = $2 WHERE id = $1`, [endpoint.id, more ? page : 0]);
   return more ? { done: false, doing: 'releasing', at: now + pageEveryMs } : { done: true, outcome: 'open' };
 }
@@ -181,17 +190,28 @@ async function countUnderWay(tx: Transaction, endpointId: Id, now: number): Prom
   return row?.count ?? 0;
 }
 
-/** @returns how many wait, up to `mostCounted` */
+/** What has parked, by how it is let go; each has an index of its own. */
+const usual = `requested IS DISTINCT FROM 'recovery'`;
+const recovery = `requested = 'recovery'`;
+
 async function countParked(tx: Transaction, endpointId: Id): Promise<number> {
+  return (await countWaiting(tx, endpointId, usual)) + (await countWaiting(tx, endpointId, recovery));
+}
+
+/** @returns how many wait, up to `mostCounted` */
+async function countWaiting(tx: Transaction, endpointId: Id, condition: string): Promise<number> {
   const [row] = await tx.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM (
-       SELECT FROM webhook_deliveries WHERE endpoint_id = $1 AND parked_at IS NOT NULL LIMIT $2) parked`,
+       SELECT FROM webhook_deliveries WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND ${condition} LIMIT $2) parked`,
     [endpointId, mostCounted],
   );
   return row?.count ?? 0;
 }
 
-/** Unparks up to so many and wakes their workflows. One that somebody else is writing just now is left for the next time. */
+/**
+ * Unparks up to so many and wakes their workflows; they are due from now, so that the sweeper does not take them for
+ * overdue. One that somebody else is writing just now is left for the next time.
+ */
 async function release(
   tx: Transaction,
   endpointId: Id,
@@ -201,13 +221,13 @@ async function release(
 ): Promise<DeliveryToWake[]> {
   if (count <= 0) return [];
   const [released] = await tx.query<[DeliveryToWake[], number]>(
-    `UPDATE webhook_deliveries delivery SET parked_at = NULL
+    `UPDATE webhook_deliveries delivery SET parked_at = NULL, next_attempt_at = greatest(delivery.next_attempt_at, $3)
        FROM (SELECT id FROM webhook_deliveries
               WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND ${condition}
               ORDER BY next_attempt_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED) next
       WHERE delivery.id = next.id
-  RETURNING delivery.id, delivery.club_id AS "clubId", delivery.endpoint_id AS "endpointId", delivery.event_type AS "eventType"`,
-    [endpointId, count],
+  RETURNING ${columnsToWake('delivery')}`,
+    [endpointId, count, new Date(now)],
   );
   await wakeDeliveries(tx, released, new Date(now));
   return released;

@@ -1,6 +1,6 @@
 /** What an administrator asks for beside the schedule: a test, a resend, a recovery (specification: Delivery rules 5 and 6; States: Webhook delivery). */
 import type { RecordOf } from '../../contract/contract.ts';
-import { inTransaction } from '../core/database.ts';
+import { inTransaction, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { Platform } from '../core/platform.ts';
@@ -61,9 +61,9 @@ export function resendDelivery(
     // One that is already asked for, by whatever way, is only hurried: what it was asked for says what its failure means.
     const [[asked]] = await tx.query<[[unknown?], number]>(
       `UPDATE webhook_deliveries
-          SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = least(next_attempt_at, $2)
+          SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = $2
         WHERE id = $1 AND payload_purged_at IS NULL AND created_at > $3 RETURNING 1`,
-      [deliveryId, now, new Date(now.getTime() - deliveryRules.expiryMs)],
+      [deliveryId, now, earliestBody(now)],
     );
     if (!asked) {
       throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
@@ -75,38 +75,61 @@ export function resendDelivery(
 
 /**
  * Sets what failed, or was canceled because the endpoint was disabled, since then back to `pending`, for one attempt each;
- * the gate lets a few go at a time. What a removal or the expiry canceled has no body any more and stays.
+ * the gate lets a few go at a time. A long history is recovered in parts, so that the endpoint's row is never held for
+ * long: a part that was interrupted leaves the rest for the next call. What a removal or the expiry canceled has no body any more and stays.
  * @returns how many
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date that is none, before the last 30 days or in the future
  */
-export function recoverDeliveries(
+export async function recoverDeliveries(
   { database }: Platform,
   clubId: Id,
   endpointId: Id,
   since: Date,
   now: Date,
 ): Promise<{ recovered: number }> {
-  const earliest = new Date(now.getTime() - deliveryRules.expiryMs);
   // A leap second is an ISO 8601 date-time, and no Unix time.
   if (Number.isNaN(since.getTime())) throw new DomainError('invalid_request', 'since must be a date-time.');
-  if (since < earliest) throw new DomainError('invalid_request', 'since: at most 30 days back.');
+  if (since < earliestBody(now)) throw new DomainError('invalid_request', 'since: at most 30 days back.');
   if (since > now) throw new DomainError('invalid_request', 'since: not in the future.');
-  return inTransaction(database, async (tx) => {
-    await lockEnabledEndpoint(tx, clubId, endpointId);
-    const [, recovered] = await tx.query<[unknown[], number]>(
-      `UPDATE webhook_deliveries delivery
-          SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = $3, parked_at = $3
-         FROM (SELECT id FROM webhook_deliveries
-                WHERE endpoint_id = $1 AND status IN ('failed', 'canceled') AND cancel_reason IS NULL
-                  AND completed_at >= $2 AND created_at > $4 AND payload_purged_at IS NULL
-                ORDER BY id FOR NO KEY UPDATE) found
-        WHERE delivery.id = found.id`,
-      [endpointId, since, now, earliest],
-    );
-    if (recovered > 0) {
-      await tx.query(`UPDATE webhook_endpoints SET gate_looks_at = $2 WHERE id = $1`, [endpointId, now]);
-      await callGate(tx, { endpointId, clubId }, now);
-    }
-    return { recovered };
-  });
+  let recovered = 0;
+  for (;;) {
+    const some = await inTransaction(database, async (tx) => {
+      await lockEnabledEndpoint(tx, clubId, endpointId);
+      return recoverSome(tx, { clubId, endpointId }, { since, until: recovered === 0 ? null : now }, now);
+    });
+    recovered += some;
+    if (some < recoveredAtOnce) return { recovered };
+  }
 }
+
+/** Deliveries recovered in one transaction: more would hold the endpoint's row for seconds. */
+const recoveredAtOnce = 2_000;
+
+/** @param ended from when, and for all parts but the first until when: what fails again meanwhile is not found a second time */
+async function recoverSome(
+  tx: Transaction,
+  { clubId, endpointId }: { clubId: Id; endpointId: Id },
+  ended: { since: Date; until: Date | null },
+  now: Date,
+): Promise<number> {
+  const [, recovered] = await tx.query<[unknown[], number]>(
+    `UPDATE webhook_deliveries delivery
+        SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = $3, parked_at = $3
+       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
+               SELECT id FROM webhook_deliveries
+                WHERE endpoint_id = $1 AND status IN ('failed', 'canceled') AND cancel_reason IS NULL
+                  AND completed_at >= $2 AND ($5::timestamptz IS NULL OR completed_at <= $5) AND created_at > $4 AND payload_purged_at IS NULL
+                LIMIT ${recoveredAtOnce})
+              ORDER BY id FOR NO KEY UPDATE) found
+      WHERE delivery.id = found.id`,
+    [endpointId, ended.since, now, earliestBody(now), ended.until],
+  );
+  if (recovered > 0) {
+    await tx.query(`UPDATE webhook_endpoints SET gate_looks_at = $2 WHERE id = $1`, [endpointId, now]);
+    await callGate(tx, { endpointId, clubId }, now);
+  }
+  return recovered;
+}
+
+/** Bodies of what was created before are gone, or about to go. */
+const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

@@ -3,6 +3,7 @@ import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import { prepared } from '../core/statements.ts';
 import type { AttemptTrigger } from './claim.ts';
+import { ending } from './ending.ts';
 import { deliveryRules } from './schedule.policy.ts';
 import { callGate } from './wakes.ts';
 
@@ -17,8 +18,8 @@ interface DeliveryNow {
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** An attempt was asked for, or was interrupted: due at once, whatever the schedule says. */
-  asked: AttemptTrigger | null;
+  /** An attempt beside the schedule was asked for, or was interrupted: due at once. */
+  asked: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
   throttled: boolean;
@@ -30,7 +31,7 @@ interface DeliveryNow {
  * @returns what the row says now; undefined where it may be claimed at once
  */
 export async function lookAt(database: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
-  const [row] = await readDelivery(database.source, [id]);
+  const [row] = await deliveryNow(database.source, [id]);
   if (!row) return { done: true, outcome: 'canceled' }; // its endpoint was deleted, and the delivery with it
   if (row.status !== 'pending' && row.asked === null) return { done: true, outcome: row.status };
 
@@ -46,11 +47,11 @@ export async function lookAt(database: Database, id: Id, now: number): Promise<D
   return { ...waiting, waitingFor: row.endpointStatus === 'enabled' ? 'gate' : 'endpoint', at: expiresAt };
 }
 
-const readDelivery = prepared<DeliveryNow>(
-  'read_delivery',
+const deliveryNow = prepared<DeliveryNow>(
+  'delivery_now',
   `SELECT delivery.status, delivery.next_attempt_at AS "dueAt", delivery.created_at AS "createdAt",
             CASE WHEN delivery.lease_until > clock_timestamp() THEN delivery.lease_until END AS "leaseUntil",
-            delivery.attempt_count + 1 AS attempt, coalesce(nullif(delivery.in_flight, 'schedule'), delivery.requested, delivery.in_flight) AS asked,
+            delivery.attempt_count + 1 AS attempt, CASE WHEN delivery.payload_purged_at IS NULL THEN coalesce(delivery.in_flight, delivery.requested) END AS asked,
             delivery.parked_at IS NOT NULL AS parked, endpoint.status AS "endpointStatus",
             endpoint.breaker_step > 0 AS throttled, endpoint.admitted_delivery_id IS NOT DISTINCT FROM delivery.id AS admitted
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
@@ -59,14 +60,13 @@ const readDelivery = prepared<DeliveryNow>(
 
 /** Manual attempts, recoveries and tests do not wait for the breaker (delivery rule 5); nothing goes to a paused endpoint. */
 function mayGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow, 'leaseUntil'>): boolean {
-  const waitsForBreaker = asked === null || asked === 'schedule';
-  return endpointStatus === 'enabled' && (!throttled || admitted || !waitsForBreaker);
+  return endpointStatus === 'enabled' && (!throttled || admitted || asked !== null);
 }
 
 /**
  * Hands the delivery to its endpoint's gate. The endpoint is read under a lock first, so that whoever opens it, and pages
  * through the parked afterwards, finds this one.
- * @returns false where the endpoint has opened meanwhile
+ * @returns false where the endpoint has opened meanwhile, or somebody else has taken the delivery up
  */
 function park(database: Database, id: Id, now: number): Promise<boolean> {
   return inTransaction(database, async (tx) => {
@@ -81,12 +81,13 @@ function park(database: Database, id: Id, now: number): Promise<boolean> {
       [id, new Date(now)],
     );
     if (!gate?.shut) return false;
-    await tx.query(
+    const [parked] = await tx.query<[unknown[], number]>(
       `UPDATE webhook_deliveries SET parked_at = $2
         WHERE id = $1 AND parked_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
-          AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
+          AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL) RETURNING 1`,
       [id, new Date(now)],
     );
+    if (parked.length === 0) return false;
     // A gate that looks by itself before anything could be let through need not be told.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
@@ -97,10 +98,7 @@ function park(database: Database, id: Id, now: number): Promise<boolean> {
 async function expire(database: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
   const [expired] = await database.source.query<[{ status: 'succeeded' | 'failed' | 'canceled' }[], number]>(
     `UPDATE webhook_deliveries
-        SET requested = NULL, in_flight = NULL, parked_at = NULL,
-            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END,
-            cancel_reason = CASE WHEN status = 'pending' THEN 'expired' ELSE cancel_reason END,
-            completed_at = CASE WHEN status = 'pending' THEN $2 ELSE completed_at END
+        SET ${ending({ now: '$2', reason: "'expired'" })}
       WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
     [id, new Date(now)],

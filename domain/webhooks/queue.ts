@@ -3,56 +3,61 @@ import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import type { Vault } from '../core/secrets.ts';
 import { requestMail } from '../mail/requests.ts';
-import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
+import { ending } from './ending.ts';
+import { callGate, columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
+
+/** Deliveries canceled in one transaction: more would hold the endpoint's row for seconds. */
+const canceledAtOnce = 2_000;
 
 /**
- * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction. Given up as
- * `failing`, its club's administrators are told by e-mail.
+ * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction; of a long one the
+ * first part, and its gate does the rest, while the claim refuses what is not canceled yet. Given up as `failing`, its
+ * club's administrators are told by e-mail.
+ * @returns whether there is more to cancel
  */
-export async function disableEndpoint(
+export async function closeEndpoint(
   tx: Transaction,
   vault: Vault,
   { id, clubId }: { id: Id; clubId: Id },
   reason: 'manual' | 'failing',
   now: Date,
-): Promise<void> {
+): Promise<boolean> {
+  const more = await cancelSome(tx, id, now);
   await tx.query(
     `UPDATE webhook_endpoints
         SET status = 'disabled', disabled_reason = $2, disabled_at = $3, updated_at = $3,
-            hold_until = NULL, breaker_step = 0, breaker_epoch = breaker_epoch + 1, admitted_delivery_id = NULL, gate_looks_at = NULL
+            hold_until = NULL, breaker_step = 0, breaker_epoch = breaker_epoch + 1, admitted_delivery_id = NULL,
+            release_page = 0, gate_looks_at = $4
       WHERE id = $1`,
-    [id, reason, now],
+    [id, reason, now, more ? now : null],
   );
-  await cancelQueue(tx, id, now);
+  if (more) await callGate(tx, { endpointId: id, clubId }, now);
   if (reason === 'failing') await tellAdministrators(tx, vault, { id, clubId }, now);
+  return more;
 }
 
 /**
  * Cancels what is unsent, without a `cancel_reason`, and wakes its workflows so that they end. What was asked for beside
  * the schedule goes too. An attempt in flight is still recorded when it returns.
+ * @returns whether there is more to cancel
  */
-export async function cancelQueue(tx: Transaction, endpointId: Id, now: Date): Promise<void> {
+export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {
   // Locked in the order of their ids, as everywhere where several are.
-  await tx.query(
-    `SELECT FROM webhook_deliveries
-      WHERE endpoint_id = $1
-        AND (status = 'pending' OR (status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)))
-      ORDER BY id FOR NO KEY UPDATE`,
-    [endpointId],
-  );
-  const [canceled] = await tx.query<[DeliveryToWake[], number]>(
-    `UPDATE webhook_deliveries
-        SET status = 'canceled', completed_at = $2, requested = NULL, in_flight = NULL, parked_at = NULL
-      WHERE endpoint_id = $1 AND status = 'pending' RETURNING ${columnsToWake}`,
+  const [ended] = await tx.query<[DeliveryToWake[], number]>(
+    `UPDATE webhook_deliveries delivery SET ${ending({ now: '$2', reason: 'NULL' })}
+       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
+               (SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' LIMIT ${canceledAtOnce})
+                UNION ALL
+               (SELECT id FROM webhook_deliveries
+                 WHERE endpoint_id = $1 AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
+                 LIMIT ${canceledAtOnce}))
+              ORDER BY id FOR NO KEY UPDATE) found
+      WHERE delivery.id = found.id
+  RETURNING ${columnsToWake('delivery')}`,
     [endpointId, now],
   );
-  const [dropped] = await tx.query<[DeliveryToWake[], number]>(
-    `UPDATE webhook_deliveries SET requested = NULL, in_flight = NULL, parked_at = NULL
-      WHERE endpoint_id = $1 AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
-  RETURNING ${columnsToWake}`,
-    [endpointId],
-  );
-  await wakeDeliveries(tx, [...canceled, ...dropped], now);
+  await wakeDeliveries(tx, ended, now);
+  return ended.length >= canceledAtOnce;
 }
 
 /** Who may administer webhook endpoints is told that one was given up. */

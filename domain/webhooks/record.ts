@@ -7,8 +7,8 @@ import { afterFailure, failingDeadline, isThrottled, resetBreaker, type Breaker 
 import type { Claim } from './claim.ts';
 import { callGate } from './wakes.ts';
 import type { AttemptAnswer } from './post.ts';
-import { disableEndpoint } from './queue.ts';
-import { waitAfterAttempt } from './schedule.policy.ts';
+import { closeEndpoint } from './queue.ts';
+import { deliveryRules, waitAfterAttempt } from './schedule.policy.ts';
 
 /** How often `last_success_at` of a healthy endpoint is written, at most. */
 const successEveryMs = 5_000;
@@ -33,7 +33,7 @@ export async function recordSuccess(
     const status = await writeSuccess(tx, id, claim, now);
     await writeAttempt(tx, id, claim, answer);
     await tx.query(`UPDATE webhook_endpoints SET last_success_at = $2 WHERE id = $1`, [claim.endpointId, now]);
-    await writeBreaker(tx, id, claim, endpoint, resetBreaker(endpoint));
+    await writeBreaker(tx, id, claim, endpoint, resetBreaker(endpoint), now);
     if (isThrottled(endpoint) || claim.trigger === 'recovery') await callGate(tx, claim, now);
     return status === 'succeeded';
   });
@@ -72,24 +72,27 @@ async function recordAtHealthyEndpoint(
  */
 const succeeded = (now: string) => `
   lease_until = NULL, in_flight = NULL, attempt_count = attempt_count + 1,
-  schedule_position = schedule_position + CASE WHEN status = 'pending' AND schedule_position < 8 THEN 1 ELSE 0 END,
+  schedule_position = schedule_position + CASE WHEN status = 'pending' AND schedule_position < ${deliveryRules.attempts} THEN 1 ELSE 0 END,
   requested = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN requested END,
   parked_at = CASE WHEN requested = 'manual' AND cancel_reason IS NULL THEN parked_at END,
   status = CASE WHEN cancel_reason IS NULL THEN 'succeeded' ELSE status END,
   completed_at = CASE WHEN cancel_reason IS NULL THEN ${now}::timestamptz ELSE completed_at END`;
 
+/** The breaker has nothing to reset. */
+const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
+
 const recordSucceeded = prepared<{ status: string }>(
   'record_succeeded',
   `WITH told AS (
        UPDATE webhook_endpoints SET last_success_at = $4
-        WHERE id = $8 AND consecutive_failures = 0 AND (last_success_at IS NULL OR last_success_at < $9)
+        WHERE id = $8 AND ${isHealthy} AND (last_success_at IS NULL OR last_success_at < $9)
           AND EXISTS (SELECT FROM webhook_deliveries WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL)
     RETURNING 1),
      delivery AS (
        UPDATE webhook_deliveries
           SET ${succeeded('$4')}
         WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL AND (SELECT count(*) FROM told) >= 0
-          AND EXISTS (SELECT FROM webhook_endpoints WHERE id = $8 AND consecutive_failures = 0)
+          AND EXISTS (SELECT FROM webhook_endpoints WHERE id = $8 AND ${isHealthy})
     RETURNING id, status, payload_purged_at),
      attempt AS (
        UPDATE webhook_attempts attempt
@@ -135,10 +138,10 @@ export async function recordFailure(
       ? afterFailure(endpoint, claim.breakerEpoch, now)
       : { breaker: endpoint, armed: false };
     // A disabled endpoint is not failing any more: it was given up, and begins anew when it is set enabled.
-    if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker);
+    if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker, now);
     const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
     if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
-      await disableEndpoint(tx, vault, { id: claim.endpointId, clubId: claim.clubId }, 'failing', now);
+      await closeEndpoint(tx, vault, { id: claim.endpointId, clubId: claim.clubId }, 'failing', now);
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
     }
@@ -219,20 +222,27 @@ async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<LockedEndp
   return endpoint;
 }
 
-/** Armed, it gets a gate: `gate_looks_at` says that one has to run, and by when it will have looked. */
+/**
+ * Armed, it gets a gate: `gate_looks_at` says that one has to run, and by when it will have looked; opened, at once. Either
+ * way what has parked begins to go at a page of one.
+ */
 async function writeBreaker(
   tx: Transaction,
   id: Id,
   { endpointId }: Claim,
   before: LockedEndpoint,
   after: Breaker,
+  now: Date,
 ): Promise<void> {
   const armed = isThrottled(after) && after.breakerEpoch !== before.breakerEpoch;
-  const keepsAdmitted = isThrottled(after) && before.admittedDeliveryId !== id;
+  // A new wait is for everybody: what was let through and has not begun parks again, what is in flight is over by its end,
+  // because a wait outlasts a lease.
+  const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
   await tx.query(
     `UPDATE webhook_endpoints
         SET consecutive_failures = $2, failing_since = $3, hold_until = $4, breaker_step = $5, breaker_epoch = $6,
-            admitted_delivery_id = $7, gate_looks_at = coalesce($8, gate_looks_at)
+            admitted_delivery_id = $7, gate_looks_at = coalesce($8, gate_looks_at),
+            release_page = CASE WHEN $8::timestamptz IS NULL THEN release_page ELSE 0 END
       WHERE id = $1`,
     [
       endpointId,
@@ -242,7 +252,7 @@ async function writeBreaker(
       after.breakerStep,
       after.breakerEpoch,
       keepsAdmitted ? before.admittedDeliveryId : null,
-      armed ? after.holdUntil : null,
+      armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null,
     ],
   );
 }

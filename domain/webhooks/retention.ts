@@ -1,14 +1,16 @@
 /** How long what was sent is kept, and its removal in small batches (specification: Delivery rules 8). */
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
+import { ending } from './ending.ts';
+import { deliveryRules } from './schedule.policy.ts';
 import { foldTallies } from './tallies.ts';
 import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
 
 const dayMs = 86_400_000;
 
 export const retentionRules = {
-  /** A message's body, from its creation. */
-  bodyMs: 30 * dayMs,
+  /** A message's body, from its creation: a delivery expires when it goes. */
+  bodyMs: deliveryRules.expiryMs,
   /** An attempt with the start of its response, from its beginning. */
   attemptMs: 30 * dayMs,
   /** A delivery, from its creation. */
@@ -78,15 +80,12 @@ async function purgeBodies(tx: Transaction, createdBy: Date, now: Date): Promise
   const ids = events.map(({ id }) => id);
   const awaited = await tx.query<DeliveryToWake[]>(
     `WITH locked AS (SELECT * FROM webhook_deliveries WHERE event_id = ANY ($1) ORDER BY id FOR NO KEY UPDATE)
-     SELECT ${columnsToWake} FROM locked WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
+     SELECT ${columnsToWake('locked')} FROM locked WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
     [ids],
   );
   await tx.query(
     `UPDATE webhook_deliveries
-        SET payload_purged_at = coalesce(payload_purged_at, $2), requested = NULL, in_flight = NULL, parked_at = NULL,
-            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END,
-            cancel_reason = CASE WHEN status = 'pending' THEN 'expired' ELSE cancel_reason END,
-            completed_at = CASE WHEN status = 'pending' THEN $2 ELSE completed_at END
+        SET payload_purged_at = coalesce(payload_purged_at, $2), ${ending({ now: '$2', reason: "'expired'" })}
       WHERE event_id = ANY ($1)`,
     [ids, now],
   );

@@ -1,6 +1,7 @@
 /** What a student's removal does to the messages about them (specification: Delivery rules 9; DESIGN §5). */
 import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
+import { ending } from './ending.ts';
 import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
 
 /**
@@ -18,12 +19,9 @@ export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, n
   );
   const [stopped] = await tx.query<[DeliveryToWake[], number]>(
     `UPDATE webhook_deliveries
-        SET requested = NULL, in_flight = NULL, parked_at = NULL,
-            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END,
-            cancel_reason = CASE WHEN status = 'pending' THEN 'student_removed' ELSE cancel_reason END,
-            completed_at = CASE WHEN status = 'pending' THEN $2 ELSE completed_at END
+        SET ${ending({ now: '$2', reason: "'student_removed'" })}
       WHERE student_id = $1 AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)
-  RETURNING ${columnsToWake}`,
+  RETURNING ${columnsToWake()}`,
     [studentId, now],
   );
   await tx.query(

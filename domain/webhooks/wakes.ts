@@ -10,8 +10,9 @@ export interface DeliveryToWake {
   eventType: string;
 }
 
-/** The columns of a delivery that its wake needs, for `RETURNING` and `SELECT`. */
-export const columnsToWake = `id, club_id AS "clubId", endpoint_id AS "endpointId", event_type AS "eventType"`;
+/** @returns the columns of a delivery that its wake needs, for `RETURNING` and `SELECT` @param table its name there */
+export const columnsToWake = (table = 'webhook_deliveries') =>
+  `${table}.id, ${table}.club_id AS "clubId", ${table}.endpoint_id AS "endpointId", ${table}.event_type AS "eventType"`;
 
 export function deliveryWake({ id, clubId, endpointId, eventType }: DeliveryToWake): NewWake {
   const attributes = { ClubId: clubId, EndpointId: endpointId, EventType: eventType };

@@ -18,21 +18,23 @@ const up = `
     ADD "in_flight" text,
     ADD "parked_at" TIMESTAMP WITH TIME ZONE;
   UPDATE "webhook_deliveries"
-     SET schedule_position = attempt_count, in_flight = CASE WHEN status = 'pending' AND lease_until IS NOT NULL THEN 'schedule' END;
+     SET schedule_position = attempt_count;
   ALTER TABLE "webhook_deliveries"
     DROP CONSTRAINT "webhook_deliveries_attempts",
     ADD CONSTRAINT "webhook_deliveries_schedule" CHECK (schedule_position between 0 and 8),
     ADD CONSTRAINT "webhook_deliveries_requested" CHECK (requested in ('manual', 'recovery', 'test')),
-    ADD CONSTRAINT "webhook_deliveries_in_flight" CHECK (in_flight in ('schedule', 'manual', 'recovery', 'test'));
+    ADD CONSTRAINT "webhook_deliveries_in_flight" CHECK (in_flight in ('manual', 'recovery', 'test'));
   DROP INDEX "webhook_deliveries_overdue";
   DROP INDEX "webhook_deliveries_pending";
   CREATE INDEX "webhook_deliveries_overdue" ON "webhook_deliveries" ("next_attempt_at")
     WHERE parked_at IS NULL AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL);
   CREATE INDEX "webhook_deliveries_pending" ON "webhook_deliveries" ("endpoint_id", "parked_at", "next_attempt_at") WHERE status = 'pending';
-  CREATE INDEX "webhook_deliveries_parked" ON "webhook_deliveries" ("endpoint_id", "next_attempt_at") WHERE parked_at IS NOT NULL;
+  CREATE INDEX "webhook_deliveries_parked" ON "webhook_deliveries" ("endpoint_id", "next_attempt_at", "id")
+    WHERE parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery';
   CREATE INDEX "webhook_deliveries_asked" ON "webhook_deliveries" ("endpoint_id")
     WHERE status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL);
-  CREATE INDEX "webhook_deliveries_recovering" ON "webhook_deliveries" ("endpoint_id", "next_attempt_at") WHERE requested = 'recovery';
+  CREATE INDEX "webhook_deliveries_recovering" ON "webhook_deliveries" ("endpoint_id", "next_attempt_at", "id")
+    WHERE parked_at IS NOT NULL AND requested = 'recovery';
   ALTER TABLE "transactional_mails" ADD "endpoint_id" uuid;
 `;
 

@@ -15,7 +15,7 @@ export class WebhookAttempt {
   @PrimaryColumn({ type: 'integer' })
   fence: number;
 
-  /** 1 to 8; used again when an attempt was interrupted. */
+  /** From 1; used again when an attempt was interrupted. */
   @Column({ type: 'smallint' })
   number: number;
 

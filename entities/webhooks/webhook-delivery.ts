@@ -14,8 +14,12 @@ export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'canceled';
 @Index('webhook_deliveries_types', ['endpointId', 'eventType', 'status', 'createdAt', 'id'])
 @Index('webhook_deliveries_statuses', ['endpointId', 'status', 'createdAt', 'id'])
 @Index('webhook_deliveries_pending', ['endpointId', 'parkedAt', 'nextAttemptAt'], { where: `status = 'pending'` })
-@Index('webhook_deliveries_parked', ['endpointId', 'nextAttemptAt'], { where: 'parked_at IS NOT NULL' })
-@Index('webhook_deliveries_recovering', ['endpointId', 'nextAttemptAt'], { where: `requested = 'recovery'` })
+@Index('webhook_deliveries_parked', ['endpointId', 'nextAttemptAt', 'id'], {
+  where: `parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery'`,
+})
+@Index('webhook_deliveries_recovering', ['endpointId', 'nextAttemptAt', 'id'], {
+  where: `parked_at IS NOT NULL AND requested = 'recovery'`,
+})
 @Index('webhook_deliveries_asked', ['endpointId'], {
   where: `status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)`,
 })
@@ -26,7 +30,7 @@ export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'canceled';
 @Check('webhook_deliveries_cancel_reason', `cancel_reason in ('expired', 'student_removed')`)
 @Check('webhook_deliveries_schedule', 'schedule_position between 0 and 8')
 @Check('webhook_deliveries_requested', `requested in ('manual', 'recovery', 'test')`)
-@Check('webhook_deliveries_in_flight', `in_flight in ('schedule', 'manual', 'recovery', 'test')`)
+@Check('webhook_deliveries_in_flight', `in_flight in ('manual', 'recovery', 'test')`)
 export class WebhookDelivery {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -71,9 +75,9 @@ export class WebhookDelivery {
   @Column({ type: 'text', nullable: true })
   requested: Exclude<AttemptTrigger, 'schedule'> | null;
 
-  /** What caused the attempt that is claimed and not recorded; after an interruption the next claim repeats it. */
+  /** The same, claimed and not recorded; after an interruption the next claim repeats it. */
   @Column({ type: 'text', nullable: true })
-  inFlight: AttemptTrigger | null;
+  inFlight: Exclude<AttemptTrigger, 'schedule'> | null;
 
   /** Since when it waits, due, for its endpoint's gate to let it go. */
   @Column({ type: 'timestamptz', nullable: true })

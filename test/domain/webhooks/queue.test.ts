@@ -7,7 +7,7 @@ import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { claimAttempt } from '../../../domain/webhooks/claim.ts';
 import { deleteEndpoint, disableEndpoint, enableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
-import { cancelQueue } from '../../../domain/webhooks/queue.ts';
+import { cancelSome } from '../../../domain/webhooks/queue.ts';
 import { testDatabase, testPlatform } from '../../support/database.ts';
 import {
   alter,
@@ -56,7 +56,7 @@ describe('canceling the queue of an endpoint', () => {
       pending: {},
       parked: { parked_at: new Date() },
       'asked for': { requested: 'manual' },
-      'interrupted, to be repeated': { in_flight: 'schedule' },
+      'interrupted, to be repeated': { in_flight: 'manual' },
       'failed, its resend asked for': { status: 'failed', requested: 'manual' },
       'failed, its resend interrupted': { status: 'failed', in_flight: 'manual' },
       succeeded: { status: 'succeeded' },
@@ -71,7 +71,7 @@ describe('canceling the queue of an endpoint', () => {
     }
     const idle = ['succeeded', 'failed', 'canceled by a removal'];
     const wakes = await wakesBy(subscription.clubId, () =>
-      inTransaction(database, (tx) => cancelQueue(tx, subscription.endpoint.id, new Date())),
+      inTransaction(database, (tx) => cancelSome(tx, subscription.endpoint.id, new Date())),
     );
     const busy = [...deliveries].filter(([name]) => !idle.includes(name));
     expect(wakes).to.deep.equal(busy.map(([, delivery]) => deliveryRun(delivery)).toSorted());
@@ -99,7 +99,7 @@ describe('canceling the queue of an endpoint', () => {
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
     const delivery = await buildDelivery(other);
-    await inTransaction(database, (tx) => cancelQueue(tx, subscription.endpoint.id, new Date()));
+    await inTransaction(database, (tx) => cancelSome(tx, subscription.endpoint.id, new Date()));
     expect((await deliveryRow(delivery.id)).status).to.equal('pending');
   });
 
@@ -123,7 +123,7 @@ describe('canceling the queue of an endpoint', () => {
     await holdingOpen(
       async (tx) => {
         await tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]);
-        await cancelQueue(tx, subscription.endpoint.id, new Date());
+        await cancelSome(tx, subscription.endpoint.id, new Date());
       },
       async () => {
         told = fanOut(database, fact, new Date());

@@ -115,7 +115,7 @@ describe('retention', () => {
 
     it('one that is still pending, parked, asked for or claimed, is canceled as expired and its workflow woken', async () => {
       const { id } = await buildDelivery(subscription, created);
-      await alter('webhook_deliveries', id, { parked_at: created, requested: 'manual', in_flight: 'schedule' });
+      await alter('webhook_deliveries', id, { parked_at: created, requested: 'manual', in_flight: 'manual' });
       const now = after(30 * day);
       await retainAll(now);
       expect(await deliveryRow(id)).to.include({

@@ -1,0 +1,180 @@
+import { expect } from 'chai';
+import { inTransaction } from '../../../domain/core/database.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
+import { disableEndpoint, enableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
+import { tendGate } from '../../../domain/webhooks/gate.ts';
+import { recoverDeliveries } from '../../../domain/webhooks/manual.ts';
+import { closeEndpoint } from '../../../domain/webhooks/queue.ts';
+import { testDatabase, testPlatform } from '../../support/database.ts';
+import {
+  alter,
+  buildDelivery,
+  buildSubscription,
+  deliveryRow,
+  endpointRow,
+  useDeliveries,
+  type Subscription,
+} from '../../support/deliveries.ts';
+import { gateRun, wakesBy } from '../../support/wakes.ts';
+
+const minute = 60_000;
+const url = 'https://93.184.216.34/hooks';
+
+/** Copies of a delivery, each of an event of its own. */
+async function multiply(subscription: Subscription, count: number): Promise<void> {
+  const { id } = await buildDelivery(subscription);
+  await (
+    await testDatabase()
+  ).query(
+    `WITH copies AS (SELECT gen_random_uuid() AS id, gen_random_uuid() AS event_id FROM generate_series(2, $2)),
+          events AS (
+       INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
+       SELECT copies.event_id, event.club_id, event.type, event.student_id, event.occurred_at, event.body, event.created_at
+         FROM copies, webhook_deliveries delivery JOIN webhook_events event ON event.id = delivery.event_id WHERE delivery.id = $1)
+     INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, next_attempt_at, created_at)
+     SELECT copies.id, club_id, endpoint_id, copies.event_id, event_type, student_id, next_attempt_at, created_at
+       FROM copies, webhook_deliveries WHERE webhook_deliveries.id = $1`,
+    [id, count],
+  );
+}
+
+async function statuses(endpointId: string): Promise<Record<string, number>> {
+  const rows = await (
+    await testDatabase()
+  ).query<{ status: string; count: number }[]>(
+    `SELECT status, count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = $1 GROUP BY 1 ORDER BY 1`,
+    [endpointId],
+  );
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+describe('an endpoint with a long queue', function () {
+  this.timeout(20_000);
+  let subscription: Subscription;
+  const ids = () => [subscription.clubId, subscription.endpoint.id] as const;
+  const tend = async (now = Date.now()) => tendGate(await testPlatform(), subscription.endpoint.id, now);
+  beforeEach('2,500 pending', async () => {
+    subscription = await buildSubscription(url);
+    await multiply(subscription, 2_500);
+  });
+
+  it('disabled: 2,000 are canceled at once, and the gate, which is called, cancels the rest', async () => {
+    const platform = await testPlatform();
+    const woken = await wakesBy(subscription.clubId, () => disableEndpoint(platform, ...ids(), new Date()));
+    expect(woken).to.include(gateRun(subscription.endpoint)).and.to.have.length(2_001);
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_000, pending: 500 });
+    expect((await endpointRow(subscription.endpoint.id)).gateLooksAt, 'the sweeper knows').not.to.equal(null);
+
+    expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_500 });
+    expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
+  });
+
+  it('disabled, and set enabled before all is canceled: 409 endpoint_not_enabled, so that nothing of it goes out', async () => {
+    const platform = await testPlatform();
+    await disableEndpoint(platform, ...ids(), new Date());
+    const refused = await enableEndpoint(platform, ...ids(), new Date()).catch((error: unknown) => error);
+    expect(refused).to.include({ code: 'endpoint_not_enabled' });
+    await tend();
+    expect(await enableEndpoint(platform, ...ids(), new Date())).to.include({
+      status: 'enabled',
+      pending_deliveries: 0,
+    });
+  });
+
+  it('given up as failing: the gate goes on until all is canceled', async () => {
+    const failingSince = new Date(Date.now() - 6 * 24 * 60 * minute);
+    await multiply(subscription, 2_000);
+    await alter('webhook_endpoints', subscription.endpoint.id, {
+      consecutive_failures: 9,
+      failing_since: failingSince,
+    });
+    expect(await tend()).to.include({ done: false, doing: 'canceling' });
+    expect(await tend()).to.include({ done: false, doing: 'canceling' });
+    expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 4_500 });
+  });
+
+  it('recovered whole, in parts', async () => {
+    const platform = await testPlatform();
+    await (
+      await testDatabase()
+    ).query(`UPDATE webhook_deliveries SET status = 'failed', completed_at = now() WHERE endpoint_id = $1`, [
+      subscription.endpoint.id,
+    ]);
+    const since = new Date(Date.now() - minute);
+    expect(await recoverDeliveries(platform, ...ids(), since, new Date())).to.deep.equal({ recovered: 2_500 });
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ pending: 2_500 });
+  });
+});
+
+describe('what a change of the breaker leaves behind', () => {
+  const delivering = useDeliveries();
+  const failing = { consecutive_failures: 4, failing_since: new Date() };
+  const due = async (respond: () => { status: number }) => {
+    const receiver = await delivering().receiver(respond);
+    return buildDelivery(await buildSubscription(receiver.url));
+  };
+  const step = (id: string) => attemptDelivery(delivering().platform(), id, Date.now());
+
+  it('a new arming begins the pages again at 1', async () => {
+    const delivery = await due(() => ({ status: 500 }));
+    await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
+    await step(delivery.id);
+    expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
+  });
+
+  it('opened by a success, its gate is late from now on, should it have been lost', async () => {
+    const delivery = await due(() => ({ status: 200 }));
+    const holdUntil = new Date(Date.now() + 60 * minute);
+    const throttled = { ...failing, breaker_step: 3, hold_until: holdUntil, gate_looks_at: holdUntil };
+    await alter('webhook_endpoints', delivery.endpoint.id, { ...throttled, admitted_delivery_id: delivery.id });
+    await step(delivery.id);
+    const row = await endpointRow(delivery.endpoint.id);
+    expect(row).to.include({ breakerStep: 0, admittedDeliveryId: null });
+    expect(row.gateLooksAt?.getTime()).to.be.within(Date.now() - 10_000, Date.now());
+  });
+
+  it('throttled without a failure on record, which an older version can leave: a success resets it all the same', async () => {
+    const delivery = await due(() => ({ status: 200 }));
+    const left = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
+    await alter('webhook_endpoints', delivery.endpoint.id, left);
+    await step(delivery.id);
+    expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 0, admittedDeliveryId: null });
+  });
+
+  it('failing for ever: the arming is counted to 16, and the hold stays at an hour', async () => {
+    const delivery = await due(() => ({ status: 500 }));
+    await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, breaker_step: 16 });
+    await alter('webhook_deliveries', delivery.id, { requested: 'manual' });
+    await step(delivery.id);
+    const row = await endpointRow(delivery.endpoint.id);
+    expect(row.breakerStep).to.equal(16);
+    expect(row.holdUntil?.getTime()).to.be.within(Date.now() + 59 * minute, Date.now() + 60 * minute);
+  });
+
+  it('a recovery that was cut off, and parked by a pause, goes at once when the endpoint is enabled', async () => {
+    const delivery = await due(() => ({ status: 200 }));
+    const platform = await testPlatform();
+    await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
+    await alter('webhook_deliveries', delivery.id, { in_flight: 'recovery', parked_at: new Date() });
+    await enableEndpoint(platform, delivery.clubId, delivery.endpoint.id, new Date());
+    expect((await deliveryRow(delivery.id)).parkedAt).to.equal(null);
+    expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
+  });
+
+  it('purged with something asked for, which an older version can leave: it is over', async () => {
+    const delivery = await due(() => ({ status: 200 }));
+    const left = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
+    await alter('webhook_deliveries', delivery.id, left);
+    expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
+  });
+
+  it('closing an endpoint begins its pages again', async () => {
+    const { database, vault } = await testPlatform();
+    const { clubId, endpoint } = await buildSubscription(url);
+    await alter('webhook_endpoints', endpoint.id, { release_page: 64 });
+    await inTransaction(database, (tx) => closeEndpoint(tx, vault, { id: endpoint.id, clubId }, 'manual', new Date()));
+    expect((await endpointRow(endpoint.id)).releasePage).to.equal(0);
+  });
+});

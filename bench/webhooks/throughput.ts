@@ -2,7 +2,7 @@
 import { progress, reportBeside, type Round } from '../support.ts';
 import { deliver, type Scene } from './scene.ts';
 
-const rounds = 3;
+const rounds = 5;
 /** Facts committed in a round, spread over so many clubs: long enough that start and end weigh little. */
 const factsARound = 1_000;
 const clubs = 10;

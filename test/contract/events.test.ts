@@ -1,0 +1,139 @@
+/** What events may say at all: nothing that is not declared, and never a national tax document (specification: Events). */
+import { expect } from 'chai';
+import { contractDocument } from '../../contract/document.ts';
+import { isObject, isReference, type JsonObject } from '../../contract/openapi.ts';
+import { newId } from '../../domain/core/ids.ts';
+import { eventTypes, type EventType } from '../../domain/facts/catalogue.policy.ts';
+import { assembleBody, assembleTestBody } from '../../domain/webhooks/bodies.ts';
+import { eventFaults } from '../support/contract-schemas.ts';
+
+/** A place of a body: every schema that holds for it, together. */
+interface Level {
+  /** Names from the body's root, e.g. `data.student.name`. */
+  path: string;
+  schemas: readonly JsonObject[];
+}
+
+/** Words by which schemas are put together that the walk below does not know, and could be led past by. */
+const unknownWords = [
+  'oneOf',
+  'anyOf',
+  'if',
+  'not',
+  'patternProperties',
+  'dependentSchemas',
+  'prefixItems',
+  '$dynamicRef',
+];
+
+/** The schema itself and all that it takes in, by reference or `allOf`. */
+function together(schema: unknown): JsonObject[] {
+  if (!isObject(schema)) throw new TypeError('A schema is an object.');
+  for (const word of unknownWords) if (word in schema) throw new TypeError(`${word} is not looked into.`);
+  const target = isReference(schema)
+    ? contractDocument.components.schemas[schema.$ref.split('/').at(-1) ?? '']
+    : undefined;
+  const parts = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
+  return [schema, ...[...(target ? [target] : []), ...parts].flatMap(together)];
+}
+
+/** The body's own level, and every one in it. */
+function levelsIn({ path, schemas }: Level): Level[] {
+  const inside = new Map<string, JsonObject[]>();
+  const add = (name: string, schema: unknown) => inside.set(name, [...(inside.get(name) ?? []), ...together(schema)]);
+  for (const { properties, items } of schemas) {
+    if (isObject(properties)) for (const [name, schema] of Object.entries(properties)) add(name, schema);
+    if (items !== undefined) add('[]', items);
+  }
+  const levels = [...inside].map(([name, of]) => ({ path: path === '' ? name : `${path}.${name}`, schemas: of }));
+  return [{ path, schemas }, ...levels.flatMap(levelsIn)];
+}
+
+const levelsOf = (type: string): Level[] => {
+  const content = contractDocument.webhooks[type]?.post.requestBody?.content['application/json'];
+  return levelsIn({ path: '', schemas: together(isObject(content) ? content['schema'] : undefined) });
+};
+
+const scalars = ['string', 'integer', 'number', 'boolean'];
+/** Whether anything could stand there that is not declared. */
+const isOpen = ({ schemas }: Level): boolean => {
+  const says = (key: string) => schemas.map((schema) => schema[key]);
+  const isScalar =
+    says('type').some((type) => scalars.includes(String(type))) || says('const').some((value) => value !== undefined);
+  const isList = says('type').includes('array') && says('items').some((items) => items !== undefined);
+  const isClosed = says('additionalProperties').includes(false) || says('unevaluatedProperties').includes(false);
+  return !isScalar && !isList && !isClosed;
+};
+
+/** Says of a name that it could hold a tax document, in the words of one country or another. */
+const speaksOfTaxDocument =
+  /tax(?!i)|document|national|fiscal|passport|cpf|cnpj|ssn|\bnif\b|\bnie\b|\bdni\b|\bvat\b|\btin\b|identity/i;
+
+describe('the events of the contract', () => {
+  it('are those of the catalogue, and the test message', () => {
+    expect(Object.keys(contractDocument.webhooks).toSorted()).to.deep.equal([...eventTypes, 'webhook.test'].toSorted());
+  });
+
+  for (const type of [...eventTypes, 'webhook.test']) {
+    describe(type, () => {
+      it('no level of its body allows what is not declared', () => {
+        expect(
+          levelsOf(type)
+            .filter(isOpen)
+            .map(({ path }) => path),
+        ).to.deep.equal([]);
+      });
+
+      it('no property speaks of a tax document', () => {
+        const names = levelsOf(type).map(({ path }) => path);
+        expect(names).to.include.members(['id', 'type', 'occurred_at', 'club_id', 'data']);
+        expect(names.filter((name) => speaksOfTaxDocument.test(name.replaceAll('_', ' ')))).to.deep.equal([]);
+      });
+    });
+  }
+});
+
+describe('the student’s national tax document is never part of an event', () => {
+  const taxDocument = '529.982.247-25';
+  /** A row that holds more than events may tell, as one could one day. */
+  const student = {
+    id: newId(),
+    name: 'Stella Student',
+    email: 'stella@example.com',
+    verified: true,
+    createdAt: new Date('2026-02-20T08:00:00.123Z'),
+    removed: false,
+    taxDocument,
+    tax_document: taxDocument,
+  };
+  const told = (type: EventType): string | undefined => {
+    const fact = { id: newId(), clubId: newId(), type, studentId: student.id, occurredAt: new Date() };
+    try {
+      return assembleBody(fact, student);
+    } catch (error) {
+      expect(error).to.have.property('message', `No body is defined for ${type}`);
+      return undefined;
+    }
+  };
+
+  it('each body that is built is what its schema allows, whatever else is known of the student', () => {
+    const bodies = eventTypes.flatMap((type) => {
+      const body = told(type);
+      return body === undefined ? [] : [{ type, body }];
+    });
+    expect(bodies.map(({ type }) => type)).to.include.members([
+      'student.created',
+      'student.updated',
+      'student.removed',
+    ]);
+    for (const { type, body } of bodies) {
+      expect(eventFaults(type, JSON.parse(body)), type).to.deep.equal([]);
+      expect(body, type).not.to.include(taxDocument);
+    }
+  });
+
+  it('the test message too is what its schema allows', () => {
+    const test = { eventId: newId(), clubId: newId(), endpointId: newId(), occurredAt: new Date() };
+    expect(eventFaults('webhook.test', JSON.parse(assembleTestBody(test)))).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,269 @@
+/** Rows as the first release left them: the step of each goes on right after the migrations. */
+import { expect } from 'chai';
+import type { DataSource } from 'typeorm';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { attemptDelivery } from '../../domain/webhooks/attempts.ts';
+import { resendDelivery } from '../../domain/webhooks/manual.ts';
+import { newSecret } from '../../domain/webhooks/signature.ts';
+import { migrate } from '../../entities/migrate.ts';
+import { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
+import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
+import { accepted, answering, refused } from '../support/attempts.ts';
+import { scratchDatabase, testPlatform } from '../support/database.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+/** The specification's own words: wait after attempt 1..7. */
+const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+
+const upgradedAt = Date.now();
+const at = (ms: number) => new Date(upgradedAt + ms);
+
+/** How an attempt of the first release ended; null: the worker has not said so yet. */
+type OldOutcome = 'succeeded' | 'http_error' | 'interrupted' | null;
+/** A delivery's row as the first release wrote it, and its attempts, each with its number. */
+interface OldDelivery {
+  status: 'pending' | 'succeeded' | 'failed' | 'canceled';
+  attempts: readonly (readonly [number: number, outcome: OldOutcome])[];
+  nextAttemptAt?: Date;
+  leaseUntil?: Date;
+  studentRemoved?: boolean;
+}
+const failures = (count: number) => Array.from({ length: count }, (_, index) => [index + 1, 'http_error'] as const);
+
+const rows = {
+  waiting: { status: 'pending', attempts: failures(3), nextAttemptAt: at(10 * minute) },
+  beforeItsLast: { status: 'pending', attempts: failures(7), nextAttemptAt: at(hour) },
+  untried: { status: 'pending', attempts: [], nextAttemptAt: at(-second) },
+  leased: { status: 'pending', attempts: [...failures(1), [2, null]], leaseUntil: at(hour) },
+  cutOff: { status: 'pending', attempts: [...failures(2), [3, null]], leaseUntil: at(-minute) },
+  lastCutOff: { status: 'pending', attempts: [...failures(7), [8, null]], leaseUntil: at(-minute) },
+  cutOffTooOften: {
+    status: 'pending',
+    attempts: [
+      [1, 'interrupted'],
+      [1, 'interrupted'],
+      [1, 'interrupted'],
+      [1, null],
+    ],
+    leaseUntil: at(-minute),
+  },
+  succeeded: { status: 'succeeded', attempts: [...failures(1), [2, 'succeeded']] },
+  failed: { status: 'failed', attempts: failures(8) },
+  failedAndAskedFor: { status: 'failed', attempts: failures(8) },
+  canceled: { status: 'canceled', attempts: failures(2) },
+  canceledOfRemoved: { status: 'canceled', attempts: failures(2), studentRemoved: true },
+  canceledInFlight: { status: 'canceled', attempts: [[1, null]], leaseUntil: at(-minute) },
+} as const satisfies Record<string, OldDelivery>;
+type Row = keyof typeof rows;
+
+describe('the upgrade from the first release', () => {
+  let source: DataSource;
+  const clubId = newId();
+  const ids = new Map<string, { id: Id; endpointId: Id }>();
+  const named = (row: Row) => ids.get(row) ?? { id: '', endpointId: '' };
+
+  before('rows of the first release, and then every migration', async () => {
+    source = await scratchDatabase();
+    const every = source.migrations;
+    Object.assign(source, { migrations: every.slice(0, 1) });
+    expect(await migrate(source)).to.deep.equal(['FirstSlice1763700000000']);
+    await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
+    for (const [name, row] of Object.entries(rows)) ids.set(name, await writeAsBefore(row));
+    Object.assign(source, { migrations: every });
+    expect(await migrate(source)).to.have.length(every.length - 1);
+  });
+  after(() => source.destroy());
+
+  /** The row, its attempts and its event, with an endpoint of its own. */
+  async function writeAsBefore({ status, attempts, nextAttemptAt, leaseUntil, studentRemoved }: OldDelivery) {
+    const { vault } = await testPlatform();
+    const [id, endpointId, eventId, createdAt] = [newId(), newId(), newId(), at(-2 * hour)];
+    const body = studentRemoved ? null : JSON.stringify({ id: eventId, type: 'student.updated' });
+    const recorded = attempts.filter(([, outcome]) => outcome === 'succeeded' || outcome === 'http_error').length;
+    await source.query(
+      `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
+       VALUES ($1, $2, 'https://receiver.example', '{student.updated}', $3, $4, $4)`,
+      [endpointId, clubId, vault.seal(newSecret(), endpointId), createdAt],
+    );
+    await source.query(
+      `INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at) VALUES ($1, $2, 'student.updated', $3, $4, $3)`,
+      [eventId, clubId, createdAt, body],
+    );
+    await source.query(
+      `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, status, cancel_reason,
+         payload_purged_at, attempt_count, next_attempt_at, fence, lease_until, created_at, completed_at)
+       VALUES ($1, $2, $3, $4, 'student.updated', $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+      [
+        id,
+        clubId,
+        endpointId,
+        eventId,
+        status,
+        studentRemoved ? 'student_removed' : null,
+        studentRemoved ? at(-hour) : null,
+        recorded,
+        nextAttemptAt ?? at(-hour),
+        attempts.length,
+        leaseUntil ?? null,
+        createdAt,
+        status === 'pending' ? null : at(-hour),
+      ],
+    );
+    for (const [index, [number, outcome]] of attempts.entries()) {
+      await source.query(
+        `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome) VALUES ($1, $2, $3, 'schedule', $4, $5)`,
+        [id, index + 1, number, at(-2 * hour + index * minute), outcome],
+      );
+    }
+    return { id, endpointId };
+  }
+
+  const database = () => ({ source, bell: { ring() {} } });
+  /** One step of the delivery. @returns what it said, and how often it posted */
+  async function step(row: Row, answer = accepted, now = upgradedAt) {
+    let posted = 0;
+    const platform = await answering(
+      async () => {
+        posted++;
+        return answer;
+      },
+      { database: database() },
+    );
+    return { step: await attemptDelivery(platform, named(row).id, now), posted };
+  }
+  const rowOf = (row: Row) => source.manager.findOneByOrFail(WebhookDelivery, { id: named(row).id });
+  const attemptsOf = async (row: Row) => {
+    const attempts = await source.manager.find(WebhookAttempt, {
+      where: { deliveryId: named(row).id },
+      order: { fence: 'ASC' },
+    });
+    return attempts.map(({ number, trigger, outcome }) => [number, trigger, outcome]);
+  };
+  const scheduled = (attempts: OldDelivery['attempts']) =>
+    attempts.map(([number, outcome]) => [number, 'schedule', outcome]);
+
+  describe('waiting for its fourth attempt', () => {
+    it('it waits until then, and no shorter', async () => {
+      for (const now of [upgradedAt, upgradedAt + 10 * minute - 1]) {
+        expect(await step('waiting', accepted, now)).to.deep.equal({
+          step: { done: false, waitingFor: 'attempt', at: upgradedAt + 10 * minute, attempt: 4 },
+          posted: 0,
+        });
+      }
+    });
+
+    it('its five attempts that are left are made at their waits, and then it has failed: never a ninth', async () => {
+      let now = upgradedAt + 10 * minute;
+      for (const number of [4, 5, 6, 7]) {
+        const { step: next, posted } = await step('waiting', refused, now);
+        const due = next.done ? Number.NaN : next.at;
+        expect(next).to.deep.include({ done: false, waitingFor: 'attempt', attempt: number + 1 });
+        expect({ posted, wait: Math.round((due - now) / second) * second }).to.deep.equal({
+          posted: 1,
+          wait: waits[number - 1],
+        });
+        now = due;
+      }
+      expect(await step('waiting', refused, now)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 1 });
+      expect(await step('waiting', accepted, now + 11 * hour)).to.deep.equal({
+        step: { done: true, outcome: 'failed' },
+        posted: 0,
+      });
+      expect(await attemptsOf('waiting')).to.deep.equal(scheduled(failures(8)));
+      expect(await rowOf('waiting')).to.include({ status: 'failed', attemptCount: 8 });
+    });
+  });
+
+  it('waiting for its eighth attempt: made, refused, failed', async () => {
+    expect(await step('beforeItsLast', refused, upgradedAt + hour)).to.deep.equal({
+      step: { done: true, outcome: 'failed' },
+      posted: 1,
+    });
+    expect(await attemptsOf('beforeItsLast')).to.deep.equal(scheduled(failures(8)));
+  });
+
+  it('due and not yet tried: its first attempt is made', async () => {
+    expect(await step('untried')).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+    expect(await attemptsOf('untried')).to.deep.equal([[1, 'schedule', 'succeeded']]);
+  });
+
+  describe('in flight', () => {
+    it('its lease is waited for', async () => {
+      expect(await step('leased')).to.deep.equal({
+        step: { done: false, waitingFor: 'lease', at: upgradedAt + hour, attempt: 2 },
+        posted: 0,
+      });
+      expect(await attemptsOf('leased')).to.deep.equal(scheduled(rows.leased.attempts));
+    });
+
+    it('and when that has run out, the number is used again', async () => {
+      await source.query(
+        `UPDATE webhook_deliveries SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1`,
+        [named('leased').id],
+      );
+      expect(await step('leased')).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+      expect(await attemptsOf('leased')).to.deep.equal(
+        scheduled([...failures(1), [2, 'interrupted'], [2, 'succeeded']]),
+      );
+      expect(await rowOf('leased')).to.include({ status: 'succeeded', attemptCount: 2, leaseUntil: null });
+    });
+
+    it('cut off before the upgrade: the number is used again, and its failure leads to the wait after that number', async () => {
+      const { step: next, posted } = await step('cutOff', refused);
+      expect(posted).to.equal(1);
+      expect(next).to.deep.include({ done: false, waitingFor: 'attempt', attempt: 4 });
+      expect(Math.round(((next.done ? 0 : next.at) - upgradedAt) / second) * second).to.equal(waits[2]);
+      expect(await attemptsOf('cutOff')).to.deep.equal(
+        scheduled([...failures(2), [3, 'interrupted'], [3, 'http_error']]),
+      );
+    });
+
+    it('its eighth attempt cut off: the eighth again, and no ninth', async () => {
+      expect(await step('lastCutOff', refused)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 1 });
+      expect(await step('lastCutOff', accepted, upgradedAt + 11 * hour)).to.deep.include({ posted: 0 });
+      expect(await attemptsOf('lastCutOff')).to.deep.equal(
+        scheduled([...failures(7), [8, 'interrupted'], [8, 'http_error']]),
+      );
+    });
+
+    it('cut off for the fourth time: counted as a failed attempt, and not posted', async () => {
+      const { step: next, posted } = await step('cutOffTooOften');
+      expect(posted).to.equal(0);
+      expect(next).to.deep.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+      expect(await rowOf('cutOffTooOften')).to.include({ status: 'pending', attemptCount: 1 });
+    });
+  });
+
+  describe('what has ended is not posted again', () => {
+    for (const [row, outcome] of [
+      ['succeeded', 'succeeded'],
+      ['failed', 'failed'],
+      ['canceled', 'canceled'],
+      ['canceledOfRemoved', 'canceled'],
+      ['canceledInFlight', 'canceled'],
+    ] as const) {
+      it(row, async () => {
+        const [as, attempts] = [await rowOf(row), await attemptsOf(row)];
+        for (const now of [upgradedAt, upgradedAt + 11 * hour]) {
+          expect(await step(row, accepted, now)).to.deep.equal({ step: { done: true, outcome }, posted: 0 });
+        }
+        expect(await rowOf(row)).to.deep.equal(as);
+        expect(await attemptsOf(row)).to.deep.equal(attempts);
+      });
+    }
+  });
+
+  it('one that has failed and is asked for by hand is made once, under the next number, and stays failed', async () => {
+    const row = 'failedAndAskedFor';
+    const { vault } = await testPlatform();
+    const { id, endpointId } = named(row);
+    await resendDelivery({ database: database(), vault }, clubId, endpointId, id, new Date(upgradedAt));
+    const failed = { done: true, outcome: 'failed' };
+    expect(await step(row, refused)).to.deep.equal({ step: failed, posted: 1 });
+    expect(await step(row, accepted, upgradedAt + 11 * hour)).to.deep.equal({ step: failed, posted: 0 });
+    expect(await attemptsOf(row)).to.deep.equal([...scheduled(failures(8)), [9, 'manual', 'http_error']]);
+    expect(await rowOf(row)).to.include({ status: 'failed', attemptCount: 9 });
+  });
+});

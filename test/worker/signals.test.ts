@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import type { Answer } from '../../dev/receiver.ts';
+import { createBell } from '../../domain/core/bell.ts';
+import { resendDelivery } from '../../domain/webhooks/manual.ts';
+import { testPlatform } from '../support/database.ts';
+import {
+  attemptRows,
+  buildSubscription,
+  commitFact,
+  deliveryOf,
+  deliveryRow,
+  until,
+  untilDelivery,
+  wakeDelivery,
+  type Subscription,
+  type TestDelivery,
+} from '../support/deliveries.ts';
+import { useEngine } from '../support/engine.ts';
+import { eventsNamed } from '../support/histories.ts';
+import { wakesOf } from '../support/wakes.ts';
+import type { WorkerProcess } from '../support/worker.ts';
+
+const second = 1_000;
+
+describe('signals at awkward moments, in a worker process', function () {
+  this.timeout(60 * second);
+  const engine = useEngine();
+  const { startWorker, runOf } = engine;
+  let worker: WorkerProcess;
+  before('start the worker', async () => {
+    worker = await startWorker();
+  });
+
+  const fannedOut = (eventId: string, subscription: Subscription): Promise<TestDelivery> =>
+    until('the fan-out', { timeoutMs: 5 * second }, async () => {
+      const delivery = await deliveryOf(eventId, subscription.endpoint.id);
+      return delivery ? { ...subscription, id: delivery.id, eventId } : undefined;
+    });
+  const outcomesOf = async ({ id }: TestDelivery) =>
+    (await attemptRows(id)).map(({ number, fence, trigger, outcome }) => ({ number, fence, trigger, outcome }));
+  const historyOf = ({ id }: TestDelivery) => runOf(id).fetchHistory();
+  const resend = async ({ clubId, endpoint, id }: TestDelivery) => {
+    const platform = await testPlatform();
+    const bell = createBell(platform.database.source, () => {});
+    await resendDelivery(
+      { ...platform, database: { ...platform.database, bell } },
+      clubId,
+      endpoint.id,
+      id,
+      new Date(),
+    );
+  };
+
+  describe('during an attempt in place, which the engine then runs again', () => {
+    /** A delivery whose receiver holds its first answer until it is let go; all others are 200 at once. */
+    const heldAt = async (firstAnswer: Answer) => {
+      const { promise: letGo, resolve: answer } = Promise.withResolvers<Answer>();
+      const receiver = await engine.receiver((_, number) => (number === 1 ? letGo : { status: 200 }));
+      const subscription = await buildSubscription(receiver.url);
+      const delivery = await fannedOut(await commitFact(subscription), subscription);
+      await receiver.waitFor(1, 5 * second);
+      return { receiver, delivery, answer: () => answer(firstAnswer) };
+    };
+    /** The engine shows a signal in the history only after the step: that its wake is gone says that it has arrived. */
+    const untilSignaled = ({ clubId }: TestDelivery) =>
+      until('the signal', { timeoutMs: 5 * second }, async () => (await wakesOf(clubId)).length === 0);
+    const wakeAndAnswer = async ({ delivery, answer }: Awaited<ReturnType<typeof heldAt>>) => {
+      await wakeDelivery(delivery);
+      await untilSignaled(delivery);
+      answer();
+    };
+    const expectInPlaceAndSignaled = async (delivery: TestDelivery) => {
+      const history = await historyOf(delivery);
+      const [marker] = eventsNamed(history, 'markerRecordedEventAttributes');
+      expect(marker?.markerName).to.equal('core_local_activity');
+      expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(1);
+    };
+
+    it('accepted: one POST, recorded once, and the run ends as succeeded', async () => {
+      const held = await heldAt({ status: 200 });
+      await wakeAndAnswer(held);
+      expect(await runOf(held.delivery.id).result()).to.equal('succeeded');
+      expect(held.receiver.requests).to.have.length(1);
+      expect(await outcomesOf(held.delivery)).to.deep.equal([
+        { number: 1, fence: 1, trigger: 'schedule', outcome: 'succeeded' },
+      ]);
+      expect(await deliveryRow(held.delivery.id)).to.include({
+        status: 'succeeded',
+        attemptCount: 1,
+        leaseUntil: null,
+      });
+      await expectInPlaceAndSignaled(held.delivery);
+      // The engine refuses to end a run that has not seen its signal: that is what makes the step run again.
+      expect(eventsNamed(await historyOf(held.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
+    });
+
+    it('refused: one POST for that attempt, and the next at its own time', async () => {
+      const held = await heldAt({ status: 500 });
+      await wakeAndAnswer(held);
+      await held.receiver.waitFor(2, 15 * second);
+      await untilDelivery(held.delivery.id, 'succeeded');
+      expect(await runOf(held.delivery.id).result()).to.equal('succeeded');
+      expect(await outcomesOf(held.delivery)).to.deep.equal([
+        { number: 1, fence: 1, trigger: 'schedule', outcome: 'http_error' },
+        { number: 2, fence: 2, trigger: 'schedule', outcome: 'succeeded' },
+      ]);
+      expect(held.receiver.requests).to.have.length(2);
+      const [first, next] = await attemptRows(held.delivery.id);
+      expect((next?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)).to.be.above(4.5 * second);
+      await expectInPlaceAndSignaled(held.delivery);
+    });
+
+    it('asked for again meanwhile: the resend is made too, once', async () => {
+      const held = await heldAt({ status: 200 });
+      await resend(held.delivery);
+      await untilSignaled(held.delivery);
+      held.answer();
+      expect(await runOf(held.delivery.id).result()).to.equal('succeeded');
+      expect(await outcomesOf(held.delivery)).to.deep.equal([
+        { number: 1, fence: 1, trigger: 'schedule', outcome: 'succeeded' },
+        { number: 2, fence: 2, trigger: 'manual', outcome: 'succeeded' },
+      ]);
+      expect(held.receiver.requests).to.have.length(2);
+    });
+  });
+
+  describe('while the run is closing', () => {
+    /** Each is asked for again at another moment around the end of the attempt before, twice. */
+    const count = 20;
+    const resends = 2;
+    /** In milliseconds, from when the receiver answers to when the run has closed, some 20 to 60 ms later. */
+    const momentOf = (index: number, round: number) => ((index * 7 + round * 3) % count) * 4;
+
+    it('no resend is lost, none is made twice: each delivery is posted as often as was asked for', async () => {
+      const receiver = await engine.receiver();
+      const subscriptions = await Promise.all(Array.from({ length: count }, () => buildSubscription(receiver.url)));
+      const postsOf = ({ eventId }: TestDelivery) =>
+        receiver.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length;
+
+      const deliveries = await Promise.all(
+        subscriptions.map(async (subscription, index) => {
+          const delivery = await fannedOut(await commitFact(subscription), subscription);
+          for (let round = 1; round <= resends; round++) {
+            await until(`POST ${round}`, { timeoutMs: 10 * second }, async () => postsOf(delivery) >= round);
+            await sleep(momentOf(index, round));
+            await resend(delivery);
+          }
+          return delivery;
+        }),
+      );
+      // Long before the sweeper, which looks for what is overdue by two minutes, could make good what was lost.
+      await until('every POST', { timeoutMs: 15 * second }, async () =>
+        deliveries.every((delivery) => postsOf(delivery) >= 1 + resends),
+      );
+      for (const delivery of deliveries) expect(await runOf(delivery.id).result()).to.equal('succeeded');
+      for (const delivery of deliveries) {
+        expect(postsOf(delivery)).to.equal(1 + resends);
+        expect(await outcomesOf(delivery)).to.deep.equal([
+          { number: 1, fence: 1, trigger: 'schedule', outcome: 'succeeded' },
+          { number: 2, fence: 2, trigger: 'manual', outcome: 'succeeded' },
+          { number: 3, fence: 3, trigger: 'manual', outcome: 'succeeded' },
+        ]);
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null, leaseUntil: null });
+      }
+      expect(await worker.metric('sweeper_rescued_total')).to.equal(0);
+    });
+  });
+});

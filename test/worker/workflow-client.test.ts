@@ -1,0 +1,78 @@
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import { NativeConnection } from '@temporalio/worker';
+import { expect } from 'chai';
+import { readConfig } from '../../config.ts';
+import { newId, noClub, type Id } from '../../domain/core/ids.ts';
+import { workflowIdOf, workflowTypes, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import { createWorkflowClient, type Run, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { eventsNamed } from '../support/histories.ts';
+import { quietRuntime } from '../support/time-skipping.ts';
+import { useTemporal } from '../support/worker.ts';
+
+describe('starting and waking workflows', () => {
+  const temporal = useTemporal();
+  const begun: string[] = [];
+  let connection: NativeConnection;
+  let workflows: WorkflowClient;
+
+  before('connect as a worker does; no worker runs', async () => {
+    quietRuntime();
+    const { address, namespace } = readConfig().temporal;
+    connection = await NativeConnection.connect({ address });
+    workflows = createWorkflowClient(connection, namespace);
+  });
+  after('end what was begun, and disconnect', async () => {
+    await Promise.all(
+      begun.map((id) =>
+        temporal()
+          .workflow.getHandle(id)
+          .terminate()
+          .catch(() => {}),
+      ),
+    );
+    await connection.close();
+  });
+
+  const runFor = (workflowType: WorkflowType, clubId: Id): Run => {
+    const run = { workflowType, subjectId: newId(), clubId, attributes: {} };
+    begun.push(workflowIdOf(workflowType, run.subjectId));
+    return run;
+  };
+  const handleOf = ({ workflowType, subjectId }: Run) =>
+    temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
+  const startedIn = (history: History) => eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0];
+
+  describe('the fairness key is the club: one club’s backlog does not make another wait', () => {
+    const ways = [
+      { way: 'a start', begin: (run: Run) => workflows.start(run, []) },
+      { way: 'a wake that starts', begin: (run: Run) => workflows.signalWithStart(run) },
+    ];
+    for (const workflowType of Object.keys(workflowTypes) as WorkflowType[]) {
+      for (const { way, begin } of ways) {
+        it(`${workflowType}, ${way}`, async () => {
+          const run = runFor(workflowType, newId());
+          await begin(run);
+          expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey).to.equal(run.clubId);
+          expect((await handleOf(run).describe()).priority).to.include({ fairnessKey: run.clubId });
+        });
+      }
+    }
+
+    for (const { way, begin } of ways) {
+      it(`what belongs to no club has none: ${way}`, async () => {
+        const run = runFor('transactionalMail', noClub);
+        await begin(run);
+        expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey ?? '').to.equal('');
+      });
+    }
+
+    it('a wake of a run that is there leaves it the key that it was started with', async () => {
+      const run = runFor('endpointGate', newId());
+      await workflows.start(run, []);
+      await workflows.signalWithStart(run);
+      const history = await handleOf(run).fetchHistory();
+      expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(1);
+      expect((await handleOf(run).describe()).priority).to.include({ fairnessKey: run.clubId });
+    });
+  });
+});

@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 
 export const attempts = new Counter({
   name: 'webhook_attempts_total',
-  help: 'Attempts of webhook deliveries that were recorded, by outcome.',
+  help: 'Attempts of webhook deliveries that have ended, by outcome.',
   labelNames: ['outcome'],
 });
 

@@ -144,12 +144,17 @@ async function killed(child: Child): Promise<void> {
   await child.exited;
 }
 
-/** Facts, wakes, deliveries and mails of tests that ran no worker: they belong to nobody any more. */
+/** Facts, wakes, deliveries, gates and mails of tests that ran no worker: they belong to nobody any more. */
 export async function strikeOffLeftovers(): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM facts`);
   await source.query(`DELETE FROM wakes`);
-  await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
+  await source.query(
+    `UPDATE webhook_deliveries SET requested = NULL, in_flight = NULL, parked_at = NULL,
+            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END
+      WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
+  );
+  await source.query(`UPDATE webhook_endpoints SET gate_looks_at = NULL WHERE gate_looks_at IS NOT NULL`);
   await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
 }
 

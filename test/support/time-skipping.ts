@@ -20,7 +20,15 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
     this.timeout(startTimeoutMs);
     environment = await startTimeSkipping();
   });
-  after('stop the time-skipping server', () => environment?.teardown());
+  let isStuck = false;
+  afterEach(function () {
+    isStuck ||= this.currentTest?.timedOut ?? false;
+  });
+  after('stop the time-skipping server', async () => {
+    // A test that ran out of time still awaits an answer: without its server that would end in the next file. The server
+    // ends with this process.
+    if (!isStuck) await environment?.teardown();
+  });
   return () => {
     if (environment === undefined) throw new Error('The time-skipping server runs only while tests do.');
     return environment;

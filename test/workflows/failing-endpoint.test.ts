@@ -69,22 +69,6 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(receiver.requests.length - requests, 'one probe at most in the last hour').to.be.at.most(3);
   });
 
-  it('a pause begins the 5 days anew', async () => {
-    const { subscription } = await engine().endpoint(() => ({ status: 500 }));
-    const { failingSince } = await throttle(subscription);
-    await engine().pass(4 * day);
-    await pause(subscription);
-    await engine().pass(3 * day);
-    expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'paused' });
-    await enable(subscription);
-    const enabledAt = (await endpointRow(subscription.endpoint.id)).enabledAt?.getTime() ?? Number.NaN;
-    expect(enabledAt - failingSince).to.be.above(7 * day);
-    await engine().pass(5 * day - minute);
-    expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'enabled' });
-    expect(await engine().gateOf(subscription).result()).to.equal('disabled');
-    expect(await disabledAfter(enabledAt, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
-  });
-
   it('an accepted delivery within the 5 days begins them anew', async () => {
     let accepts = false;
     const { subscription } = await engine().endpoint(() => ({ status: accepts ? 200 : 500 }));

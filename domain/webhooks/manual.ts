@@ -98,7 +98,7 @@ export async function recoverDeliveries(
       return recoverSome(tx, { clubId, endpointId }, { since, until: recovered === 0 ? null : now }, now);
     });
     recovered += some;
-    if (some < recoveredAtOnce) return { recovered };
+    if (some === 0) return { recovered };
   }
 }
 
@@ -120,6 +120,7 @@ async function recoverSome(
                 WHERE endpoint_id = $1 AND status IN ('failed', 'canceled') AND cancel_reason IS NULL
                   AND completed_at >= $2 AND ($5::timestamptz IS NULL OR completed_at <= $5) AND created_at > $4 AND payload_purged_at IS NULL
                 LIMIT ${recoveredAtOnce})
+                AND status IN ('failed', 'canceled') AND cancel_reason IS NULL -- again, for what has ended otherwise while it was waited for
               ORDER BY id FOR NO KEY UPDATE) found
       WHERE delivery.id = found.id`,
     [endpointId, ended.since, now, earliestBody(now), ended.until],

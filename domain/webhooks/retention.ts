@@ -117,10 +117,14 @@ async function removeHistory(tx: Transaction, createdBy: Date): Promise<number> 
   return events.length;
 }
 
-/** One endpoint at a time: its deliveries with their attempts in batches, and in the end itself. */
+/**
+ * One endpoint at a time: its deliveries with their attempts in batches, and in the end itself. One whose gate is still
+ * canceling a long queue waits: the workflows of what is canceled are woken, those of what is removed are not.
+ */
 async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: number; endpoints: number }> {
   const [endpoint] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM webhook_endpoints WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    `SELECT id FROM webhook_endpoints WHERE deleted_at IS NOT NULL AND gate_looks_at IS NULL
+      ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
   );
   if (!endpoint) return { deliveries: 0, endpoints: 0 };
   const oldest = await tx.query<{ id: Id; eventId: Id }[]>(

@@ -50,6 +50,19 @@ describe('races over the queue of an endpoint', () => {
     return begun;
   };
 
+  it('recovery against a 2xx of an attempt from before the disable, not yet committed: it has succeeded, and is not sent again', async () => {
+    const delivery = await buildDelivery(subscription, now);
+    await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
+    const since = new Date(now.getTime() - 60_000);
+    const recovered = await meanwhile(
+      ({ database }) =>
+        database.source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [delivery.id]),
+      () => recoverDeliveries(platform, ...of(subscription), since, now),
+    );
+    expect(recovered).to.deep.equal({ recovered: 0 });
+    expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
+  });
+
   describe('fan-out against a change of the endpoint', () => {
     const tell = (fact: ReturnType<typeof factAbout>, { database } = platform) => fanOut(database, fact, now);
 

@@ -217,6 +217,17 @@ describe('retention', () => {
       expect(await exists('webhook_endpoints', other.id)).to.equal(true);
     });
 
+    it('waits while its gate still cancels a long queue, so that every workflow is told', async () => {
+      const { id } = subscription.endpoint;
+      await buildDelivery(subscription, new Date());
+      await alter('webhook_endpoints', id, { deleted_at: created, gate_looks_at: created });
+      await retainAll(created);
+      expect(await exists('webhook_endpoints', id)).to.equal(true);
+      await alter('webhook_endpoints', id, { gate_looks_at: null });
+      await retainAll(created);
+      expect(await exists('webhook_endpoints', id)).to.equal(false);
+    });
+
     it('stays until its last delivery is gone, a batch of 1,000 a round', async () => {
       const { database } = await testPlatform();
       await addHistory(subscription, [subscription.endpoint.id], 1_500, new Date());

@@ -2,12 +2,12 @@
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { Role } from '../domain/clubs/roles.policy.ts';
 import type { Id } from '../domain/core/ids.ts';
-import type { Platform } from '../domain/core/platform.ts';
+import type { AddressedPlatform } from '../domain/core/platform.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { Egress } from '../domain/webhooks/egress.ts';
 
 /** What the API process offers its handlers. */
-export interface Services extends Platform {
+export interface Services extends AddressedPlatform {
   egress: Egress;
 }
 
@@ -20,6 +20,10 @@ export interface OperationRequest<Op extends OperationId> {
   params: ParamsOf<Op>;
   query: QueryOf<Op>;
   body: BodyOf<Op>;
+  /** The body's bytes as they came: what a signature is over, and what is kept of a notice. Empty where none was sent. */
+  rawBody: Buffer;
+  /** @returns a header of the request, empty where it is absent */
+  header: (name: string) => string;
   services: Services;
   /** When the request was received, by the API's clock: the only clock of business decisions. */
   now: Date;

@@ -44,7 +44,12 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
   });
   let accepting = true;
   const app = createApp({
-    services: { database: { source, bell }, vault: createVault(config.masterKey), egress },
+    services: {
+      database: { source, bell },
+      vault: createVault(config.masterKey),
+      publicUrl: config.api.publicUrl,
+      egress,
+    },
     limiter,
     log,
     clock,

@@ -3,6 +3,9 @@ import type { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
 import { DataSource } from 'typeorm';
 import type { Config } from '../config.ts';
+import { Cohort } from './access/cohort.ts';
+import { Delivery } from './access/delivery.ts';
+import { Enrollment } from './access/enrollment.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -13,11 +16,15 @@ import { Administrator } from './identity/administrator.ts';
 import { OneTimeToken } from './identity/one-time-token.ts';
 import { StudentSession } from './identity/student-session.ts';
 import { Student } from './identity/student.ts';
+import { Course } from './learning/course.ts';
+import { Lesson } from './learning/lesson.ts';
+import { Module } from './learning/module.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
 import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-engine.ts';
 import { WebhookHistory1763730000000 } from './migrations/1763730000000-webhook-history.ts';
+import { Access1763740000000 } from './migrations/1763740000000-access.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
@@ -48,9 +55,15 @@ const entities = [
   Administrator,
   AdministratorSession,
   Club,
+  Cohort,
+  Course,
+  Delivery,
+  Enrollment,
   Fact,
   Invitation,
+  Lesson,
   Membership,
+  Module,
   OneTimeToken,
   RateLimitCounter,
   Student,
@@ -65,7 +78,12 @@ const entities = [
   WebhookTallyChange,
 ];
 
-const migrations = [FirstSlice1763700000000, WebhookEngine1763720000000, WebhookHistory1763730000000];
+const migrations = [
+  FirstSlice1763700000000,
+  WebhookEngine1763720000000,
+  WebhookHistory1763730000000,
+  Access1763740000000,
+];
 
 /**
  * @param options.patient without limits of time, for migrations: an index over millions of rows takes minutes, in silence

@@ -5,7 +5,7 @@ import type { ApiPlatform, Middleware } from './context.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** @returns a middleware that leaves the parsed value in `context.request.body`; undefined where no body was sent */
+/** @returns a middleware that leaves the parsed value in `context.request.body`, and its bytes in the state; undefined where no body was sent */
 export function readJsonBody({ settings }: ApiPlatform): Middleware {
   // Read as latin-1 text, one character a byte: a parser that decodes UTF-8 itself would mend broken bytes silently.
   const readBytes = koaBody({
@@ -30,7 +30,8 @@ export function readJsonBody({ settings }: ApiPlatform): Middleware {
     }
     return readBytes(context, async () => {
       const request = context.request as unknown as { body: unknown };
-      request.body = parse(Buffer.from(String(request.body), 'latin1'));
+      context.state.rawBody = Buffer.from(String(request.body), 'latin1');
+      request.body = parse(context.state.rawBody);
       return next();
     });
   };

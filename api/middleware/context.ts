@@ -12,6 +12,8 @@ export interface RequestState {
   /** The route's pattern, for logs and metrics: paths themselves can carry tokens. */
   route?: string;
   caller?: Caller;
+  /** The body's bytes as they came, where one was sent: what a signature is over. */
+  rawBody?: Buffer;
   /** Why the caller is refused, decided before the rate limit is charged and thrown after it. */
   refusal?: Error;
 }

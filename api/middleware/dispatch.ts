@@ -22,6 +22,8 @@ export function dispatch(
       },
       query: accepted(validators.query(query)),
       body: accepted(validators.body(body)),
+      rawBody: context.state.rawBody ?? Buffer.alloc(0),
+      header: (name: string) => context.get(name),
       services,
       now: context.state.now,
       get caller() {

@@ -1755,6 +1755,12 @@ export interface components {
          *     | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
          *     | `rotation_in_progress` | 409 | The previous secret of an earlier rotation still signs. |
          *     | `payload_purged` | 409 | The body of the delivery was purged; it cannot be sent again. |
+         *     | `already_enrolled` | 409 | The student has access to this delivery already. |
+         *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
+         *     | `enrollment_not_revoked` | 409 | The enrollment is not revoked, so there is nothing to restore. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         *     | `name_taken` | 409 | Another of these resources has this name in the club. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
@@ -1773,7 +1779,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "enrollment_revoked" | "enrollment_not_revoked" | "in_use" | "name_taken" | "public_id_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {

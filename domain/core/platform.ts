@@ -6,3 +6,9 @@ export interface Platform {
   database: Database;
   vault: Vault;
 }
+
+/** For what hands out addresses of this service, such as a certificate's. */
+export interface AddressedPlatform extends Platform {
+  /** Where callers reach the API, without a slash at the end. */
+  publicUrl: string;
+}

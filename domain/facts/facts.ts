@@ -4,26 +4,43 @@ import { newId, noClub, type Id } from '../core/ids.ts';
 import type { EventType } from './catalogue.policy.ts';
 import { workflowIdOf, type WorkflowAttributes, type WorkflowType } from './workflow-names.policy.ts';
 
+/** What a fact's record cannot say any more when the body is assembled: opaque ids, times and numbers. */
+export interface FactDetails {
+  previousEndsAt?: string;
+  previousCohortId?: Id;
+}
+
 export interface NewFact {
   clubId: Id;
   type: EventType;
   /** Whom the fact is about. */
   studentId: Id;
+  /** The record that it is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
+  subjectId?: Id;
+  details?: FactDetails;
   occurredAt: Date;
 }
 
 /** Records that something of the catalogue happened. @returns the id of the event that it becomes */
 export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
-  const id = newId();
-  await tx.query(`INSERT INTO facts (id, club_id, type, student_id, occurred_at) VALUES ($1, $2, $3, $4, $5)`, [
-    id,
-    fact.clubId,
-    fact.type,
-    fact.studentId,
-    fact.occurredAt,
-  ]);
-  ringAfterCommit(tx);
+  const [id] = await recordFacts(tx, [fact]);
+  if (id === undefined) throw new Error('A fact has an id');
   return id;
+}
+
+/** The same for many at once, told in this order. @returns their ids */
+export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): Promise<Id[]> {
+  if (facts.length === 0) return [];
+  const rows = facts.map((fact) => ({ ...fact, id: newId() }));
+  await tx.query(
+    `INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at)
+     SELECT (one->>'id')::uuid, (one->>'clubId')::uuid, one->>'type', (one->>'studentId')::uuid, (one->>'subjectId')::uuid,
+            one->'details', (one->>'occurredAt')::timestamptz
+       FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given (one, place) ORDER BY place`,
+    [JSON.stringify(rows)],
+  );
+  ringAfterCommit(tx);
+  return rows.map(({ id }) => id);
 }
 
 export interface NewWake {

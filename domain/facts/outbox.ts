@@ -96,7 +96,8 @@ function inTurns(table: 'facts' | 'wakes', key: string, order: string): string {
 const leaseFacts = prepared<FactToTell>(
   'lease_facts',
   `${inTurns('facts', 'id', 'seq')}
-  RETURNING facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId", facts.occurred_at AS "occurredAt"`,
+  RETURNING facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId",
+            facts.subject_id AS "subjectId", facts.details, facts.occurred_at AS "occurredAt"`,
 );
 
 const leaseWakes = prepared<ClaimedWake>(

@@ -1,5 +1,6 @@
 /** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
+import { grantFreeDeliveries } from '../access/enrollments.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -46,6 +47,7 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
     );
     if (created) {
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
+      await grantFreeDeliveries(tx, clubId, created.id, now);
       const recipient = { studentId: created.id };
       await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
       return true;

@@ -1,13 +1,15 @@
 /** Students as administrators see them: list, read, create, correct, remove. */
+import { grantAccess, hideEnrollmentsOf } from '../access/enrollments.ts';
 import { inTransaction, violates, type Database, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
-import { newId, type Id } from '../core/ids.ts';
+import type { Id } from '../core/ids.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
 import type { Platform } from '../core/platform.ts';
 import { foldEmail, likePattern, tidyName } from '../core/text.policy.ts';
 import { recordFact } from '../facts/facts.ts';
 import { requestMail } from '../mail/requests.ts';
 import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
+import { findOrOpenAccount, holdStudent } from './accounts.ts';
 import { withdrawTokensOf } from './one-time-tokens.ts';
 import { endSessionsOf } from './sessions.ts';
 import type { StudentIdentity } from './student-identity.ts';
@@ -79,29 +81,22 @@ export async function listStudents(
   return { rows, total: counted?.total ?? 0 };
 }
 
-/** Opens an account for somebody and mails the invitation to confirm it. @throws DomainError email_taken */
+/**
+ * Opens an account for somebody, mails the invitation to confirm it, and gives the deliveries that they are invited to.
+ * @throws DomainError email_taken, not_found (delivery)
+ */
 export async function createStudent(
   { database, vault }: Platform,
   clubId: Id,
-  input: { name: string; email: string },
+  input: { name: string; email: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<StudentIdentity> {
   return inTransaction(database, async (tx) => {
-    const [created] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
-      [newId(), clubId, tidyName(input.name), foldEmail(input.email), now],
-    );
+    const { studentId, created } = await findOrOpenAccount(tx, vault, clubId, { ...input, invited: true }, now);
     if (!created) throw emailTaken();
-    await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
-    const recipient = { studentId: created.id };
-    await requestMail(
-      tx,
-      vault,
-      { template: 'student_invitation', clubId, recipient, email: foldEmail(input.email) },
-      now,
-    );
-    return getStudent(tx, created.id);
+    for (const deliveryId of input.delivery_ids ?? [])
+      await grantAccess(tx, { clubId, studentId, deliveryId, source: 'invite' }, now);
+    return getStudent(tx, studentId);
   });
 }
 
@@ -118,7 +113,7 @@ export async function updateStudent(
   now: Date,
 ): Promise<StudentIdentity> {
   return inTransaction(database, async (tx) => {
-    const before = await lockStudent(tx, clubId, studentId);
+    const before = await holdStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : tidyName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
     if (name === before.name && email === before.email) return findStudent(tx, clubId, studentId);
@@ -151,7 +146,7 @@ export async function updateStudent(
  */
 export async function removeStudent(database: Database, clubId: Id, studentId: Id, now: Date): Promise<void> {
   await inTransaction(database, async (tx) => {
-    await lockStudent(tx, clubId, studentId);
+    await holdStudent(tx, clubId, studentId);
     await tx.query(
       `UPDATE students
           SET name = 'Removed student', email = NULL, password_hash = NULL, avatar_url = NULL, verified_at = NULL, removed_at = $2
@@ -160,17 +155,8 @@ export async function removeStudent(database: Database, clubId: Id, studentId: I
     );
     await withdrawTokensOf(tx, { studentId });
     await endSessionsOf(tx, 'student', studentId);
+    await hideEnrollmentsOf(tx, studentId, now);
     await purgeStudentFromWebhooks(tx, studentId, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });
-}
-
-/** Locks first in the order of DESIGN §1, rule 6. @throws DomainError not_found */
-async function lockStudent(tx: Transaction, clubId: Id, studentId: Id): Promise<{ name: string; email: string }> {
-  const [student] = await tx.query<{ name: string; email: string }[]>(
-    `SELECT name, email FROM students WHERE id = $1 AND club_id = $2 AND removed_at IS NULL FOR UPDATE`,
-    [studentId, clubId],
-  );
-  if (!student) throw notFound('student');
-  return student;
 }

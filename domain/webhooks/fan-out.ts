@@ -38,7 +38,7 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
       told ? null : now,
       now,
       fact.occurredAt,
-      told ? assembleBody(fact, student) : null,
+      told ? await assembleBody(tx, fact, student, now) : null,
     ]);
     if (!told) return [];
     const pending = inserted.length === deliveries.length ? deliveries : await pendingOf(tx, fact.id);

@@ -1,5 +1,6 @@
 /** The outbox of the webhook catalogue: a fact is written with the change that it tells of and removed once its workflows are started. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
+import type { FactDetails } from '../../domain/facts/facts.ts';
 import type { EventType } from '../../domain/facts/catalogue.policy.ts';
 
 @Entity('facts')
@@ -22,6 +23,14 @@ export class Fact {
   /** Whom the fact is about. */
   @Column({ type: 'uuid' })
   studentId: string;
+
+  /** The record that it is about, besides the student: an enrollment, a purchase, a lesson …; null for the student alone. */
+  @Column({ type: 'uuid', nullable: true })
+  subjectId: string | null;
+
+  /** What the record does not say any more once it has changed, such as the end before: never a person's data. */
+  @Column({ type: 'jsonb', nullable: true })
+  details: FactDetails | null;
 
   @Column({ type: 'timestamptz' })
   occurredAt: Date;

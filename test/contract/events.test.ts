@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, isReference, type JsonObject } from '../../contract/openapi.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { eventTypes, type EventType } from '../../domain/facts/catalogue.policy.ts';
+import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { assembleBody, assembleTestBody } from '../../domain/webhooks/bodies.ts';
+import { testDatabase } from '../support/database.ts';
 import { eventFaults } from '../support/contract-schemas.ts';
 
 /** A place of a body: every schema that holds for it, together. */
@@ -106,27 +107,20 @@ describe('the student’s national tax document is never part of an event', () =
     taxDocument,
     tax_document: taxDocument,
   };
-  const told = (type: EventType): string | undefined => {
-    const fact = { id: newId(), clubId: newId(), type, studentId: student.id, occurredAt: new Date() };
-    try {
-      return assembleBody(fact, student);
-    } catch (error) {
-      expect(error).to.have.property('message', `No body is defined for ${type}`);
-      return undefined;
-    }
-  };
 
-  it('each body that is built is what its schema allows, whatever else is known of the student', () => {
-    const bodies = eventTypes.flatMap((type) => {
-      const body = told(type);
-      return body === undefined ? [] : [{ type, body }];
-    });
-    expect(bodies.map(({ type }) => type)).to.include.members([
-      'student.created',
-      'student.updated',
-      'student.removed',
-    ]);
-    for (const { type, body } of bodies) {
+  it('each body about the student alone is what its schema allows, whatever else is known of them', async () => {
+    const { manager } = await testDatabase();
+    for (const type of ['student.created', 'student.updated', 'student.removed'] as const) {
+      const fact = {
+        id: newId(),
+        clubId: newId(),
+        type,
+        studentId: student.id,
+        subjectId: null,
+        details: null,
+        occurredAt: new Date(),
+      };
+      const body = await assembleBody(manager, fact, student, new Date());
       expect(eventFaults(type, JSON.parse(body)), type).to.deep.equal([]);
       expect(body, type).not.to.include(taxDocument);
     }

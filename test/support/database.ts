@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { readConfig, Secret } from '../../config.ts';
 import type { Database } from '../../domain/core/database.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import type { Platform } from '../../domain/core/platform.ts';
+import type { AddressedPlatform } from '../../domain/core/platform.ts';
 import { createVault } from '../../domain/core/secrets.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
@@ -31,9 +31,13 @@ after('close the database', async () => {
 });
 
 /** What domain functions need, on the test database; nobody listens to the bell. */
-export async function testPlatform(): Promise<Platform & { database: Database }> {
+export async function testPlatform(): Promise<AddressedPlatform> {
   const source = await testDatabase();
-  return { database: { source, bell: { ring() {} } }, vault: createVault(readConfig().masterKey) };
+  return {
+    database: { source, bell: { ring() {} } },
+    vault: createVault(readConfig().masterKey),
+    publicUrl: readConfig().api.publicUrl,
+  };
 }
 
 /** @returns a connection to an empty database of the test's own, beside the one of the run; the test destroys the connection */

@@ -108,7 +108,7 @@ export function factAbout(
   type: EventType,
   occurredAt = new Date(),
 ): FactToTell {
-  return { id: newId(), clubId, type, studentId, occurredAt };
+  return { id: newId(), clubId, type, studentId, subjectId: null, details: null, occurredAt };
 }
 
 export async function deliveryRow(id: Id): Promise<WebhookDelivery> {

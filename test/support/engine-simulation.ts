@@ -142,7 +142,8 @@ export class SimulatedEngine {
 
   private async relay(): Promise<void> {
     const [facts] = await this.database.source.query<[FactToTell[], number]>(
-      `DELETE FROM facts RETURNING id, club_id AS "clubId", type, student_id AS "studentId", occurred_at AS "occurredAt"`,
+      `DELETE FROM facts RETURNING id, club_id AS "clubId", type, student_id AS "studentId",
+                 subject_id AS "subjectId", details, occurred_at AS "occurredAt"`,
     );
     for (const fact of facts) await this.tell(fact);
     const [wakes] = await this.database.source.query<[{ type: WorkflowType; id: Id }[], number]>(

@@ -1,0 +1,63 @@
+/** What a club sells or grants. It opens one thing: a course, in a cohort or in none. (A *webhook* delivery is another thing.) */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import { Course } from '../learning/course.ts';
+import { Cohort } from './cohort.ts';
+
+export type DeliveryKind = 'course';
+
+@Entity('access_deliveries')
+@Check('access_deliveries_kind', `kind = 'course' AND course_id IS NOT NULL`)
+@Check('access_deliveries_days', 'access_days > 0')
+@Index('access_deliveries_club', ['clubId', 'createdAt', 'id'])
+@Index('access_deliveries_free', ['clubId'], { where: 'free AND archived_at IS NULL' })
+export class Delivery {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  /** What it opens; one column of those below belongs to each kind. */
+  @Column({ type: 'text' })
+  kind: DeliveryKind;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('access_deliveries_course')
+  courseId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('access_deliveries_cohort')
+  cohortId: string | null;
+
+  /** Given to everybody who signs up. */
+  @Column({ type: 'boolean', default: false })
+  free: boolean;
+
+  /** How long an access lasts from its beginning; null for one without an end. */
+  @Column({ type: 'integer', nullable: true })
+  accessDays: number | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  /** Not granted any more; who has it keeps it, and what is sold is given. */
+  @Column({ type: 'timestamptz', nullable: true })
+  archivedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Course)
+  course: Relation<Course>;
+
+  @ManyToOne(() => Cohort)
+  cohort: Relation<Cohort>;
+}

@@ -1,0 +1,81 @@
+/** A student's access to a delivery, by one cause. A sale's access stands for itself; of all others a student has one at a time. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { EnrollmentSource, RevocationReason } from '../../domain/access/enrollment.policy.ts';
+import { Student } from '../identity/student.ts';
+import { Cohort } from './cohort.ts';
+import { Delivery } from './delivery.ts';
+
+@Entity('enrollments')
+@Check(
+  'enrollments_source',
+  `source in ('purchase', 'subscription', 'grant', 'invite', 'import', 'registration_link', 'free')`,
+)
+@Check('enrollments_revoked', `(revoked_at IS NULL) = (revoked_reason IS NULL)`)
+@Check('enrollments_revoked_reason', `revoked_reason in ('refund', 'cancellation', 'revocation', 'removal')`)
+@Check('enrollments_origin', `(origin_id IS NOT NULL) = (source in ('purchase', 'subscription'))`)
+@Index('enrollments_of_sale', ['originId', 'deliveryId'], { unique: true, where: 'origin_id IS NOT NULL' })
+@Index('enrollments_current', ['studentId', 'deliveryId'], {
+  unique: true,
+  where: 'origin_id IS NULL AND revoked_at IS NULL AND superseded_at IS NULL',
+})
+@Index('enrollments_student', ['studentId', 'createdAt', 'id'])
+@Index('enrollments_club', ['clubId', 'createdAt', 'id'])
+@Index('enrollments_delivery', ['deliveryId', 'createdAt', 'id'])
+export class Enrollment {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  @Column({ type: 'uuid' })
+  deliveryId: string;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('enrollments_cohort')
+  cohortId: string | null;
+
+  @Column({ type: 'text' })
+  source: EnrollmentSource;
+
+  /** The purchase or the subscription that it is due to. */
+  @Column({ type: 'uuid', nullable: true })
+  originId: string | null;
+
+  @Column({ type: 'timestamptz' })
+  startsAt: Date;
+
+  /** Null for an access without an end. */
+  @Column({ type: 'timestamptz', nullable: true })
+  endsAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  revokedAt: Date | null;
+
+  /** `removal` also hides it: the enrollment was removed, or its student. */
+  @Column({ type: 'text', nullable: true })
+  revokedReason: RevocationReason | null;
+
+  /** When another took the place of this one, which had ended. */
+  @Column({ type: 'timestamptz', nullable: true })
+  supersededAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Delivery)
+  delivery: Relation<Delivery>;
+
+  @ManyToOne(() => Cohort)
+  cohort: Relation<Cohort>;
+}

@@ -1,0 +1,51 @@
+/** A course of a club: modules of lessons in an order. Students see it while it is published and they have access. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+export type CourseStatus = 'draft' | 'published' | 'archived';
+
+@Entity('courses')
+@Check('courses_status', `status in ('draft', 'published', 'archived')`)
+@Index('courses_club_public_id', ['clubId', 'publicId'], { unique: true })
+@Index('courses_club_created', ['clubId', 'createdAt', 'id'])
+export class Course {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** Names it in the addresses of the classroom; unique in the club. */
+  @Column({ type: 'text' })
+  publicId: string;
+
+  @Column({ type: 'text' })
+  title: string;
+
+  @Column({ type: 'text', default: '' })
+  description: string;
+
+  @Column({ type: 'text', default: 'draft' })
+  status: CourseStatus;
+
+  /** What a certificate says that the course takes, in hours. */
+  @Column({ type: 'smallint', nullable: true })
+  hours: number | null;
+
+  /** Whether completing it issues a certificate. */
+  @Column({ type: 'boolean', default: false })
+  certificateOnCompletion: boolean;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  publishedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,61 @@
+/** A lesson of a course. Students see it once it is published; a removed one stays for what was already told of it. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Course } from './course.ts';
+import { Module } from './module.ts';
+
+@Entity('lessons')
+@Index('lessons_club_public_id', ['clubId', 'publicId'], { unique: true })
+@Index('lessons_course', ['courseId'])
+@Index('lessons_module', ['moduleId', 'position', 'id'])
+export class Lesson {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  courseId: string;
+
+  /** Null once the lesson is removed. */
+  @Column({ type: 'uuid', nullable: true })
+  moduleId: string | null;
+
+  /** Names it in the addresses of the classroom; unique in the club. */
+  @Column({ type: 'text' })
+  publicId: string;
+
+  @Column({ type: 'text' })
+  title: string;
+
+  /** Markdown. */
+  @Column({ type: 'text', default: '' })
+  content: string;
+
+  /** From 0; its place in the module. */
+  @Column({ type: 'integer' })
+  position: number;
+
+  /** Awarded at its first completion by a student. */
+  @Column({ type: 'integer', default: 0 })
+  points: number;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  publishedAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  removedAt: Date | null;
+
+  @ManyToOne(() => Course, { onDelete: 'CASCADE' })
+  course: Relation<Course>;
+
+  @ManyToOne(() => Module, { onDelete: 'SET NULL' })
+  module: Relation<Module>;
+}

@@ -1,7 +1,6 @@
 /** The migrated database of the test run. */
 import type { DataSource } from 'typeorm';
 import { readConfig, Secret } from '../../config.ts';
-import type { Database } from '../../domain/core/database.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import type { AddressedPlatform } from '../../domain/core/platform.ts';
 import { createVault } from '../../domain/core/secrets.ts';

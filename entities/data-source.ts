@@ -6,6 +6,9 @@ import type { Config } from '../config.ts';
 import { Cohort } from './access/cohort.ts';
 import { Delivery } from './access/delivery.ts';
 import { Enrollment } from './access/enrollment.ts';
+import { RegistrationLink } from './access/registration-link.ts';
+import { RegistrationLinkClaim } from './access/registration-link-claim.ts';
+import { RegistrationLinkDelivery } from './access/registration-link-delivery.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -25,7 +28,10 @@ import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.
 import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-engine.ts';
 import { WebhookHistory1763730000000 } from './migrations/1763730000000-webhook-history.ts';
 import { Access1763740000000 } from './migrations/1763740000000-access.ts';
+import { RegistrationLinks1763741000000 } from './migrations/1763741000000-registration-links.ts';
 import { SnakeCaseNames } from './naming.ts';
+import { Product } from './sales/product.ts';
+import { ProductDelivery } from './sales/product-delivery.ts';
 import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.ts';
@@ -65,7 +71,12 @@ const entities = [
   Membership,
   Module,
   OneTimeToken,
+  Product,
+  ProductDelivery,
   RateLimitCounter,
+  RegistrationLink,
+  RegistrationLinkClaim,
+  RegistrationLinkDelivery,
   Student,
   StudentSession,
   TransactionalMail,
@@ -83,6 +94,7 @@ const migrations = [
   WebhookEngine1763720000000,
   WebhookHistory1763730000000,
   Access1763740000000,
+  RegistrationLinks1763741000000,
 ];
 
 /**

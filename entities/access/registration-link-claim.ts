@@ -1,0 +1,28 @@
+/** That a student has claimed a registration link, and what it gave them: a student uses a link once. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Student } from '../identity/student.ts';
+import { RegistrationLink } from './registration-link.ts';
+
+@Entity('registration_link_claims')
+export class RegistrationLinkClaim {
+  @PrimaryColumn({ type: 'uuid' })
+  linkId: string;
+
+  @PrimaryColumn({ type: 'uuid' })
+  @Index('registration_link_claims_student')
+  studentId: string;
+
+  /** The deliveries of the link at that time; a repeated claim answers with the same. */
+  @Column({ type: 'uuid', array: true })
+  deliveryIds: string[];
+
+  @Column({ type: 'timestamptz' })
+  claimedAt: Date;
+
+  @ManyToOne(() => RegistrationLink, { onDelete: 'CASCADE' })
+  link: Relation<RegistrationLink>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

@@ -1,0 +1,50 @@
+/** A link that gives whoever claims it access, until it expires, is revoked or used up. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+@Entity('registration_links')
+@Check('registration_links_code', `code ~ '^[A-Za-z0-9_-]{1,64}$' AND folded_code = lower(code)`)
+@Check('registration_links_uses', `uses >= 0 AND max_uses > 0`)
+@Index('registration_links_club_code', ['clubId', 'foldedCode'], { unique: true })
+@Index('registration_links_club', ['clubId', 'createdAt', 'id'])
+export class RegistrationLink {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** As it was chosen; compared without regard to case. */
+  @Column({ type: 'text' })
+  code: string;
+
+  @Column({ type: 'text' })
+  foldedCode: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  /** How many students may claim it; null for any number. */
+  @Column({ type: 'integer', nullable: true })
+  maxUses: number | null;
+
+  /** How many have claimed it. */
+  @Column({ type: 'integer', default: 0 })
+  uses: number;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  expiresAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  revokedAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,21 @@
+/** The mapping: a sale of the product gives this delivery. */
+import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Delivery } from '../access/delivery.ts';
+import { Product } from './product.ts';
+
+@Entity('product_deliveries')
+export class ProductDelivery {
+  @PrimaryColumn({ type: 'uuid' })
+  productId: string;
+
+  @PrimaryColumn({ type: 'uuid' })
+  @Index('product_deliveries_delivery')
+  deliveryId: string;
+
+  @ManyToOne(() => Product, { onDelete: 'CASCADE' })
+  product: Relation<Product>;
+
+  @ManyToOne(() => Delivery)
+  delivery: Relation<Delivery>;
+}

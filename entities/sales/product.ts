@@ -1,0 +1,36 @@
+/** What a sales platform sells for the club. A sale of it gives the deliveries that it is mapped to. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+@Entity('products')
+@Check('products_platform', `platform ~ '^[a-z0-9][a-z0-9_-]{0,63}$'`)
+@Index('products_identity', ['clubId', 'platform', 'externalId'], { unique: true })
+@Index('products_club', ['clubId', 'createdAt', 'id'])
+export class Product {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** The platform's name, as in the address of its notices. */
+  @Column({ type: 'text' })
+  platform: string;
+
+  /** The platform's own id of the product, compared exactly. */
+  @Column({ type: 'text' })
+  externalId: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -19,6 +19,7 @@ import { Administrator } from './identity/administrator.ts';
 import { OneTimeToken } from './identity/one-time-token.ts';
 import { StudentSession } from './identity/student-session.ts';
 import { Student } from './identity/student.ts';
+import { Certificate } from './learning/certificate.ts';
 import { Course } from './learning/course.ts';
 import { Lesson } from './learning/lesson.ts';
 import { Module } from './learning/module.ts';
@@ -29,6 +30,7 @@ import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-e
 import { WebhookHistory1763730000000 } from './migrations/1763730000000-webhook-history.ts';
 import { Access1763740000000 } from './migrations/1763740000000-access.ts';
 import { RegistrationLinks1763741000000 } from './migrations/1763741000000-registration-links.ts';
+import { Certificates1763744000000 } from './migrations/1763744000000-certificates.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -60,6 +62,7 @@ const limitsOfTime = {
 const entities = [
   Administrator,
   AdministratorSession,
+  Certificate,
   Club,
   Cohort,
   Course,
@@ -95,6 +98,7 @@ const migrations = [
   WebhookHistory1763730000000,
   Access1763740000000,
   RegistrationLinks1763741000000,
+  Certificates1763744000000,
 ];
 
 /**

@@ -1758,6 +1758,9 @@ export interface components {
          *     | `already_enrolled` | 409 | The student has access to this delivery already. |
          *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
          *     | `enrollment_not_revoked` | 409 | The enrollment is not revoked, so there is nothing to restore. |
+         *     | `certificate_exists` | 409 | The student has a certificate of this course already; it can be issued again. |
+         *     | `certificate_revoked` | 409 | The certificate is revoked; it can be issued again. |
+         *     | `certificate_withdrawn` | 409 | The student was removed, and the certificate is withdrawn for good. |
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
@@ -1779,7 +1782,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "enrollment_revoked" | "enrollment_not_revoked" | "in_use" | "name_taken" | "public_id_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -3002,8 +3005,8 @@ export interface components {
          * @description Every field but `completed_at`, `revoked_at`, `revoked_reason` and `hours` is always present.
          * @example {
          *       "id": "3f333df6-90a4-4fda-8dd3-9485d27cee36",
-         *       "code": "K7QM4XPA9T2B",
-         *       "code_formatted": "K7QM-4XPA-9T2B",
+         *       "code": "K7QM4XPA9T2F",
+         *       "code_formatted": "K7QM-4XPA-9T2F",
          *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *       "student_name": "Ada Example",
          *       "student_email": "ada@example.com",
@@ -3016,7 +3019,7 @@ export interface components {
          *       "issued_at": "2026-03-02T09:15:00.000Z",
          *       "completed_at": "2026-03-02T09:14:58.000Z",
          *       "revoked": false,
-         *       "verify_url": "https://harbour-academy.classroom.example.com/certificates/K7QM4XPA9T2B",
+         *       "verify_url": "https://harbour-academy.classroom.example.com/certificates/K7QM4XPA9T2F",
          *       "hours": 9
          *     }
          */
@@ -4429,10 +4432,10 @@ export interface components {
          *       "data": {
          *         "certificate": {
          *           "id": "3f333df6-90a4-4fda-8dd3-9485d27cee36",
-         *           "code": "K7QM4XPA9T2B",
+         *           "code": "K7QM4XPA9T2F",
          *           "version": 1,
          *           "issued_at": "2026-03-02T09:15:00.000Z",
-         *           "verify_url": "https://harbour-academy.classroom.example.com/certificates/K7QM4XPA9T2B"
+         *           "verify_url": "https://harbour-academy.classroom.example.com/certificates/K7QM4XPA9T2F"
          *         },
          *         "course": {
          *           "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",

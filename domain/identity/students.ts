@@ -7,6 +7,7 @@ import { windowOf, type Listed, type Page } from '../core/pages.ts';
 import type { Platform } from '../core/platform.ts';
 import { foldEmail, likePattern, tidyName } from '../core/text.policy.ts';
 import { recordFact } from '../facts/facts.ts';
+import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/certificates.ts';
 import { requestMail } from '../mail/requests.ts';
 import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
 import { findOrOpenAccount, holdStudent } from './accounts.ts';
@@ -130,6 +131,7 @@ export async function updateStudent(
         throw violates(error, 'students_club_email') ? emailTaken() : error;
       });
     if (moved) {
+      await moveCertificatesTo(tx, studentId, email);
       await withdrawTokensOf(tx, { studentId });
       await endSessionsOf(tx, 'student', studentId);
       await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);
@@ -156,6 +158,7 @@ export async function removeStudent(database: Database, clubId: Id, studentId: I
     await withdrawTokensOf(tx, { studentId });
     await endSessionsOf(tx, 'student', studentId);
     await hideEnrollmentsOf(tx, studentId, now);
+    await purgeStudentFromCertificates(tx, studentId, now);
     await purgeStudentFromWebhooks(tx, studentId, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });

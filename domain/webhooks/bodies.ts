@@ -4,13 +4,18 @@ import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import type { EventType } from '../facts/catalogue.policy.ts';
 import { accessBodies } from './bodies/access.ts';
+import { certificateBodies } from './bodies/certificates.ts';
 import type { DataReader, FactToTell, SubjectStudent } from './bodies/reading.ts';
 import { studentBodies } from './bodies/student.ts';
 
 export type { FactToTell, SubjectStudent } from './bodies/reading.ts';
 
 /** One reader an event type; a type without one cannot be told yet. */
-const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = { ...studentBodies, ...accessBodies };
+const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {
+  ...studentBodies,
+  ...accessBodies,
+  ...certificateBodies,
+};
 
 /** @returns the exact JSON that is signed and sent (specification: Events, Envelope) */
 export async function assembleBody(

@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { newId } from '../../../domain/core/ids.ts';
+import { issueOnCompletion } from '../../../domain/learning/certificates.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import { buildCourse } from '../../support/access.ts';
+import { factsOf, rowCounts, testPlatform } from '../../support/database.ts';
+import { buildClub, buildStudent } from '../../support/factories.ts';
+
+const completedAt = new Date('2026-03-02T09:14:58.000Z');
+const now = new Date('2026-03-02T09:15:00.000Z');
+
+async function complete(completion: { clubId: string; studentId: string; courseId: string }): Promise<void> {
+  const { database } = await testPlatform();
+  await database.source.transaction((tx) =>
+    issueOnCompletion(tx, 'https://club.example', { ...completion, completedAt }, now),
+  );
+}
+
+async function certificatesOf(clubId: string) {
+  const { database } = await testPlatform();
+  return database.source.query<Record<string, unknown>[]>(`SELECT * FROM certificates WHERE club_id = $1`, [clubId]);
+}
+
+describe('a certificate on completion', () => {
+  it('is issued where the course says so: what it prints is kept, and certificate.issued is raised about it', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id, { name: 'Żaneta Öz' });
+    const course = await buildCourse(club.id, { certificateOnCompletion: true, hours: 9, title: 'Knots' });
+    const ids = { clubId: club.id, studentId: student.id, courseId: course.id };
+    await complete(ids);
+    const [row, ...others] = await certificatesOf(club.id);
+    expect(others).to.deep.equal([]);
+    expect(row).to.deep.include({
+      student_id: student.id,
+      course_id: course.id,
+      version: 1,
+      student_name: 'Żaneta Öz',
+      student_email: student.email,
+      course_title: 'Knots',
+      club_name: `Club ${club.owner.id}`,
+      lesson_count: 4,
+      hours: 9,
+      completed_at: completedAt,
+      issued_at: now,
+      revoked_at: null,
+      revoked_reason: null,
+      withdrawn_at: null,
+      verify_url: `https://club.example/certificates/${String(row?.['code'])}`,
+    });
+    expect(await factsOf(club.id)).to.deep.equal([{ type: 'certificate.issued', studentId: student.id }]);
+  });
+
+  it('is not issued where the course does not say so, and no fact is raised', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const course = await buildCourse(club.id);
+    await complete({ clubId: club.id, studentId: student.id, courseId: course.id });
+    expect([await certificatesOf(club.id), await factsOf(club.id)]).to.deep.equal([[], []]);
+  });
+
+  it('is issued once, however often and at once it is asked for', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const course = await buildCourse(club.id, { certificateOnCompletion: true });
+    const ids = { clubId: club.id, studentId: student.id, courseId: course.id };
+    await Promise.all([1, 2, 3].map(() => complete(ids)));
+    expect((await certificatesOf(club.id)).map(({ version }) => version)).to.deep.equal([1]);
+    expect(await factsOf(club.id)).to.deep.equal([{ type: 'certificate.issued', studentId: student.id }]);
+  });
+
+  it('of nobody, of a removed student or of another club’s course is refused and leaves nothing behind', async () => {
+    const { database } = await testPlatform();
+    const [club, other] = [await buildClub(), await buildClub()];
+    const [student, removed] = [await buildStudent(club.id), await buildStudent(club.id)];
+    await removeStudent(database, club.id, removed.id, now);
+    const course = await buildCourse(club.id, { certificateOnCompletion: true });
+    const foreign = await buildCourse(other.id, { certificateOnCompletion: true });
+    const before = await rowCounts();
+    for (const [studentId, courseId] of [
+      [newId(), course.id],
+      [removed.id, course.id],
+      [student.id, foreign.id],
+      [student.id, newId()],
+    ] as const) {
+      const error: unknown = await complete({ clubId: club.id, studentId, courseId }).catch(
+        (reason: unknown) => reason,
+      );
+      expect(error).to.have.property('code', 'not_found');
+    }
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+});

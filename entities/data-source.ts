@@ -9,6 +9,12 @@ import { Enrollment } from './access/enrollment.ts';
 import { RegistrationLink } from './access/registration-link.ts';
 import { RegistrationLinkClaim } from './access/registration-link-claim.ts';
 import { RegistrationLinkDelivery } from './access/registration-link-delivery.ts';
+import { AddOn } from './billing/add-on.ts';
+import { BillingEvent } from './billing/billing-event.ts';
+import { ClubPlan } from './billing/club-plan.ts';
+import { ClubStudentChange } from './billing/club-student-change.ts';
+import { ClubStudentCount } from './billing/club-student-count.ts';
+import { Overage } from './billing/overage.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -31,6 +37,7 @@ import { WebhookHistory1763730000000 } from './migrations/1763730000000-webhook-
 import { Access1763740000000 } from './migrations/1763740000000-access.ts';
 import { RegistrationLinks1763741000000 } from './migrations/1763741000000-registration-links.ts';
 import { Certificates1763744000000 } from './migrations/1763744000000-certificates.ts';
+import { Billing1763746000000 } from './migrations/1763746000000-billing.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -60,10 +67,15 @@ const limitsOfTime = {
 };
 
 const entities = [
+  AddOn,
   Administrator,
   AdministratorSession,
   Certificate,
+  BillingEvent,
   Club,
+  ClubPlan,
+  ClubStudentChange,
+  ClubStudentCount,
   Cohort,
   Course,
   Delivery,
@@ -76,6 +88,7 @@ const entities = [
   OneTimeToken,
   Product,
   ProductDelivery,
+  Overage,
   RateLimitCounter,
   RegistrationLink,
   RegistrationLinkClaim,
@@ -99,6 +112,7 @@ const migrations = [
   Access1763740000000,
   RegistrationLinks1763741000000,
   Certificates1763744000000,
+  Billing1763746000000,
 ];
 
 /**

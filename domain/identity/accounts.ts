@@ -1,4 +1,5 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
+import { holdPlaces, takePlaces } from '../billing/allowances.ts';
 import type { Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -36,6 +37,7 @@ export interface NewAccount {
 /**
  * Finds the student of an address and holds the row, or opens an account with `student.created` and the invitation
  * (specification: Catalog: purchase, invite, import).
+ * @throws DomainError limit_reached (the plan has no place for another student)
  */
 export async function findOrOpenAccount(
   tx: Transaction,
@@ -45,19 +47,21 @@ export async function findOrOpenAccount(
   now: Date,
 ): Promise<{ studentId: Id; created: boolean }> {
   const email = foldEmail(account.email);
+  const [known] = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM students WHERE club_id = $1 AND email = $2 FOR NO KEY UPDATE`,
+    [clubId, email],
+  );
+  if (known) return { studentId: known.id, created: false };
+
+  const places = await holdPlaces(tx, clubId, 1);
   const [created] = await tx.query<{ id: Id }[]>(
     `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
     [newId(), clubId, tidyName(account.name), email, now],
   );
-  if (!created) {
-    const [known] = await tx.query<{ id: Id }[]>(
-      `SELECT id FROM students WHERE club_id = $1 AND email = $2 FOR NO KEY UPDATE`,
-      [clubId, email],
-    );
-    // Removed between the two statements: the address is free now.
-    return known ? { studentId: known.id, created: false } : findOrOpenAccount(tx, vault, clubId, account, now);
-  }
+  // Opened by somebody else between the two statements.
+  if (!created) return findOrOpenAccount(tx, vault, clubId, account, now);
+  await takePlaces(tx, clubId, places, now);
   await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
   if (account.invited) {
     const recipient = { studentId: created.id };

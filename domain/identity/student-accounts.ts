@@ -1,6 +1,7 @@
 /** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { grantFreeDeliveries } from '../access/enrollments.ts';
+import { holdPlaces, takePlaces } from '../billing/allowances.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -29,7 +30,7 @@ export interface SignUp {
 /**
  * Signs a student up. A known e-mail gets a mail that says so, or its confirmation once more, and the same answer.
  * @param clubId of a club that exists
- * @throws DomainError not_found for a registration code that is none
+ * @throws DomainError not_found for a registration code that is none, limit_reached (no place for another student)
  */
 export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const email = foldEmail(input.email);
@@ -40,12 +41,15 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
     // No registration link exists yet, so no code is one.
     if (input.registration_code !== undefined) throw notFound('registration link');
 
+    // Before the e-mail is looked up: a club without a place answers all alike, whether or not it is known.
+    const places = await holdPlaces(tx, clubId, 1, 'person');
     const [created] = await tx.query<{ id: Id }[]>(
       `INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)
        ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
       [newId(), clubId, tidyName(input.name), email, passwordHash, now],
     );
     if (created) {
+      await takePlaces(tx, clubId, places, now);
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
       await grantFreeDeliveries(tx, clubId, created.id, now);
       const recipient = { studentId: created.id };

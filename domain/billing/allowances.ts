@@ -1,0 +1,95 @@
+/** What a club's plan lets it do: features, and places for students (specification: Errors, 402). */
+import type { Transaction } from '../core/database.ts';
+import { DomainError } from '../core/errors.ts';
+import type { Id } from '../core/ids.ts';
+import { defaultPlan, plans, type Feature, type Plan, type PlanName } from './plans.policy.ts';
+
+/**
+ * Who reads the refusal: an administrator, or somebody else, to whom the club's plan is not named (specification:
+ * Authentication 10).
+ */
+export type Addressee = 'administrator' | 'person';
+
+/** @throws DomainError feature_not_in_plan */
+export async function requireFeature(
+  tx: Transaction,
+  clubId: Id,
+  feature: Feature,
+  addressee: Addressee = 'administrator',
+): Promise<void> {
+  const [row] = await tx.query<{ plan: PlanName }[]>(`SELECT plan FROM club_plans WHERE club_id = $1`, [clubId]);
+  const plan: Plan = plans[row?.plan ?? defaultPlan];
+  if (plan.features.includes(feature)) return;
+  throw new DomainError(
+    'feature_not_in_plan',
+    addressee === 'person'
+      ? 'This club does not offer this at the moment.'
+      : `The club's plan does not include ${feature.replaceAll('_', ' ')}.`,
+  );
+}
+
+/** Places for students that a transaction holds: nobody else of the club takes any until it ends. */
+export interface HeldPlaces {
+  /** How many students beyond the allowance the club has with them; to be recorded where they are taken. */
+  excess: number;
+}
+
+/**
+ * Holds places for students that are about to be added: two who want the last one come one after the other. The cost does
+ * not depend on how many there are.
+ * @throws DomainError limit_reached, where the plan does not bill overage
+ */
+export async function holdPlaces(
+  tx: Transaction,
+  clubId: Id,
+  more: number,
+  addressee: Addressee = 'administrator',
+): Promise<HeldPlaces> {
+  // Folded under the lock of the changes and of the count: a change is taken once, and by the time the count is read it
+  // holds whatever was committed by those who held it before.
+  const [row] = await tx.query<{ students: number; plan: PlanName | null; bought: string }[]>(
+    `WITH folded AS (DELETE FROM club_student_changes WHERE club_id = $1 RETURNING students),
+     held AS (
+       INSERT INTO club_student_counts AS counted (club_id, students) SELECT $1, coalesce(sum(students), 0) FROM folded
+       ON CONFLICT (club_id) DO UPDATE SET students = counted.students + excluded.students RETURNING students)
+     SELECT held.students, (SELECT plan FROM club_plans WHERE club_id = $1) AS plan,
+            (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = $1 AND kind = 'students' AND status = 'active') AS bought
+       FROM held`,
+    [clubId],
+  );
+  if (!row) throw new Error('A count that is written has a row');
+  const allowance = plans[row.plan ?? defaultPlan].allowances.students;
+  const excess = Math.max(0, row.students + more - allowance.included - Number(row.bought));
+  if (excess > 0 && allowance.overage === 'refused') throw noPlaceLeft(addressee);
+  return { excess };
+}
+
+function noPlaceLeft(addressee: Addressee): DomainError {
+  return new DomainError(
+    'limit_reached',
+    addressee === 'person'
+      ? 'This club cannot take in new students at the moment. Please ask the club.'
+      : "The plan's allowance of students is used up.",
+  );
+}
+
+/** Records that held places beyond the allowance were taken: of a month (in the club's time zone) the highest excess counts. */
+export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPlaces, now: Date): Promise<void> {
+  if (excess === 0) return;
+  await tx.query(
+    `INSERT INTO overages AS recorded (club_id, resource, month, excess, reached_at)
+     SELECT id, 'students', date_trunc('month', $3::timestamptz AT TIME ZONE time_zone), $2, $3 FROM clubs WHERE id = $1
+     ON CONFLICT (club_id, resource, month) DO UPDATE SET excess = excluded.excess, reached_at = excluded.reached_at
+      WHERE recorded.excess < excluded.excess`,
+    [clubId, excess, now],
+  );
+}
+
+/**
+ * For who adds a known number of students: holds their places, and records what is beyond the allowance. To be called in the
+ * transaction that adds them, before it does.
+ * @throws DomainError limit_reached, where the plan does not bill overage
+ */
+export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {
+  await takePlaces(tx, clubId, await holdPlaces(tx, clubId, more), now);
+}

@@ -1,0 +1,81 @@
+/** The plans as data: what each includes, what happens beyond its allowances, and what add-ons cost. */
+
+export const features = [
+  'webhooks',
+  'certificates',
+  'registration_links',
+  'sales_notices',
+  'community',
+  'imports',
+  'repositories',
+  'campaigns',
+  'automations',
+  'agents',
+] as const;
+export type Feature = (typeof features)[number];
+
+/** What a plan limits: students, bytes of storage, and the AI budget of a month in cents (US dollars). */
+export const resources = ['students', 'storage_bytes', 'ai_budget'] as const;
+export type Resource = (typeof resources)[number];
+
+export interface Allowance {
+  /** In the resource's unit. */
+  included: number;
+  /** Beyond it: recorded to be billed, or refused with `limit_reached`. */
+  overage: 'billed' | 'refused';
+}
+
+export interface Plan {
+  features: readonly Feature[];
+  allowances: Readonly<Record<Resource, Allowance>>;
+}
+
+const gigabyte = 1_000_000_000;
+
+export const plans = {
+  starter: {
+    features: ['webhooks', 'certificates', 'registration_links', 'sales_notices', 'community'],
+    allowances: {
+      students: { included: 100, overage: 'refused' },
+      storage_bytes: { included: 10 * gigabyte, overage: 'refused' },
+      ai_budget: { included: 0, overage: 'refused' },
+    },
+  },
+  professional: {
+    features,
+    allowances: {
+      students: { included: 10_000, overage: 'refused' },
+      storage_bytes: { included: 500 * gigabyte, overage: 'refused' },
+      ai_budget: { included: 5_000, overage: 'refused' },
+    },
+  },
+  business: {
+    features,
+    allowances: {
+      students: { included: 50_000, overage: 'billed' },
+      storage_bytes: { included: 2_000 * gigabyte, overage: 'billed' },
+      ai_budget: { included: 50_000, overage: 'billed' },
+    },
+  },
+} as const satisfies Record<string, Plan>;
+export type PlanName = keyof typeof plans;
+
+/** `past_due` keeps the plan while the processor tries the charge again; `canceled` goes with the plan below. */
+export type PlanStatus = 'active' | 'past_due' | 'canceled';
+
+/** A new club has this plan until billing says otherwise. */
+export const defaultPlan: PlanName = 'professional';
+/** What is left of a canceled subscription. What the club has beyond it stays; nothing more is let in. */
+export const planAfterCancellation: PlanName = 'starter';
+
+/** What can be bought beside a plan, in packages; prices in the smallest unit of the currency. */
+export const addOns = {
+  students: { resource: 'students', adds: 100, price: 1_000 },
+  storage: { resource: 'storage_bytes', adds: 100 * gigabyte, price: 500 },
+  ai_budget: { resource: 'ai_budget', adds: 1_000, price: 1_000 },
+} as const satisfies Record<string, { resource: Resource; adds: number; price: number }>;
+export type AddOnKind = keyof typeof addOns;
+export const addOnCurrency = 'usd';
+
+/** A package of the AI budget is for the month (of the club's time zone) in which it was paid; the others stay. */
+export type AddOnStatus = 'pending' | 'active' | 'failed';

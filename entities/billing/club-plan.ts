@@ -1,0 +1,38 @@
+/** The plan that a club has subscribed to, as the processor's notices tell it. A club without a row has the default plan. */
+import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { PlanName, PlanStatus } from '../../domain/billing/plans.policy.ts';
+import { Club } from '../clubs/club.ts';
+
+@Entity('club_plans')
+@Check('club_plans_plan', `plan in ('starter', 'professional', 'business')`)
+@Check('club_plans_status', `status in ('active', 'past_due', 'canceled')`)
+@Index('club_plans_customer', ['customerId'], { unique: true, where: 'customer_id IS NOT NULL' })
+export class ClubPlan {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  plan: PlanName;
+
+  @Column({ type: 'text' })
+  status: PlanStatus;
+
+  /** The processor's name for the club: no event tells of another club's customer. */
+  @Column({ type: 'text', nullable: true })
+  customerId: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  subscriptionId: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  currentPeriodEnd: Date | null;
+
+  /** The time, by the processor's clock, of the last event that the plan follows; null before the first. */
+  @Column({ type: 'timestamptz', nullable: true })
+  changedAt: Date | null;
+
+  @OneToOne(() => Club, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'club_id' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,246 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { requireFeature, requireStudents } from '../../../domain/billing/allowances.ts';
+import { plans, type Plan, type PlanName } from '../../../domain/billing/plans.policy.ts';
+import { inTransaction } from '../../../domain/core/database.ts';
+import { DomainError } from '../../../domain/core/errors.ts';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
+import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
+import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
+import { rowCounts, testDatabase, testPlatform } from '../../support/database.ts';
+import { buildClub, buildStudent, password } from '../../support/factories.ts';
+import { fillWithStudents, overagesOf, putOnPlan, studentCounts } from '../../support/plans.ts';
+
+const someone = () => `${newId()}@example.com`;
+const now = new Date();
+const included = (plan: PlanName) => plans[plan].allowances.students.included;
+
+/** How something ended: `done`, or the refusal's code. */
+const ending = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof DomainError ? error.code : Promise.reject(error as Error)),
+  );
+
+const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
+  'a sign-up': async (clubId) =>
+    signUpStudent(await testPlatform(), clubId, { name: 'Ada', email: someone(), password }, now),
+  'an administrator who creates a student': async (clubId) =>
+    createStudent(await testPlatform(), clubId, { name: 'Ada', email: someone() }, now),
+  'a sale or an import, which opens an account': async (clubId) => {
+    const { database, vault } = await testPlatform();
+    return inTransaction(database, (tx) =>
+      findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: true }, now),
+    );
+  },
+};
+
+describe('places for students', () => {
+  let clubId: Id;
+  beforeEach(async () => {
+    clubId = (await buildClub()).id;
+  });
+
+  for (const [way, add] of Object.entries(ways)) {
+    describe(`limit_reached, ${way}`, () => {
+      it('the last place is given, the next is refused and leaves nothing behind', async () => {
+        await putOnPlan(clubId, 'starter');
+        await fillWithStudents(clubId, included('starter') - 1);
+        expect(await ending(add(clubId))).to.equal('done');
+        const before = await rowCounts();
+        expect(await ending(add(clubId))).to.equal('limit_reached');
+        expect(await rowCounts()).to.deep.equal(before);
+        expect(await overagesOf(clubId)).to.deep.equal([]);
+      });
+
+      it('six at once for the last two places: exactly two succeed', async () => {
+        await putOnPlan(clubId, 'starter');
+        await fillWithStudents(clubId, included('starter') - 2);
+        const endings = await Promise.all(Array.from({ length: 6 }, () => ending(add(clubId))));
+        expect(endings.toSorted()).to.deep.equal(['done', 'done', ...Array(4).fill('limit_reached')]);
+        expect(await studentCounts(clubId)).to.deep.equal({ counted: 100, there: 100 });
+      });
+
+      it('a plan that bills overage refuses nobody, and the highest excess of the month is recorded', async () => {
+        await putOnPlan(clubId, 'business');
+        await fillWithStudents(clubId, included('business') - 1);
+        const [, second] = [await ending(add(clubId)), await ending(add(clubId)), await ending(add(clubId))];
+        expect(second).to.equal('done');
+        expect(await overagesOf(clubId)).to.deep.equal([`students ${now.toISOString().slice(0, 7)}-01 2`]);
+      });
+    });
+  }
+
+  it('a removed student’s place is free again', async () => {
+    await putOnPlan(clubId, 'starter');
+    await fillWithStudents(clubId, included('starter') - 1);
+    const { id } = await buildStudent(clubId);
+    const { database } = await testPlatform();
+    expect(await ending(createStudent(await testPlatform(), clubId, { name: 'A', email: someone() }, now))).to.equal(
+      'limit_reached',
+    );
+    await removeStudent(database, clubId, id, now);
+    expect(await ending(createStudent(await testPlatform(), clubId, { name: 'A', email: someone() }, now))).to.equal(
+      'done',
+    );
+  });
+
+  it('a known student needs no place', async () => {
+    await putOnPlan(clubId, 'starter');
+    await fillWithStudents(clubId, included('starter') - 1);
+    const { id, email } = await buildStudent(clubId);
+    const { database, vault } = await testPlatform();
+    const account = { name: 'Ada', email, invited: true };
+    const found = await inTransaction(database, (tx) => findOrOpenAccount(tx, vault, clubId, account, now));
+    expect(found).to.deep.equal({ studentId: id, created: false });
+  });
+
+  it('the excess of two who come at once is that of both; the month is the club’s own', async () => {
+    const source = await testDatabase();
+    await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
+    await putOnPlan(clubId, 'business');
+    await fillWithStudents(clubId, included('business'));
+    const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // the first of April in Auckland
+    const { database, vault } = await testPlatform();
+    const add = () =>
+      inTransaction(database, (tx) =>
+        findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: false }, lastOfMonth),
+      );
+    await Promise.all([add(), add(), add(), add()]);
+    expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
+  });
+
+  it('the same new address twice at once above the allowance: one account, and an excess of one', async () => {
+    await putOnPlan(clubId, 'business');
+    await fillWithStudents(clubId, included('business'));
+    const { database, vault } = await testPlatform();
+    const account = { name: 'Ada', email: someone(), invited: false };
+    const opened = await Promise.all(
+      [1, 2, 3].map(() => inTransaction(database, (tx) => findOrOpenAccount(tx, vault, clubId, account, now))),
+    );
+    expect(opened.filter(({ created }) => created)).to.have.length(1);
+    expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['1']);
+  });
+
+  it('many at once, as an import asks for: all or none', async () => {
+    await putOnPlan(clubId, 'starter');
+    await fillWithStudents(clubId, 60);
+    const { database } = await testPlatform();
+    const ask = (more: number) => ending(inTransaction(database, (tx) => requireStudents(tx, clubId, more, now)));
+    expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
+  });
+
+  it('an active add-on of students makes room; one that is not paid does not', async () => {
+    const { database } = await testPlatform();
+    await putOnPlan(clubId, 'starter');
+    await fillWithStudents(clubId, included('starter'));
+    const ask = () => ending(inTransaction(database, (tx) => requireStudents(tx, clubId, 1, now)));
+    const addOnId = newId();
+    await database.source.query(
+      `INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, customer_id, created_at, next_attempt_at)
+       VALUES ($1, $2, 'students', 1, 100, 1000, 'usd', 'pending', 'cus_1', $3, $3)`,
+      [addOnId, clubId, now],
+    );
+    expect(await ask()).to.equal('limit_reached');
+    await database.source.query(
+      `UPDATE add_ons SET status = 'active', payment_id = 'pi_1', settled_at = $2 WHERE id = $1`,
+      [addOnId, now],
+    );
+    expect(await ask()).to.equal('done');
+  });
+
+  describe('the count', () => {
+    it('is exact after any additions, removals and deletions, at once or one by one', async function () {
+      this.timeout(60_000);
+      const { database } = await testPlatform();
+      const act = fc.constantFrom('add', 'add many', 'remove', 'delete', 'sign up', 'abandon');
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 }), async (rounds) => {
+          const club = (await buildClub()).id;
+          await fillWithStudents(club, 5);
+          for (const round of rounds) await Promise.all(round.map((one, index) => acts[one]?.(club, index)));
+          await inTransaction(database, (tx) => requireStudents(tx, club, 0, now)); // folds
+          const { counted, there } = await studentCounts(club);
+          expect(counted).to.equal(there);
+          const [{ changes } = { changes: -1 }] = await database.source.query<{ changes: number }[]>(
+            `SELECT count(*)::int AS changes FROM club_student_changes WHERE club_id = $1`,
+            [club],
+          );
+          expect(changes).to.equal(0);
+        }),
+        { numRuns: 25 },
+      );
+    });
+
+    it('a removal waits for nobody who is adding students', async () => {
+      const { database } = await testPlatform();
+      const { id } = await buildStudent(clubId);
+      await inTransaction(database, async (tx) => {
+        await requireStudents(tx, clubId, 1, now);
+        await removeStudent(database, clubId, id, now);
+      });
+      expect(await studentCounts(clubId)).to.deep.equal({ counted: 0, there: 0 });
+    });
+  });
+});
+
+/** What can happen to a club's students; those that are removed and deleted are whichever come first. */
+const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
+  add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
+  'sign up': (clubId) => ways['a sale or an import, which opens an account']?.(clubId) ?? Promise.resolve(),
+  'add many': (clubId) => fillWithStudents(clubId, 7),
+  remove: async (clubId, index) => {
+    const { database } = await testPlatform();
+    const [student] = await database.source.query<{ id: Id }[]>(
+      `SELECT id FROM students WHERE club_id = $1 AND removed_at IS NULL ORDER BY id OFFSET $2 LIMIT 1`,
+      [clubId, index],
+    );
+    if (student) await ending(removeStudent(database, clubId, student.id, now));
+  },
+  delete: async (clubId, index) => {
+    const source = await testDatabase();
+    await source.query(
+      `DELETE FROM students WHERE id = (SELECT id FROM students WHERE club_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)`,
+      [clubId, index],
+    );
+  },
+  abandon: async (clubId) => {
+    const { database } = await testPlatform();
+    const given = new Error('given up');
+    await inTransaction(database, async (tx) => {
+      await requireStudents(tx, clubId, 3, now);
+      await tx.query(`INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'A', $3, $4)`, [
+        newId(),
+        clubId,
+        someone(),
+        now,
+      ]);
+      throw given;
+    }).catch((error: unknown) => expect(error).to.equal(given));
+  },
+};
+
+describe('features', () => {
+  it('feature_not_in_plan: each plan has what it lists; a new club is on professional; the message names no plan to others', async () => {
+    const { source } = (await testPlatform()).database;
+    for (const [name, plan] of Object.entries<Plan>(plans)) {
+      const { id } = await buildClub();
+      await putOnPlan(id, name as PlanName);
+      for (const feature of plans.professional.features) {
+        const expected = plan.features.includes(feature) ? 'done' : 'feature_not_in_plan';
+        expect(await ending(requireFeature(source.manager, id, feature)), `${name}: ${feature}`).to.equal(expected);
+      }
+    }
+    const { id } = await buildClub();
+    await requireFeature(source.manager, id, 'imports');
+    await putOnPlan(id, 'starter');
+    const messageFor = (addressee: 'administrator' | 'person') =>
+      requireFeature(source.manager, id, 'imports', addressee).then(
+        () => 'none',
+        (error: Error) => error.message,
+      );
+    expect(await messageFor('administrator')).to.include('imports');
+    expect(await messageFor('person')).to.not.match(/plan|imports/i);
+  });
+});

@@ -159,7 +159,7 @@ describe('places for students', () => {
         fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 }), async (rounds) => {
           const club = (await buildClub()).id;
           await fillWithStudents(club, 5);
-          for (const round of rounds) await Promise.all(round.map((one, index) => acts[one]?.(club, index)));
+          for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
           await inTransaction(database, (tx) => requireStudents(tx, club, 0, now)); // folds
           const { counted, there } = await studentCounts(club);
           expect(counted).to.equal(there);

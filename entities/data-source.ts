@@ -26,7 +26,10 @@ import { OneTimeToken } from './identity/one-time-token.ts';
 import { StudentSession } from './identity/student-session.ts';
 import { Student } from './identity/student.ts';
 import { Certificate } from './learning/certificate.ts';
+import { CourseCompletion } from './learning/course-completion.ts';
 import { Course } from './learning/course.ts';
+import { LessonComment } from './learning/lesson-comment.ts';
+import { LessonProgress } from './learning/lesson-progress.ts';
 import { Lesson } from './learning/lesson.ts';
 import { Module } from './learning/module.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
@@ -38,6 +41,7 @@ import { Access1763740000000 } from './migrations/1763740000000-access.ts';
 import { RegistrationLinks1763741000000 } from './migrations/1763741000000-registration-links.ts';
 import { Certificates1763744000000 } from './migrations/1763744000000-certificates.ts';
 import { Billing1763746000000 } from './migrations/1763746000000-billing.ts';
+import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -78,11 +82,14 @@ const entities = [
   ClubStudentCount,
   Cohort,
   Course,
+  CourseCompletion,
   Delivery,
   Enrollment,
   Fact,
   Invitation,
   Lesson,
+  LessonComment,
+  LessonProgress,
   Membership,
   Module,
   OneTimeToken,
@@ -113,6 +120,7 @@ const migrations = [
   RegistrationLinks1763741000000,
   Certificates1763744000000,
   Billing1763746000000,
+  Learning1763742000000,
 ];
 
 /**

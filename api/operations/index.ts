@@ -1,6 +1,9 @@
 /** Every handler by its operationId. */
 import type { Operations } from '../operation.ts';
 import * as administratorSessions from './administrator-sessions.ts';
+import * as classroom from './classroom.ts';
+import * as courses from './courses.ts';
+import * as lessonComments from './lesson-comments.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
 import * as studentSessions from './student-sessions.ts';
@@ -9,6 +12,9 @@ import * as webhookEndpoints from './webhook-endpoints.ts';
 
 export const operations: Operations = {
   ...administratorSessions,
+  ...classroom,
+  ...courses,
+  ...lessonComments,
   ...members,
   ...meta,
   ...studentSessions,

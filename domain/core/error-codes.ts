@@ -28,6 +28,7 @@ export const errorStatus = {
   in_use: 409,
   name_taken: 409,
   public_id_taken: 409,
+  course_full: 409,
   message_exists: 409,
   generation_in_progress: 409,
   token_gone: 410,

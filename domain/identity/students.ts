@@ -8,6 +8,7 @@ import type { Platform } from '../core/platform.ts';
 import { foldEmail, likePattern, tidyName } from '../core/text.policy.ts';
 import { recordFact } from '../facts/facts.ts';
 import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/certificates.ts';
+import { purgeStudentFromLearning } from '../learning/student-removal.ts';
 import { requestMail } from '../mail/requests.ts';
 import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
 import { findOrOpenAccount, holdStudent } from './accounts.ts';
@@ -159,6 +160,7 @@ export async function removeStudent(database: Database, clubId: Id, studentId: I
     await endSessionsOf(tx, 'student', studentId);
     await hideEnrollmentsOf(tx, studentId, now);
     await purgeStudentFromCertificates(tx, studentId, now);
+    await purgeStudentFromLearning(tx, studentId);
     await purgeStudentFromWebhooks(tx, studentId, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });

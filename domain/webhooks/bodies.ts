@@ -5,6 +5,7 @@ import type { Id } from '../core/ids.ts';
 import type { EventType } from '../facts/catalogue.policy.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
+import { learningBodies } from './bodies/learning.ts';
 import type { DataReader, FactToTell, SubjectStudent } from './bodies/reading.ts';
 import { studentBodies } from './bodies/student.ts';
 
@@ -15,6 +16,7 @@ const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = 
   ...studentBodies,
   ...accessBodies,
   ...certificateBodies,
+  ...learningBodies,
 };
 
 /** @returns the exact JSON that is signed and sent (specification: Events, Envelope) */

@@ -124,7 +124,7 @@ describe('bounds, at each limit and one beyond', () => {
 
   it('page size 1 to 100 and page from 1, in every list', () => {
     const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);
-    expect(lists).to.have.length(7);
+    expect(lists).to.have.length.of.at.least(7);
     for (const { query } of lists) {
       expect(['1', '100'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal(['accepted', 'accepted']);
       expect(['0', '101', '-1'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal([

@@ -632,6 +632,506 @@ export interface paths {
         patch: operations["updateStudent"];
         trace?: never;
     };
+    "/v1/clubs/{clubId}/courses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List courses
+         * @description Newest first.
+         */
+        get: operations["listCourses"];
+        put?: never;
+        /**
+         * Create a course
+         * @description Creates a course as a `draft`, without modules. A `public_id` that another course of the club has: `409 public_id_taken`; without one, it is made from the title.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         */
+        post: operations["createCourse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/courses/{courseId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a course
+         * @description Reads one course with its whole outline: its modules and their lessons, published or not, in order.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCourse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a course
+         * @description Changes what is given; what is absent stays. Students see a course while it is `published`; going there sets `published_at`. A `public_id` that another course of the club has: `409 public_id_taken`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         */
+        patch: operations["updateCourse"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/courses/{courseId}/order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put modules and lessons in order
+         * @description The modules in their order, each with its lessons in theirs; lessons can go to another module of the course. Every module and every lesson of the course must be named exactly once: `422 invalid_request` otherwise, and nothing is moved.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["orderCourse"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/courses/{courseId}/modules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a module
+         * @description Adds a module without lessons at the end of the course. At most 100 modules a course: `409 course_full`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
+         */
+        post: operations["createModule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/modules/{moduleId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a module
+         * @description Deletes a module that has no lessons; while it has some: `409 in_use`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         */
+        delete: operations["deleteModule"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a module
+         * @description Changes the title.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["updateModule"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/modules/{moduleId}/lessons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a lesson
+         * @description Adds a lesson at the end of the module. A `public_id` that another lesson of the club has, or had before it was removed: `409 public_id_taken`; without one, it is made from the title. At most 500 lessons a course: `409 course_full`. A lesson that is published in a course that a student has completed does not take the completion back.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
+         */
+        post: operations["createLesson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/lessons/{lessonId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a lesson
+         * @description Reads one lesson with its content, published or not.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getLesson"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a lesson
+         * @description Takes the lesson, with its comments, out of its course. Its `public_id` is not given again, so that no old link or event comes to mean another lesson. Completions of it stay what they were; courses are judged as after unpublishing it.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteLesson"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a lesson
+         * @description Changes what is given; what is absent stays. Changed points count for completions from now on. Unpublishing a lesson completes no course by itself, even if all others are completed: that is judged at the next completion that the student sends. A `public_id` that another lesson of the club has or had: `409 public_id_taken`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         */
+        patch: operations["updateLesson"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/students/{studentId}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a student's progress
+         * @description A row for each course that the student has access to or has completed a lesson of: how many of its published lessons are completed, and when the course was. Newest courses first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listStudentProgress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/lessons/{lessonId}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the comments of a lesson as an administrator
+         * @description Newest first, with their authors.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listCommentsOfLesson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/comments/{commentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a comment
+         * @description Every member of the club may moderate.
+         *
+         *     Roles: `owner`, `admin`, `editor`, `support`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteComment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/courses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List my courses
+         * @description The published courses that the student has access to now, newest first, with their progress.
+         */
+        get: operations["listClassroomCourses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/courses/{publicId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open a course
+         * @description The published lessons of a course in order, each with whether it is completed; modules without any are left out. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getClassroomCourse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/lessons/{publicId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open a lesson
+         * @description Reads the content of a lesson. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getClassroomLesson"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Complete a lesson
+         * @description Fires `lesson.completed` at the first completion of the lesson by the student, which also awards its points: undoing and redoing it does not repeat them. Once every published lesson of the course is completed, it fires `course.completed`, once per student and course; each completion that is sent is judged, that of a lesson that is completed already too. A lesson published later does not take the completion of the course back. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["completeLesson"];
+        post?: never;
+        /**
+         * Undo the completion of a lesson
+         * @description The lesson counts as not completed; that it and its course were completed once remains, and nothing is fired. Undoing what is not completed changes nothing. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["undoLessonCompletion"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/lessons/{publicId}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the comments of a lesson
+         * @description Newest first. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listLessonComments"];
+        put?: never;
+        /**
+         * Publish a comment
+         * @description At most 10 comments a minute per student. Without access, unpublished and unknown answer `404 not_found`, byte for byte alike.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["publishLessonComment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/comments/{commentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an own comment
+         * @description Deletes a comment of the student, also after access to its lesson has ended. A comment of somebody else is answered like an unknown one: `404`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteOwnComment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/webhook-endpoints": {
         parameters: {
             query?: never;
@@ -1764,6 +2264,7 @@ export interface components {
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
@@ -1782,7 +2283,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -2152,6 +2653,547 @@ export interface components {
         StudentCorrection: {
             name?: components["schemas"]["PersonName"];
             email?: components["schemas"]["EmailInput"];
+        };
+        /**
+         * @description Students see `published` courses that they have access to, and no others.
+         * @enum {string}
+         */
+        CourseStatus: "draft" | "published" | "archived";
+        /**
+         * @description A course without its outline. Every field but `hours` and `published_at` is always present.
+         * @example {
+         *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "public_id": "knots",
+         *       "title": "Knots for Beginners",
+         *       "description": "From the first loop to the bowline.",
+         *       "status": "published",
+         *       "hours": 9,
+         *       "certificate_on_completion": true,
+         *       "lesson_count": 2,
+         *       "published_lesson_count": 1,
+         *       "created_at": "2026-02-01T10:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:10:00.000Z",
+         *       "published_at": "2026-03-01T12:10:00.000Z"
+         *     }
+         */
+        Course: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            title: string;
+            description: string;
+            status: components["schemas"]["CourseStatus"];
+            /** @description What a certificate says that the course takes. */
+            hours?: number;
+            /** @description Whether completing it issues a certificate. */
+            certificate_on_completion: boolean;
+            lesson_count: number;
+            published_lesson_count: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last published; absent if it never was.
+             */
+            published_at?: string;
+        };
+        /** @description 1 to 200 characters, not only blanks; surrounding and doubled blanks go. */
+        Title: string;
+        /** @description At most 5000 characters. */
+        Description: string;
+        /** @description Names it in the addresses of the classroom: 1 to 32 letters, digits, hyphens and underscores, a letter or digit first. Unique in the club. */
+        PublicId: string;
+        /** @description What a certificate says that the course takes; 0 for not saying it. */
+        Hours: number;
+        /**
+         * @example {
+         *       "title": "Knots for Beginners",
+         *       "description": "From the first loop to the bowline.",
+         *       "hours": 9
+         *     }
+         */
+        CourseCreation: {
+            title: components["schemas"]["Title"];
+            description?: components["schemas"]["Description"];
+            public_id?: components["schemas"]["PublicId"];
+            hours?: components["schemas"]["Hours"];
+            /** @description Absent means false. */
+            certificate_on_completion?: boolean;
+        };
+        /**
+         * @description A lesson in an outline; every field is always present.
+         * @example {
+         *       "id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+         *       "public_id": "bends-1",
+         *       "title": "Bends",
+         *       "points": 10,
+         *       "published": true
+         *     }
+         */
+        LessonOutline: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            title: string;
+            /** @description Awarded at the first completion by a student. */
+            points: number;
+            /** @description Whether students see it, if its course is published. */
+            published: boolean;
+        };
+        /**
+         * @description A course with its modules and lessons in order. Every field but `hours` and `published_at` is always present.
+         * @example {
+         *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "public_id": "knots",
+         *       "title": "Knots for Beginners",
+         *       "description": "From the first loop to the bowline.",
+         *       "status": "published",
+         *       "hours": 9,
+         *       "certificate_on_completion": true,
+         *       "lesson_count": 1,
+         *       "published_lesson_count": 1,
+         *       "created_at": "2026-02-01T10:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:10:00.000Z",
+         *       "published_at": "2026-03-01T12:10:00.000Z",
+         *       "modules": [
+         *         {
+         *           "id": "1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f",
+         *           "title": "Joining two ropes",
+         *           "lessons": [
+         *             {
+         *               "id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+         *               "public_id": "bends-1",
+         *               "title": "Bends",
+         *               "points": 10,
+         *               "published": true
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        CourseOutline: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            title: string;
+            description: string;
+            status: components["schemas"]["CourseStatus"];
+            /** @description What a certificate says that the course takes. */
+            hours?: number;
+            /** @description Whether completing it issues a certificate. */
+            certificate_on_completion: boolean;
+            lesson_count: number;
+            published_lesson_count: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description When it was last published; absent if it never was.
+             */
+            published_at?: string;
+            /** @description In order. */
+            modules: {
+                /** Format: uuid */
+                id: string;
+                title: string;
+                /** @description In order. */
+                lessons: components["schemas"]["LessonOutline"][];
+            }[];
+        };
+        /**
+         * @description At least one of the fields.
+         * @example {
+         *       "status": "published",
+         *       "certificate_on_completion": true
+         *     }
+         */
+        CourseChange: {
+            title?: components["schemas"]["Title"];
+            description?: components["schemas"]["Description"];
+            public_id?: components["schemas"]["PublicId"];
+            hours?: components["schemas"]["Hours"];
+            certificate_on_completion?: boolean;
+            status?: components["schemas"]["CourseStatus"];
+        };
+        /**
+         * @example {
+         *       "modules": [
+         *         {
+         *           "id": "1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f",
+         *           "lesson_ids": [
+         *             "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a"
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        CourseOrder: {
+            /** @description All modules of the course in their new order. */
+            modules: {
+                /** Format: uuid */
+                id: string;
+                /** @description The lessons of the module in their new order. */
+                lesson_ids: string[];
+            }[];
+        };
+        /**
+         * @example {
+         *       "title": "Joining two ropes"
+         *     }
+         */
+        ModuleCreation: {
+            title: components["schemas"]["Title"];
+        };
+        /**
+         * @description A part of a course that holds lessons; every field is always present.
+         * @example {
+         *       "id": "1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "title": "Joining two ropes",
+         *       "created_at": "2026-02-01T10:05:00.000Z"
+         *     }
+         */
+        Module: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            course_id: string;
+            title: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /**
+         * @example {
+         *       "title": "Joining ropes"
+         *     }
+         */
+        ModuleChange: {
+            title: components["schemas"]["Title"];
+        };
+        /** @description Markdown, at most 100,000 characters. */
+        Content: string;
+        /** @description Awarded at the first completion by a student. */
+        Points: number;
+        /**
+         * @example {
+         *       "title": "Bends",
+         *       "content": "A *bend* joins two ropes.",
+         *       "points": 10
+         *     }
+         */
+        LessonCreation: {
+            title: components["schemas"]["Title"];
+            content?: components["schemas"]["Content"];
+            public_id?: components["schemas"]["PublicId"];
+            points?: components["schemas"]["Points"];
+            /** @description Absent means false. */
+            published?: boolean;
+        };
+        /**
+         * @description A lesson with its content. Every field but `published_at` is always present.
+         * @example {
+         *       "id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+         *       "public_id": "bends-1",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "module_id": "1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f",
+         *       "title": "Bends",
+         *       "content": "A *bend* joins two ropes.",
+         *       "points": 10,
+         *       "published": true,
+         *       "created_at": "2026-02-01T10:06:00.000Z",
+         *       "updated_at": "2026-03-01T12:00:00.000Z",
+         *       "published_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        Lesson: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            /** Format: uuid */
+            course_id: string;
+            /** Format: uuid */
+            module_id: string;
+            title: string;
+            /** @description Markdown. */
+            content: string;
+            /** @description Awarded at the first completion by a student. */
+            points: number;
+            /** @description Whether students see it, if its course is published. */
+            published: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description Since when it is published; absent while it is not.
+             */
+            published_at?: string;
+        };
+        /**
+         * @description At least one of the fields.
+         * @example {
+         *       "published": true
+         *     }
+         */
+        LessonChange: {
+            title?: components["schemas"]["Title"];
+            content?: components["schemas"]["Content"];
+            public_id?: components["schemas"]["PublicId"];
+            points?: components["schemas"]["Points"];
+            published?: boolean;
+        };
+        /**
+         * @description How far a student is in a course. Every field but `completed_at` is always present.
+         * @example {
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "course_public_id": "knots",
+         *       "course_title": "Knots for Beginners",
+         *       "course_status": "published",
+         *       "has_access": true,
+         *       "lesson_count": 12,
+         *       "completed_lesson_count": 7
+         *     }
+         */
+        CourseProgress: {
+            /** Format: uuid */
+            course_id: string;
+            course_public_id: string;
+            course_title: string;
+            course_status: components["schemas"]["CourseStatus"];
+            /** @description Whether the student has access to the course now. */
+            has_access: boolean;
+            /** @description Published lessons of the course. */
+            lesson_count: number;
+            /** @description How many of them are completed. */
+            completed_lesson_count: number;
+            /**
+             * Format: date-time
+             * @description When the course was completed.
+             */
+            completed_at?: string;
+        };
+        /**
+         * @description A comment as administrators see it; every field is always present.
+         * @example {
+         *       "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+         *       "body": "The bowline finally holds.",
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       },
+         *       "created_at": "2026-03-02T09:20:00.000Z"
+         *     }
+         */
+        LessonComment: {
+            /** Format: uuid */
+            id: string;
+            body: string;
+            /** @description Who wrote it. */
+            student: {
+                /** Format: uuid */
+                id: string;
+                name: string;
+                email: string;
+            };
+            /** Format: date-time */
+            created_at: string;
+        };
+        /**
+         * @description A course and the progress of the student. Every field but `hours` and `completed_at` is always present.
+         * @example {
+         *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "public_id": "knots",
+         *       "title": "Knots for Beginners",
+         *       "description": "From the first loop to the bowline.",
+         *       "hours": 9,
+         *       "lesson_count": 12,
+         *       "completed_lesson_count": 7
+         *     }
+         */
+        ClassroomCourse: {
+            /** Format: uuid */
+            id: string;
+            public_id: string;
+            title: string;
+            description: string;
+            /** @description What a certificate says that the course takes. */
+            hours?: number;
+            /** @description Published lessons. */
+            lesson_count: number;
+            /** @description How many of them are completed. */
+            completed_lesson_count: number;
+            /**
+             * Format: date-time
+             * @description When the course was completed.
+             */
+            completed_at?: string;
+        };
+        /**
+         * @description A course with its published lessons in order. Every field but `hours` and `completed_at` is always present.
+         * @example {
+         *       "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "public_id": "knots",
+         *       "title": "Knots for Beginners",
+         *       "description": "From the first loop to the bowline.",
+         *       "hours": 9,
+         *       "lesson_count": 1,
+         *       "completed_lesson_count": 1,
+         *       "completed_at": "2026-03-02T09:15:00.000Z",
+         *       "modules": [
+         *         {
+         *           "id": "1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f",
+         *           "title": "Joining two ropes",
+         *           "lessons": [
+         *             {
+         *               "id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+         *               "public_id": "bends-1",
+         *               "title": "Bends",
+         *               "completed": true
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        ClassroomCourseOutline: {
+            /** Format: uuid */
+            id: string;
+            public_id: string;
+            title: string;
+            description: string;
+            /** @description What a certificate says that the course takes. */
+            hours?: number;
+            /** @description Published lessons. */
+            lesson_count: number;
+            /** @description How many of them are completed. */
+            completed_lesson_count: number;
+            /**
+             * Format: date-time
+             * @description When the course was completed.
+             */
+            completed_at?: string;
+            /** @description In order, those that have published lessons. */
+            modules: {
+                /** Format: uuid */
+                id: string;
+                title: string;
+                /** @description In order. */
+                lessons: {
+                    /** Format: uuid */
+                    id: string;
+                    public_id: string;
+                    title: string;
+                    completed: boolean;
+                }[];
+            }[];
+        };
+        /**
+         * @description A lesson with its content. Every field but `completed_at` is always present.
+         * @example {
+         *       "id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+         *       "public_id": "bends-1",
+         *       "title": "Bends",
+         *       "content": "A *bend* joins two ropes.",
+         *       "points": 10,
+         *       "completed": true,
+         *       "completed_at": "2026-03-02T09:15:00.000Z",
+         *       "course": {
+         *         "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *         "public_id": "knots",
+         *         "title": "Knots for Beginners"
+         *       }
+         *     }
+         */
+        ClassroomLesson: {
+            /** Format: uuid */
+            id: string;
+            public_id: string;
+            title: string;
+            /** @description Markdown. */
+            content: string;
+            /** @description Awarded at the first completion. */
+            points: number;
+            completed: boolean;
+            /**
+             * Format: date-time
+             * @description The first completion; absent while it is not completed.
+             */
+            completed_at?: string;
+            course: {
+                /** Format: uuid */
+                id: string;
+                public_id: string;
+                title: string;
+            };
+        };
+        /**
+         * @description A completed lesson and the progress in its course that it makes; every field is always present.
+         * @example {
+         *       "completed_at": "2026-03-02T09:15:00.000Z",
+         *       "course": {
+         *         "id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *         "public_id": "knots",
+         *         "title": "Knots for Beginners",
+         *         "description": "From the first loop to the bowline.",
+         *         "hours": 9,
+         *         "lesson_count": 12,
+         *         "completed_lesson_count": 8
+         *       }
+         *     }
+         */
+        LessonCompletion: {
+            /**
+             * Format: date-time
+             * @description The first completion of the lesson.
+             */
+            completed_at: string;
+            course: components["schemas"]["ClassroomCourse"];
+        };
+        /**
+         * @description A comment as students see it; of its author, the name and the picture. Every field is always present.
+         * @example {
+         *       "id": "6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a",
+         *       "body": "The bowline finally holds.",
+         *       "author": {
+         *         "name": "Ada Example"
+         *       },
+         *       "own": true,
+         *       "created_at": "2026-03-02T09:20:00.000Z"
+         *     }
+         */
+        ClassroomComment: {
+            /** Format: uuid */
+            id: string;
+            body: string;
+            author: {
+                name: string;
+                /** @description Absent where the author has none. */
+                avatar_url?: string;
+            };
+            /** @description Whether the reader wrote it, and may delete it. */
+            own: boolean;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /**
+         * @example {
+         *       "body": "The bowline finally holds."
+         *     }
+         */
+        CommentCreation: {
+            /** @description 1 to 5000 characters, not only blanks. */
+            body: string;
         };
         /**
          * @description The event types that an endpoint can ask for. There is no wildcard.
@@ -4654,6 +5696,36 @@ export interface components {
          */
         StudentId: string;
         /**
+         * @description Id of a course of this club.
+         * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+         */
+        CourseId: string;
+        /**
+         * @description Id of a module of a course of this club.
+         * @example 1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f
+         */
+        ModuleId: string;
+        /**
+         * @description Id of a lesson of this club.
+         * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+         */
+        LessonId: string;
+        /**
+         * @description Id of a comment of this club.
+         * @example 6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a
+         */
+        CommentId: string;
+        /**
+         * @description Public id of a course.
+         * @example knots
+         */
+        CoursePublicId: string;
+        /**
+         * @description Public id of a lesson.
+         * @example bends-1
+         */
+        LessonPublicId: string;
+        /**
          * @description Id of a webhook endpoint of this club.
          * @example 3c1f0a52-9f0e-4f3b-8a7d-1e2d3c4b5a69
          */
@@ -5992,6 +7064,1258 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listCourses: {
+        parameters: {
+            query?: {
+                /** @description Only courses in this state. */
+                status?: components["schemas"]["CourseStatus"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of courses. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Course"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createCourse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CourseCreation"];
+            };
+        };
+        responses: {
+            /** @description The course. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CourseOutline"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCourse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a course of this club.
+                 * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+                 */
+                courseId: components["parameters"]["CourseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The course and its outline. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CourseOutline"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateCourse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a course of this club.
+                 * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+                 */
+                courseId: components["parameters"]["CourseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CourseChange"];
+            };
+        };
+        responses: {
+            /** @description The course and its outline. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CourseOutline"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    orderCourse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a course of this club.
+                 * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+                 */
+                courseId: components["parameters"]["CourseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CourseOrder"];
+            };
+        };
+        responses: {
+            /** @description The course and its outline. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CourseOutline"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createModule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a course of this club.
+                 * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+                 */
+                courseId: components["parameters"]["CourseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModuleCreation"];
+            };
+        };
+        responses: {
+            /** @description The module. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Module"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteModule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a module of a course of this club.
+                 * @example 1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f
+                 */
+                moduleId: components["parameters"]["ModuleId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The module is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateModule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a module of a course of this club.
+                 * @example 1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f
+                 */
+                moduleId: components["parameters"]["ModuleId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModuleChange"];
+            };
+        };
+        responses: {
+            /** @description The module. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Module"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createLesson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a module of a course of this club.
+                 * @example 1d7f7abc-18fc-4b21-9f0c-2a3b4c5d6e7f
+                 */
+                moduleId: components["parameters"]["ModuleId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LessonCreation"];
+            };
+        };
+        responses: {
+            /** @description The lesson. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Lesson"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getLesson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a lesson of this club.
+                 * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+                 */
+                lessonId: components["parameters"]["LessonId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lesson. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Lesson"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteLesson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a lesson of this club.
+                 * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+                 */
+                lessonId: components["parameters"]["LessonId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lesson is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateLesson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a lesson of this club.
+                 * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+                 */
+                lessonId: components["parameters"]["LessonId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LessonChange"];
+            };
+        };
+        responses: {
+            /** @description The lesson. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Lesson"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listStudentProgress: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a student of this club.
+                 * @example 0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f
+                 */
+                studentId: components["parameters"]["StudentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the progress. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CourseProgress"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listCommentsOfLesson: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a lesson of this club.
+                 * @example 4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a
+                 */
+                lessonId: components["parameters"]["LessonId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of comments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["LessonComment"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a comment of this club.
+                 * @example 6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a
+                 */
+                commentId: components["parameters"]["CommentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comment is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listClassroomCourses: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of courses. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClassroomCourse"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getClassroomCourse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a course.
+                 * @example knots
+                 */
+                publicId: components["parameters"]["CoursePublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The course and its outline. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClassroomCourseOutline"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getClassroomLesson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a lesson.
+                 * @example bends-1
+                 */
+                publicId: components["parameters"]["LessonPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lesson. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClassroomLesson"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    completeLesson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a lesson.
+                 * @example bends-1
+                 */
+                publicId: components["parameters"]["LessonPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The progress in the course. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["LessonCompletion"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    undoLessonCompletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a lesson.
+                 * @example bends-1
+                 */
+                publicId: components["parameters"]["LessonPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lesson is not completed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listLessonComments: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a lesson.
+                 * @example bends-1
+                 */
+                publicId: components["parameters"]["LessonPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of comments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClassroomComment"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    publishLessonComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of a lesson.
+                 * @example bends-1
+                 */
+                publicId: components["parameters"]["LessonPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentCreation"];
+            };
+        };
+        responses: {
+            /** @description The comment. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClassroomComment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteOwnComment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a comment of this club.
+                 * @example 6a1f0c2e-5d3b-4c8a-9e7f-0b1c2d3e4f5a
+                 */
+                commentId: components["parameters"]["CommentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comment is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];

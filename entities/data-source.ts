@@ -31,7 +31,12 @@ import { Course } from './learning/course.ts';
 import { LessonComment } from './learning/lesson-comment.ts';
 import { LessonProgress } from './learning/lesson-progress.ts';
 import { Lesson } from './learning/lesson.ts';
+import { Level } from './learning/level.ts';
 import { Module } from './learning/module.ts';
+import { PointAward } from './learning/point-award.ts';
+import { StudentLevel } from './learning/student-level.ts';
+import { StudentTag } from './learning/student-tag.ts';
+import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
@@ -42,6 +47,7 @@ import { RegistrationLinks1763741000000 } from './migrations/1763741000000-regis
 import { Certificates1763744000000 } from './migrations/1763744000000-certificates.ts';
 import { Billing1763746000000 } from './migrations/1763746000000-billing.ts';
 import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
+import { Standing1763743000000 } from './migrations/1763743000000-standing.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -90,18 +96,23 @@ const entities = [
   Lesson,
   LessonComment,
   LessonProgress,
+  Level,
   Membership,
   Module,
   OneTimeToken,
   Product,
   ProductDelivery,
   Overage,
+  PointAward,
   RateLimitCounter,
   RegistrationLink,
   RegistrationLinkClaim,
   RegistrationLinkDelivery,
   Student,
+  StudentLevel,
   StudentSession,
+  StudentTag,
+  Tag,
   TransactionalMail,
   Wake,
   WebhookAttempt,
@@ -121,6 +132,7 @@ const migrations = [
   Certificates1763744000000,
   Billing1763746000000,
   Learning1763742000000,
+  Standing1763743000000,
 ];
 
 /**

@@ -6,6 +6,7 @@ import * as courses from './courses.ts';
 import * as lessonComments from './lesson-comments.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
+import * as standing from './standing.ts';
 import * as studentSessions from './student-sessions.ts';
 import * as students from './students.ts';
 import * as webhookEndpoints from './webhook-endpoints.ts';
@@ -17,6 +18,7 @@ export const operations: Operations = {
   ...lessonComments,
   ...members,
   ...meta,
+  ...standing,
   ...studentSessions,
   ...students,
   ...webhookEndpoints,

@@ -29,6 +29,7 @@ export const errorStatus = {
   name_taken: 409,
   public_id_taken: 409,
   course_full: 409,
+  points_taken: 409,
   message_exists: 409,
   generation_in_progress: 409,
   token_gone: 410,

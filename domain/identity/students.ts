@@ -9,6 +9,7 @@ import { foldEmail, likePattern, tidyName } from '../core/text.policy.ts';
 import { recordFact } from '../facts/facts.ts';
 import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/certificates.ts';
 import { purgeStudentFromLearning } from '../learning/student-removal.ts';
+import { purgeStudentFromStanding } from '../learning/standing.ts';
 import { requestMail } from '../mail/requests.ts';
 import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
 import { findOrOpenAccount, holdStudent } from './accounts.ts';
@@ -161,6 +162,7 @@ export async function removeStudent(database: Database, clubId: Id, studentId: I
     await hideEnrollmentsOf(tx, studentId, now);
     await purgeStudentFromCertificates(tx, studentId, now);
     await purgeStudentFromLearning(tx, studentId);
+    await purgeStudentFromStanding(tx, studentId);
     await purgeStudentFromWebhooks(tx, studentId, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });

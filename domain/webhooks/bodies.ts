@@ -7,6 +7,7 @@ import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
 import { learningBodies } from './bodies/learning.ts';
 import type { DataReader, FactToTell, SubjectStudent } from './bodies/reading.ts';
+import { standingBodies } from './bodies/standing.ts';
 import { studentBodies } from './bodies/student.ts';
 
 export type { FactToTell, SubjectStudent } from './bodies/reading.ts';
@@ -17,6 +18,7 @@ const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = 
   ...accessBodies,
   ...certificateBodies,
   ...learningBodies,
+  ...standingBodies,
 };
 
 /** @returns the exact JSON that is signed and sent (specification: Events, Envelope) */

@@ -31,6 +31,10 @@ export class Student {
   @Column({ type: 'text', nullable: true })
   avatarUrl: string | null;
 
+  /** The sum of the student's awards; may be below nothing. */
+  @Column({ type: 'bigint', default: 0 })
+  points: string;
+
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 

@@ -1,0 +1,29 @@
+/** A level of a club, and the points from which it begins. A deleted one stays for the facts that name it. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+
+@Entity('levels')
+@Index('levels_club_points', ['clubId', 'points'], { unique: true, where: 'removed_at IS NULL' })
+export class Level {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  @Column({ type: 'integer' })
+  points: number;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  removedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,33 @@
+/** Points that a student was given or that were taken, by one cause: a lesson, or an administrator's hand. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { AwardKind } from '../../domain/learning/points.ts';
+import { Student } from '../identity/student.ts';
+
+@Entity('point_awards')
+@Check('point_awards_kind', `cause_kind in ('lesson', 'manual')`)
+@Check('point_awards_points', 'points <> 0')
+@Index('point_awards_student', ['studentId', 'createdAt', 'causeId'])
+export class PointAward {
+  @PrimaryColumn({ type: 'uuid' })
+  studentId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  causeKind: AwardKind;
+
+  /** The lesson, or what the administrator's client chose: with student and kind, it makes an award happen once. */
+  @PrimaryColumn({ type: 'uuid' })
+  causeId: string;
+
+  @Column({ type: 'integer' })
+  points: number;
+
+  @Column({ type: 'text', nullable: true })
+  note: string | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

@@ -1,0 +1,24 @@
+/** That a student reached a level: once, whatever becomes of the points. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Student } from '../identity/student.ts';
+import { Level } from './level.ts';
+
+@Entity('student_levels')
+export class StudentLevel {
+  @PrimaryColumn({ type: 'uuid' })
+  studentId: string;
+
+  @PrimaryColumn({ type: 'uuid' })
+  @Index('student_levels_level')
+  levelId: string;
+
+  @Column({ type: 'timestamptz' })
+  reachedAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Level)
+  level: Relation<Level>;
+}

@@ -1,0 +1,208 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { call, clock, expectError } from '../support/api.ts';
+import { columnsHolding, rowCounts } from '../support/database.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
+import { factsWithSubjects, standingCalls } from './standing-calls.ts';
+
+let club: TestClub;
+let student: TestStudent;
+let calls: ReturnType<typeof standingCalls>;
+
+const reached = (...levels: Id[]) => levels.map((subjectId) => ({ type: 'student.level_reached', subjectId }));
+
+describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
+  beforeEach(async () => {
+    club = await buildClub();
+    student = await buildStudent(club.id);
+    calls = standingCalls(club);
+  });
+
+  describe('201', () => {
+    it('gives points and takes them: the whole record, and the sum', async () => {
+      const id = newId();
+      const { status, body } = await calls.award(student.id, { id, points: 50, note: 'Helped a newcomer' });
+      expect(status).to.equal(201);
+      expect(body.data).to.deep.equal({
+        id,
+        cause: 'manual',
+        points: 50,
+        note: 'Helped a newcomer',
+        awarded_at: body.data.awarded_at,
+      });
+      await calls.award(student.id, { id: newId(), points: -70 });
+      expect(await calls.standing(student.id)).to.deep.equal({ points: -20, tags: [] });
+      expect(await factsWithSubjects(club.id)).to.deep.equal([]);
+    });
+
+    it('the bounds: -100000 and 100000; the sum has none', async () => {
+      for (const points of [-100_000, 100_000])
+        expect((await calls.award(student.id, { id: newId(), points })).status).to.equal(201);
+      for (const points of [-100_001, 100_001, 0])
+        expectError(await calls.award(student.id, { id: newId(), points }), 'invalid_request');
+      for (const points of [1.5, '1', null])
+        expect((await calls.award(student.id, { id: newId(), points })).status).to.be.oneOf([400, 422]);
+      expect((await calls.standing(student.id)).points).to.equal(0);
+    });
+
+    it('a repetition with the same id answers alike and changes nothing, whatever else it says and however many levels there are now', async () => {
+      const id = newId();
+      const first = await calls.award(student.id, { id, points: 50 });
+      await calls.buildLevel('Deckhand', 10);
+      clock.advance(1_000);
+      const before = await rowCounts();
+      for (const points of [50, -7]) {
+        const again = await calls.award(student.id, { id: id.toUpperCase(), points, note: 'again' });
+        expect([again.status, again.body]).to.deep.equal([201, first.body]);
+      }
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await calls.standing(student.id)).points).to.equal(50);
+    });
+
+    it('the same id is another award for another student', async () => {
+      const other = await buildStudent(club.id);
+      const id = newId();
+      for (const one of [student, other]) await calls.award(one.id, { id, points: 5 });
+      expect([(await calls.standing(student.id)).points, (await calls.standing(other.id)).points]).to.deep.equal([
+        5, 5,
+      ]);
+    });
+
+    it('one student.level_reached for each level that the award passes, in the order of points', async () => {
+      const [bosun, deckhand, captain] = [
+        await calls.buildLevel('Bosun', 500),
+        await calls.buildLevel('Deckhand', 100),
+        await calls.buildLevel('Captain', 501),
+      ];
+      await calls.award(student.id, { id: newId(), points: 99 });
+      expect(await factsWithSubjects(club.id)).to.deep.equal([]);
+      await calls.award(student.id, { id: newId(), points: 401 });
+      expect(await factsWithSubjects(club.id)).to.deep.equal(reached(deckhand, bosun));
+      await calls.award(student.id, { id: newId(), points: 1 });
+      expect(await factsWithSubjects(club.id)).to.deep.equal(reached(deckhand, bosun, captain));
+    });
+
+    it('a level is reached once, also when the points fall and rise again', async () => {
+      const level = await calls.buildLevel('Deckhand', 100);
+      for (const points of [100, -60, 60, -100, 200]) await calls.award(student.id, { id: newId(), points });
+      expect(await factsWithSubjects(club.id)).to.deep.equal(reached(level));
+    });
+
+    it('a new or lowered level is reached with the next award, even one that takes points, not before', async () => {
+      await calls.award(student.id, { id: newId(), points: 300 });
+      const [fresh, lowered] = [await calls.buildLevel('Deckhand', 100), await calls.buildLevel('Bosun', 900)];
+      await calls.changeLevel(lowered, { points: 200 });
+      expect(await factsWithSubjects(club.id)).to.deep.equal([]);
+      expect(await calls.standing(student.id)).to.not.have.property('level');
+      await calls.award(student.id, { id: newId(), points: -10 });
+      expect(await factsWithSubjects(club.id)).to.deep.equal(reached(fresh, lowered));
+    });
+
+    it('30 awards at once: the points exact, each level once', async () => {
+      const levels = [await calls.buildLevel('Deckhand', 10), await calls.buildLevel('Bosun', 150)];
+      await calls.buildLevel('Captain', 301);
+      const ids = Array.from({ length: 15 }, newId);
+      const answers = await Promise.all([...ids, ...ids].map((id) => calls.award(student.id, { id, points: 20 })));
+      expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 201));
+      expect((await calls.standing(student.id)).points).to.equal(300);
+      expect(await factsWithSubjects(club.id)).to.deep.equal(reached(...levels));
+    });
+  });
+
+  it('404: an unknown student, one of another club, a removed one; nothing is written', async () => {
+    const foreign = await buildStudent((await buildClub()).id);
+    const removed = await buildStudent(club.id);
+    await calls.send('DELETE', `/students/${removed.id}`);
+    const before = await rowCounts();
+    for (const id of [newId(), foreign.id, removed.id])
+      expectError(await calls.award(id, { id: newId(), points: 5 }), 'not_found');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('400 and 422 leave nothing behind', async () => {
+    const before = await rowCounts();
+    const [id, points] = [newId(), 5];
+    for (const body of [{ id }, { points }, { id, points, more: 1 }])
+      expectError(await calls.award(student.id, body), 'malformed_request');
+    for (const body of [
+      { id: 'one', points },
+      { id, points, note: '' },
+      { id, points, note: '  ' },
+      { id, points, note: 'x'.repeat(501) },
+    ])
+      expectError(await calls.award(student.id, body), 'invalid_request');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+});
+
+describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
+  it('200: the awards of this student, newest first, by pages', async () => {
+    club = await buildClub();
+    calls = standingCalls(club);
+    const [one, other] = [await buildStudent(club.id), await buildStudent(club.id)];
+    await calls.award(other.id, { id: newId(), points: 1 });
+    for (const points of [1, 2, 3]) {
+      clock.advance(1_000);
+      await calls.award(one.id, { id: newId(), points });
+    }
+    const page = (await calls.send('GET', `/students/${one.id}/points?page=1&page_size=2`)).body;
+    expect([page.total, page.data.map((award: { points: number }) => award.points)]).to.deep.equal([3, [3, 2]]);
+    const rest = (await calls.send('GET', `/students/${one.id}/points?page=2&page_size=2`)).body;
+    expect([rest.total, rest.data.map((award: { points: number }) => award.points)]).to.deep.equal([3, [1]]);
+  });
+
+  it('404: a student of another club', async () => {
+    calls = standingCalls(await buildClub());
+    const foreign = await buildStudent((await buildClub()).id);
+    for (const path of ['points', 'standing'])
+      expectError(await calls.send('GET', `/students/${foreign.id}/${path}`), 'not_found');
+  });
+});
+
+describe('GET …/standing', () => {
+  it('200: points, the highest level reached whose points the student still has, the next one, and the tags; the student sees no tags', async () => {
+    club = await buildClub();
+    calls = standingCalls(club);
+    student = await buildStudent(club.id);
+    const levels = {
+      low: (await calls.createLevel('Low', 10)).body.data,
+      high: (await calls.createLevel('High', 100)).body.data,
+      top: (await calls.createLevel('Top', 1_000)).body.data,
+    };
+    const tag = (await calls.createTag('vip')).body.data;
+    await calls.tag(student.id, tag.id);
+    const own = async () =>
+      (await call('GET', `/v1/clubs/${club.id}/classroom/standing`, { token: student.token })).body.data;
+
+    expect(await own()).to.deep.equal({ points: 0, next_level: levels.low });
+    const steps = [
+      { points: 150, expected: { points: 150, level: levels.high, next_level: levels.top } },
+      { points: -100, expected: { points: 50, level: levels.low, next_level: levels.high } },
+      { points: 2_000, expected: { points: 2_050, level: levels.top } },
+    ];
+    for (const { points, expected } of steps) {
+      await calls.award(student.id, { id: newId(), points });
+      expect(await own()).to.deep.equal(expected);
+      expect(await calls.standing(student.id)).to.deep.equal({ ...expected, tags: [tag] });
+    }
+  });
+});
+
+describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
+  it('leaves no tag, no award, no level of the student, and what a note said is nowhere', async () => {
+    club = await buildClub();
+    calls = standingCalls(club);
+    student = await buildStudent(club.id);
+    const [tag, level] = [await calls.buildTag('vip'), await calls.buildLevel('Deckhand', 5)];
+    await calls.tag(student.id, tag);
+    const note = `for Stella ${newId()}`;
+    await calls.award(student.id, { id: newId(), points: 5, note });
+    expect(await columnsHolding(note)).to.deep.equal(['point_awards.note']);
+
+    await calls.send('DELETE', `/students/${student.id}`);
+    expect(await columnsHolding(note)).to.deep.equal([]);
+    expect((await columnsHolding(student.id)).filter((column) => /tag|level|award/.test(column))).to.deep.equal([]);
+    expect([(await calls.deleteTag(tag)).status, (await calls.deleteLevel(level)).status]).to.deep.equal([204, 204]);
+    expect((await factsWithSubjects(club.id)).at(-1)?.type).to.equal('student.removed');
+  });
+});

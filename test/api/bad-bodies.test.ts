@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
 import type { ContractOperation } from '../../contract/contract.ts';
-import { isObject, type JsonObject } from '../../contract/openapi.ts';
+import { contractDocument } from '../../contract/document.ts';
+import { dereference, isObject, type JsonObject } from '../../contract/openapi.ts';
 import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
 import { call, expectError, testApi, testConfig, type Answer, type Call } from '../support/api.ts';
 import { rowCounts } from '../support/database.ts';
@@ -52,6 +53,11 @@ function unreadable(good: JsonObject): Case[] {
   ];
 }
 
+function propertyOf(schema: JsonObject, name: string): JsonObject {
+  const property = isObject(schema['properties']) ? schema['properties'][name] : undefined;
+  return isObject(property) ? dereference(property, contractDocument.components.schemas) : {};
+}
+
 /** Bodies that break the operation's own schema. */
 function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   const schema = bodySchemaOf(operation);
@@ -63,6 +69,8 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   });
   const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
   const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
+  const takesNumbers = (name: string) =>
+    typeof good[name] === 'number' || ['integer', 'number'].includes(String(propertyOf(schema, name)['type']));
   const text = JSON.stringify(good);
   const strings = properties.filter((name) => typeof good[name] === 'string');
   return [
@@ -71,7 +79,9 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
     json('__proto__', `${text.slice(0, -1)}${text === '{}' ? '' : ','}"__proto__":{"polluted":true}}`),
     ...required.map((name) => json(`${name} is missing`, { ...good, [name]: undefined })),
     ...properties.map((name) => json(`${name} is null`, { ...good, [name]: null })),
-    ...properties.map((name) => json(`${name} is of another type`, { ...good, [name]: 42 })),
+    ...properties.map((name) =>
+      json(`${name} is of another type`, { ...good, [name]: takesNumbers(name) ? 'text' : 42 }),
+    ),
     ...strings.map((name) => json(`${name} holds a NUL byte`, { ...good, [name]: `a\0b` }, 'invalid_request')),
     ...strings.map((name) =>
       json(

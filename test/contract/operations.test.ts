@@ -40,11 +40,14 @@ const referenced = `
 /** DESIGN §4: 200; 201 where a resource is created; 202 for what is accepted; 204 only where there is nothing to return. */
 const successStatuses: Readonly<Record<number, readonly string[]>> = {
   201: [
+    'awardPoints',
     'createCourse',
     'createLesson',
+    'createLevel',
     'createModule',
     'createOrganization',
     'createStudent',
+    'createTag',
     'inviteMember',
     'publishLessonComment',
     'registerWebhookEndpoint',
@@ -67,14 +70,18 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
   204: [
     'deleteComment',
     'deleteLesson',
+    'deleteLevel',
     'deleteModule',
     'deleteOwnComment',
+    'deleteTag',
     'deleteWebhookEndpoint',
     'endSession',
     'removeMember',
     'removeStudent',
     'revokeInvitation',
+    'tagStudent',
     'undoLessonCompletion',
+    'untagStudent',
   ],
 };
 
@@ -157,18 +164,13 @@ describe('the contract', () => {
           parameters
             .filter((parameter) => parameter.in === 'query' && !parameter.name.startsWith('page'))
             .map((parameter) => parameter.name),
-        ]),
+        ])
+        .filter(([, names]) => names?.length),
     );
     expect(filters).to.deep.equal({
-      listMembers: [],
       listStudents: ['q', 'verified'],
-      listWebhookEndpoints: [],
       listWebhookDeliveries: ['status', 'event_type', 'since', 'until'],
       listCourses: ['status'],
-      listStudentProgress: [],
-      listClassroomCourses: [],
-      listLessonComments: [],
-      listCommentsOfLesson: [],
       listAssignmentSubmissions: ['status', 'student_id'],
       listCampaignDeliveries: ['status'],
       listCertificates: ['q', 'course_id', 'student_id', 'revoked'],

@@ -2,19 +2,21 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
+import type { AddressedPlatform } from '../core/platform.ts';
 import { recordFact } from '../facts/facts.ts';
 import { holdStudent } from '../identity/accounts.ts';
+import { issueOnCompletion } from './certificates.ts';
 import { holdVisibleLesson, readProgress, type Reader } from './classroom.ts';
 
 /**
  * Completes a lesson. Its first completion by the student records `lesson.completed`, once ever. When all published
- * lessons of the course are completed then, `course.completed` is recorded, once ever. The course is judged by each
- * completion that a student sends, also of a lesson that is completed already, and by nothing else: unpublishing or
- * removing a lesson completes no course by itself.
+ * lessons of the course are completed then, `course.completed` is recorded, once ever, and the course's certificate issued.
+ * The course is judged by each completion that a student sends, also of a lesson that is completed already, and by nothing
+ * else: unpublishing or removing a lesson completes no course by itself.
  * @throws DomainError not_found where the student does not see the lesson: nothing is written
  */
 export async function completeLesson(
-  { database }: { database: Database },
+  { database, publicUrl }: Pick<AddressedPlatform, 'database' | 'publicUrl'>,
   reader: Reader,
   publicId: string,
   now: Date,
@@ -29,6 +31,8 @@ export async function completeLesson(
     const whole = course.completed_lesson_count === course.lesson_count;
     if (whole && (await markCourseCompleted(tx, reader, lesson.courseId, now))) {
       await recordFact(tx, factAbout(reader, 'course.completed', lesson.courseId, now));
+      const completion = { clubId: reader.clubId, studentId: reader.id, courseId: lesson.courseId, completedAt: now };
+      await issueOnCompletion(tx, publicUrl, completion, now);
       course.completed_at = now.toISOString();
     }
     return { completed_at: firstCompletedAt.toISOString(), course };

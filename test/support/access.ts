@@ -20,7 +20,7 @@ export interface TestCourse {
   lessons: TestLesson[];
 }
 
-interface CourseOptions {
+export interface CourseOptions {
   title?: string;
   publicId?: string;
   status?: CourseStatus;

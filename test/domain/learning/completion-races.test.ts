@@ -1,0 +1,200 @@
+/** Completions that meet: each other, an undo, and whatever takes the lesson away; over HTTP and on the real database. */
+import { expect } from 'chai';
+import { revokeAccess } from '../../../domain/access/enrollments.ts';
+import type { Transaction } from '../../../domain/core/database.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import { completeLesson, undoCompletion } from '../../../domain/learning/completion.ts';
+import { updateCourse } from '../../../domain/learning/courses.ts';
+import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
+import { expectError, type Answer } from '../../support/api.ts';
+import { factsOf, rowCounts, testPlatform } from '../../support/database.ts';
+import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
+import { buildClub, type TestClub } from '../../support/factories.ts';
+import {
+  administering,
+  buildLearner,
+  buildOpenCourse,
+  classroomOf,
+  completionsOf,
+  revoke,
+  type Learner,
+  type OpenCourse,
+} from '../../support/learning.ts';
+import { databaseOf } from '../../support/open-transaction.ts';
+
+let club: TestClub;
+let course: OpenCourse;
+let learner: Learner;
+let classroom: ReturnType<typeof classroomOf>;
+
+async function start(lessons: number, options: { certificateOnCompletion?: boolean } = {}): Promise<string[]> {
+  club = await buildClub();
+  course = await buildOpenCourse(club.id, { lessons, ...options });
+  learner = await buildLearner(course);
+  classroom = classroomOf(course, learner);
+  return course.lessons.map(({ publicId }) => publicId);
+}
+const reader = () => ({ clubId: club.id, id: learner.id });
+const lessonFact = (index: number) => `lesson.completed ${course.lessons[index]?.id}`;
+const courseFact = () => `course.completed ${course.id}`;
+const times = <T>(count: number, begin: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, begin));
+
+/** What begins while `first` is done and not yet committed; it must wait for that. @returns its answer */
+async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begin: () => Promise<T>): Promise<T> {
+  let second: Promise<T> | undefined;
+  await holdingOpen(first, async () => {
+    second = begin();
+    await waitingForLocks(1);
+  });
+  if (second === undefined) throw new Error('It was begun above');
+  return second;
+}
+
+describe('completions at once', () => {
+  it('the same lesson 20 times: one lesson.completed, and one first completion told to all', async () => {
+    const [first = ''] = await start(2);
+    const answers = await times(20, () => classroom.complete(first));
+    expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
+    expect(new Set(answers.map(({ body }) => body.data.completed_at)).size).to.equal(1);
+    expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
+  });
+
+  it('the last two lessons: one course.completed, and one certificate', async () => {
+    for (let round = 0; round < 8; round++) {
+      const [first = '', second = ''] = await start(2, { certificateOnCompletion: true });
+      await Promise.all([classroom.complete(first), classroom.complete(second)]);
+      const facts = await completionsOf(learner.id);
+      expect(facts.slice(0, 2)).to.have.members([lessonFact(0), lessonFact(1)]);
+      expect(facts.slice(2)).to.deep.equal([courseFact()]);
+      expect((await factsOf(club.id)).filter(({ type }) => type === 'certificate.issued')).to.have.length(1);
+    }
+  });
+
+  it('the last lesson 20 times: one course.completed', async () => {
+    const [only = ''] = await start(1);
+    await times(20, () => classroom.complete(only));
+    expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
+  });
+
+  it('with undos of it: one lesson.completed, one course.completed, and the last act holds', async () => {
+    const [only = ''] = await start(1);
+    await Promise.all([times(10, () => classroom.complete(only)), times(10, () => classroom.undo(only))]);
+    expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
+    await classroom.undo(only);
+    expect((await classroom.lesson(only)).body.data.completed).to.equal(false);
+  });
+
+  it('an undo of one lesson with the completion of the last: the course is completed only if the undo came after', async () => {
+    for (const undoneFirst of [true, false]) {
+      const { publicUrl } = await testPlatform();
+      const [first = '', second = ''] = await start(2);
+      await classroom.complete(first);
+      const inOpen = (tx: Transaction) =>
+        undoneFirst
+          ? undoCompletion(databaseOf(tx), reader(), first, new Date())
+          : completeLesson({ database: databaseOf(tx), publicUrl }, reader(), second, new Date());
+      await begunDuring(inOpen, () => (undoneFirst ? classroom.complete(second) : classroom.undo(first)));
+      expect(await completionsOf(learner.id)).to.deep.equal([
+        lessonFact(0),
+        lessonFact(1),
+        ...(undoneFirst ? [] : [courseFact()]),
+      ]);
+    }
+  });
+});
+
+describe('a completion and what takes its lesson away', () => {
+  /** What an administrator does, or a removal: inside an open transaction. */
+  const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
+    'the lesson is unpublished': (tx) =>
+      updateLesson(databaseOf(tx), club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),
+    'the lesson is removed': (tx) => removeLesson(databaseOf(tx), club.id, course.lessons[0]?.id ?? '', new Date()),
+    'the course is unpublished': (tx) =>
+      updateCourse(databaseOf(tx), club.id, course.id, { status: 'draft' }, new Date()),
+    'access is revoked': (tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date()),
+    'the student is removed': (tx) => removeStudent(databaseOf(tx), club.id, learner.id, new Date()),
+  };
+
+  for (const [what, take] of Object.entries(takings)) {
+    it(`${what} first: 404, and nothing is written`, async () => {
+      const [only = ''] = await start(1);
+      let before: Record<string, number> = {};
+      const answer = await begunDuring(
+        async (tx) => {
+          await take(tx);
+          before = await tablesOfLearning();
+        },
+        () => classroom.complete(only),
+      );
+      expectError(answer, 'not_found');
+      expect(await tablesOfLearning()).to.deep.equal(before);
+      expect(await completionsOf(learner.id)).to.deep.equal([]);
+    });
+  }
+
+  const tablesOfLearning = async () => {
+    const { lesson_progress: progress = -1, course_completions: completions = -1 } = await rowCounts();
+    return { progress, completions };
+  };
+
+  const later: Readonly<Record<string, () => Promise<Answer>>> = {
+    'the lesson is unpublished': () =>
+      administering(club)('PATCH', `/lessons/${course.lessons[0]?.id}`, { published: false }),
+    'the lesson is removed': () => administering(club)('DELETE', `/lessons/${course.lessons[0]?.id}`),
+    'the course is unpublished': () => administering(club)('PATCH', `/courses/${course.id}`, { status: 'draft' }),
+    'the student is removed': () => administering(club)('DELETE', `/students/${learner.id}`),
+  };
+
+  for (const [what, begin] of Object.entries(later)) {
+    it(`${what} after: it waits, and both hold`, async () => {
+      const { publicUrl } = await testPlatform();
+      const [only = ''] = await start(1);
+      const answer = await begunDuring(
+        (tx) => completeLesson({ database: databaseOf(tx), publicUrl }, reader(), only, new Date()),
+        begin,
+      );
+      expect(answer.status).to.be.oneOf([200, 204]);
+      expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
+    });
+  }
+
+  it('access is revoked after: it waits, and both hold', async () => {
+    const { publicUrl } = await testPlatform();
+    const [only = ''] = await start(1);
+    await begunDuring(
+      (tx) => completeLesson({ database: databaseOf(tx), publicUrl }, reader(), only, new Date()),
+      () => revoke(course, learner),
+    );
+    expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
+    expectError(await classroom.lesson(only), 'not_found');
+  });
+
+  it('a further lesson is published first: the course is not completed', async () => {
+    const [only = ''] = await start(1);
+    const further = { title: 'Further', published: true };
+    const { body } = await begunDuring(
+      (tx) => createLesson(databaseOf(tx), club.id, course.moduleId, further, new Date()),
+      () => classroom.complete(only),
+    );
+    expect(body.data.course).to.include({ lesson_count: 2, completed_lesson_count: 1 });
+    expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
+  });
+
+  it('whichever comes first, in twenty rounds: facts and rows go together', async () => {
+    await start(1);
+    for (let round = 0; round < 20; round++) {
+      course = await buildOpenCourse(club.id);
+      learner = await buildLearner(course);
+      const classroomNow = classroomOf(course, learner);
+      const lesson = course.lessons[0]?.publicId ?? '';
+      const [completed] = await Promise.all([
+        classroomNow.complete(lesson),
+        administering(club)('PATCH', `/courses/${course.id}`, { status: 'archived' }),
+      ]);
+      const facts = completed.status === 200 ? [lessonFact(0), courseFact()] : [];
+      expect(completed.status).to.be.oneOf([200, 404]);
+      expect(await completionsOf(learner.id)).to.deep.equal(facts);
+    }
+  });
+});

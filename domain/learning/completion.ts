@@ -7,12 +7,13 @@ import { recordFact } from '../facts/facts.ts';
 import { holdStudent } from '../identity/accounts.ts';
 import { issueOnCompletion } from './certificates.ts';
 import { holdVisibleLesson, readProgress, type Reader } from './classroom.ts';
+import { awardPoints } from './points.ts';
 
 /**
- * Completes a lesson. Its first completion by the student records `lesson.completed`, once ever. When all published
- * lessons of the course are completed then, `course.completed` is recorded, once ever, and the course's certificate issued.
- * The course is judged by each completion that a student sends, also of a lesson that is completed already, and by nothing
- * else: unpublishing or removing a lesson completes no course by itself.
+ * Completes a lesson. Its first completion by the student records `lesson.completed` and awards its points, once ever.
+ * When all published lessons of the course are completed then, `course.completed` is recorded, once ever, and the course's
+ * certificate is issued. The course is judged by each completion that a student sends, also of a lesson that is completed
+ * already, and by nothing else: unpublishing or removing a lesson completes no course by itself.
  * @throws DomainError not_found where the student does not see the lesson: nothing is written
  */
 export async function completeLesson(
@@ -25,7 +26,11 @@ export async function completeLesson(
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);
     const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
-    if (fresh) await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
+    if (fresh) {
+      await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
+      const cause = { kind: 'lesson', id: lesson.id } as const;
+      await awardPoints(tx, { clubId: reader.clubId, studentId: reader.id, points: lesson.points, cause }, now);
+    }
 
     const course = await readProgress(tx, reader, lesson.courseId, now);
     const whole = course.completed_lesson_count === course.lesson_count;

@@ -16,6 +16,7 @@ import {
   type Learner,
   type OpenCourse,
 } from '../support/learning.ts';
+import { standingCalls } from './standing-calls.ts';
 
 let club: TestClub;
 let course: OpenCourse;
@@ -166,6 +167,21 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
         [learner.id, course.id],
       );
       expect(certificate?.at.toISOString()).to.equal(completedAt);
+    });
+
+    it('the first completion awards the points of the lesson as they are then, once; a level that they reach is told after', async () => {
+      await start(1);
+      const standing = standingCalls(club);
+      await standing.buildLevel('Deckhand', 15);
+      const { publicId, id } = await addLesson(course, { points: 10 });
+      await write('PATCH', `/lessons/${id}`, { points: 15 });
+      await classroom.complete(publicId);
+      await write('PATCH', `/lessons/${id}`, { points: 40 });
+      await classroom.undo(publicId);
+      await classroom.complete(publicId);
+      expect((await standing.standing(learner.id)).points).to.equal(15);
+      const types = (await factsOf(club.id)).map(({ type }) => type);
+      expect(types).to.deep.equal(['lesson.completed', 'student.level_reached']);
     });
 
     it('each student for themselves, each course for itself', async () => {

@@ -4,6 +4,8 @@ import * as administratorSessions from './administrator-sessions.ts';
 import * as classroom from './classroom.ts';
 import * as courses from './courses.ts';
 import * as lessonComments from './lesson-comments.ts';
+import * as deliveries from './deliveries.ts';
+import * as enrollments from './enrollments.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
 import * as standing from './standing.ts';
@@ -16,6 +18,8 @@ export const operations: Operations = {
   ...classroom,
   ...courses,
   ...lessonComments,
+  ...deliveries,
+  ...enrollments,
   ...members,
   ...meta,
   ...standing,

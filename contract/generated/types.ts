@@ -563,7 +563,7 @@ export interface paths {
         put?: never;
         /**
          * Create a student
-         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`. An e-mail that a student of the club has already: `409 email_taken`. The plan's allowance of students: `402 limit_reached`.
+         * @description Creates a student without a password and sends them a token to confirm the e-mail. Fires `student.created`, and `access.granted` for each delivery that they are invited to. An e-mail that a student of the club has already: `409 email_taken`; a delivery that is none of the club's: `404`; an archived one: `409 delivery_archived`; then nothing is created. The plan's allowance of students: `402 limit_reached`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -572,7 +572,9 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `email_taken` | 409 | Another student of the club has this e-mail. |
+         *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
          */
         post: operations["createStudent"];
         delete?: never;
@@ -1396,6 +1398,421 @@ export interface paths {
          * @description Tags are the administrators' own: they are not shown here.
          */
         get: operations["getOwnStanding"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries
+         * @description Newest first.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        /**
+         * Create a delivery
+         * @description Creates what can be granted, sold or given by a link: it opens one course, in a cohort of it or in none. A free one is given to everybody who signs up from now on. A course or a cohort that is none of the club answers `404`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["createDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/deliveries/{deliveryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a delivery
+         * @description Reads one delivery of the club.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a delivery
+         * @description Changes what is given; what is absent stays. Who has access keeps it as it is: another `access_days` counts for what is granted from now on. What it opens cannot be changed once somebody was enrolled in it: `409 in_use`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         */
+        patch: operations["updateDelivery"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/deliveries/{deliveryId}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive a delivery
+         * @description An archived delivery is not granted any more: not by hand, by invitation, by a link or at sign-up. Who has it keeps it, and what a sales platform sells is given. Archiving it once more changes nothing.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["archiveDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/deliveries/{deliveryId}/unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a delivery out of the archive
+         * @description It can be granted again. One that is not archived stays as it is.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["unarchiveDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/courses/{courseId}/cohorts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the cohorts of a course
+         * @description Newest first.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listCohorts"];
+        put?: never;
+        /**
+         * Create a cohort
+         * @description Creates a group of a course. Its dates are what an access in it begins and ends with, where nothing else says so. An end that is not after the beginning answers `422`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["createCohort"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/cohorts/{cohortId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a cohort
+         * @description Deletes a cohort that nobody and nothing is in. While a delivery opens it or an enrollment is in it, a revoked one too: `409 in_use`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         */
+        delete: operations["deleteCohort"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a cohort
+         * @description Changes what is given; what is absent stays. Who is in it keeps the dates of their access.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["updateCohort"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/enrollments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List enrollments
+         * @description Newest first, with those that are revoked and those that have ended; removed ones are not shown.
+         */
+        get: operations["listEnrollments"];
+        put?: never;
+        /**
+         * Grant access by hand
+         * @description Gives a student access to a delivery. Fires `access.granted`. Without dates, it begins now, or with its cohort if that begins later, and lasts for the `access_days` of the delivery, else until its cohort ends, else without an end. A student who has access to it already, from elsewhere than a sale: `409 already_enrolled`; an archived delivery: `409 delivery_archived`. An end that is not after the beginning: `422`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `already_enrolled` | 409 | The student has access to this delivery already. |
+         *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
+         */
+        post: operations["grantEnrollment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/enrollments/{enrollmentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an enrollment
+         * @description Reads one enrollment of the club. A removed one answers `404`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getEnrollment"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove an enrollment
+         * @description Takes the access and hides the enrollment for good. Fires `access.revoked` with the reason `removal`, unless it was revoked before.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeEnrollment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/enrollments/{enrollmentId}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke access
+         * @description Takes the access at once. Fires `access.revoked`. Revoking it once more changes nothing.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["revokeEnrollment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/enrollments/{enrollmentId}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo a revocation
+         * @description Beginning and end stay what they were. Fires `access.restored`. One that is not revoked: `409 enrollment_not_revoked`; a student who was given the delivery anew: `409 already_enrolled`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `enrollment_not_revoked` | 409 | The enrollment is not revoked, so there is nothing to restore. |
+         *     | `already_enrolled` | 409 | The student has access to this delivery already. |
+         */
+        post: operations["restoreEnrollment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/enrollments/{enrollmentId}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move to another cohort
+         * @description Moves the enrollment to another cohort of its course; its dates stay. Fires `access.moved`, unless it is in that cohort already. A cohort of another course answers `404`; a revoked enrollment `409 enrollment_revoked`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
+         */
+        post: operations["moveEnrollment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/enrollments/{enrollmentId}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the end of an access
+         * @description Moves the end later (fires `access.extended`) or earlier (`access.shortened`); the same end is no change. An end that is not after the beginning: `422`; a revoked enrollment: `409 enrollment_revoked`; one that has ended and that another has followed cannot be extended beside it: `409 already_enrolled`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
+         *     | `already_enrolled` | 409 | The student has access to this delivery already. |
+         */
+        put: operations["setEnrollmentEnd"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/enrollments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List one's own enrollments
+         * @description What the student has or had access to: newest first, with those that are revoked and those that have ended.
+         */
+        get: operations["listOwnEnrollments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2528,6 +2945,7 @@ export interface components {
          *     | `rotation_in_progress` | 409 | The previous secret of an earlier rotation still signs. |
          *     | `payload_purged` | 409 | The body of the delivery was purged; it cannot be sent again. |
          *     | `already_enrolled` | 409 | The student has access to this delivery already. |
+         *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
          *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
          *     | `enrollment_not_revoked` | 409 | The enrollment is not revoked, so there is nothing to restore. |
          *     | `certificate_exists` | 409 | The student has a certificate of this course already; it can be issued again. |
@@ -2556,7 +2974,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "delivery_archived" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -2916,6 +3334,8 @@ export interface components {
         StudentCreation: {
             name: components["schemas"]["PersonName"];
             email: components["schemas"]["EmailInput"];
+            /** @description The deliveries that the student is invited to. */
+            delivery_ids?: string[];
         };
         /**
          * @description At least one of the two.
@@ -3635,6 +4055,313 @@ export interface components {
             points: components["schemas"]["Points-2"];
             level?: components["schemas"]["CurrentLevel"];
             next_level?: components["schemas"]["NextLevel"];
+        };
+        /**
+         * @description What a delivery opens: a course, in a cohort of it or in none.
+         * @example {
+         *       "kind": "course",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *     }
+         */
+        DeliveryOpening: {
+            /** @enum {string} */
+            kind: "course";
+            /** Format: uuid */
+            course_id: string;
+            /** Format: uuid */
+            cohort_id?: string;
+        };
+        /**
+         * @description What a club sells or grants. Every field but `access_days` is always present.
+         * @example {
+         *       "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
+         *       "name": "Knots for Beginners",
+         *       "opens": {
+         *         "kind": "course",
+         *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *       },
+         *       "free": false,
+         *       "access_days": 365,
+         *       "archived": false,
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        Delivery: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            opens: components["schemas"]["DeliveryOpening"];
+            /** @description Whether everybody who signs up is given it. */
+            free: boolean;
+            /** @description How long an access lasts from its beginning; absent where the delivery sets no end. */
+            access_days?: number;
+            /** @description Whether it is not granted any more. */
+            archived: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description 1 to 120 characters, not only blanks. */
+        DeliveryName: string;
+        /**
+         * @example {
+         *       "name": "Knots for Beginners",
+         *       "opens": {
+         *         "kind": "course",
+         *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *       },
+         *       "access_days": 365
+         *     }
+         */
+        DeliveryCreation: {
+            name: components["schemas"]["DeliveryName"];
+            opens: components["schemas"]["DeliveryOpening"];
+            /** @default false */
+            free: boolean;
+            /**
+             * Format: int32
+             * @description How many days an access lasts; absent for one that the delivery sets no end to.
+             */
+            access_days?: number;
+        };
+        /**
+         * @description At least one of them.
+         * @example {
+         *       "name": "Knots for Everybody"
+         *     }
+         */
+        DeliveryChange: {
+            name?: components["schemas"]["DeliveryName"];
+            opens?: components["schemas"]["DeliveryOpening"];
+            free?: boolean;
+            /**
+             * Format: int32
+             * @description 0 takes away the limit of days.
+             */
+            access_days?: number;
+        };
+        /**
+         * @description A group that takes a course together. Every field but `starts_at` and `ends_at` is always present.
+         * @example {
+         *       "id": "a5bfc9e0-7964-4f8d-9eb9-5fc584cd965d",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d",
+         *       "name": "Spring",
+         *       "starts_at": "2026-03-01T00:00:00.000Z",
+         *       "ends_at": "2026-06-01T00:00:00.000Z",
+         *       "created_at": "2026-02-01T12:00:00.000Z",
+         *       "updated_at": "2026-02-01T12:00:00.000Z"
+         *     }
+         */
+        Cohort: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            course_id: string;
+            name: string;
+            /**
+             * Format: date-time
+             * @description When an access in it begins at the earliest.
+             */
+            starts_at?: string;
+            /**
+             * Format: date-time
+             * @description When an access in it ends.
+             */
+            ends_at?: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description 1 to 120 characters, not only blanks. */
+        CohortName: string;
+        /**
+         * Format: date-time
+         * @description ISO 8601 date-time in UTC.
+         */
+        DateTime: string;
+        /**
+         * @example {
+         *       "name": "Spring",
+         *       "starts_at": "2026-03-01T00:00:00.000Z",
+         *       "ends_at": "2026-06-01T00:00:00.000Z"
+         *     }
+         */
+        CohortCreation: {
+            name: components["schemas"]["CohortName"];
+            starts_at?: components["schemas"]["DateTime"];
+            ends_at?: components["schemas"]["DateTime"];
+        };
+        /** @description ISO 8601 date-time in UTC; the empty text takes it away. */
+        DateTimeOrNone: string;
+        /**
+         * @description At least one of them.
+         * @example {
+         *       "name": "Early spring"
+         *     }
+         */
+        CohortChange: {
+            name?: components["schemas"]["CohortName"];
+            starts_at?: components["schemas"]["DateTimeOrNone"];
+            ends_at?: components["schemas"]["DateTimeOrNone"];
+        };
+        /**
+         * @description Whether the access holds at this moment; one that begins later is `active`.
+         * @enum {string}
+         */
+        EnrollmentStatus: "active" | "expired" | "revoked";
+        /**
+         * @example {
+         *       "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
+         *       "name": "Knots for Beginners"
+         *     }
+         */
+        EnrolledDelivery: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        /**
+         * @description What gave the access.
+         * @enum {string}
+         */
+        EnrollmentSource: "purchase" | "subscription" | "grant" | "invite" | "import" | "registration_link" | "free";
+        /**
+         * @description What took the access.
+         * @enum {string}
+         */
+        RevocationReason: "refund" | "cancellation" | "revocation" | "removal";
+        /**
+         * @description A student's access to a delivery, by one cause. Every field but `cohort_id`, `ends_at`, `revoked_at` and `revoked_reason` is always present.
+         * @example {
+         *       "id": "45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26",
+         *       "status": "active",
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       },
+         *       "delivery": {
+         *         "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
+         *         "name": "Knots for Beginners"
+         *       },
+         *       "source": "grant",
+         *       "starts_at": "2026-03-02T09:15:00.000Z",
+         *       "ends_at": "2027-03-02T09:15:00.000Z",
+         *       "created_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        Enrollment: {
+            /** Format: uuid */
+            id: string;
+            status: components["schemas"]["EnrollmentStatus"];
+            student: {
+                /** Format: uuid */
+                id: string;
+                name: string;
+                email: string;
+            };
+            delivery: components["schemas"]["EnrolledDelivery"];
+            /** Format: uuid */
+            cohort_id?: string;
+            source: components["schemas"]["EnrollmentSource"];
+            /** Format: date-time */
+            starts_at: string;
+            /**
+             * Format: date-time
+             * @description Absent for an access without an end.
+             */
+            ends_at?: string;
+            /** Format: date-time */
+            revoked_at?: string;
+            revoked_reason?: components["schemas"]["RevocationReason"];
+            /** Format: date-time */
+            created_at: string;
+        };
+        /**
+         * @example {
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "delivery_id": "d3d94468-02a4-4259-b55d-38e6d163e820"
+         *     }
+         */
+        EnrollmentGrant: {
+            /** Format: uuid */
+            student_id: string;
+            /** Format: uuid */
+            delivery_id: string;
+            /**
+             * Format: uuid
+             * @description A cohort of the course; absent for the delivery's own.
+             */
+            cohort_id?: string;
+            starts_at?: components["schemas"]["DateTime"];
+            ends_at?: components["schemas"]["DateTime"];
+        };
+        /**
+         * @example {
+         *       "cohort_id": "a5bfc9e0-7964-4f8d-9eb9-5fc584cd965d"
+         *     }
+         */
+        EnrollmentMove: {
+            /** Format: uuid */
+            cohort_id: string;
+        };
+        /**
+         * @example {
+         *       "ends_at": "2027-03-02T09:15:00.000Z"
+         *     }
+         */
+        EnrollmentEnd: {
+            /**
+             * Format: date-time
+             * @description Absent for an access without an end.
+             */
+            ends_at?: string;
+        };
+        /**
+         * @description What a student has or had access to. Every field but `cohort_id`, `ends_at`, `revoked_at` and `revoked_reason` is always present.
+         * @example {
+         *       "id": "45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26",
+         *       "status": "active",
+         *       "delivery": {
+         *         "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
+         *         "name": "Knots for Beginners"
+         *       },
+         *       "opens": {
+         *         "kind": "course",
+         *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *       },
+         *       "source": "registration_link",
+         *       "starts_at": "2026-03-02T09:15:00.000Z",
+         *       "created_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        OwnEnrollment: {
+            /** Format: uuid */
+            id: string;
+            status: components["schemas"]["EnrollmentStatus"];
+            delivery: components["schemas"]["EnrolledDelivery"];
+            opens: components["schemas"]["DeliveryOpening"];
+            /**
+             * Format: uuid
+             * @description The cohort that the student is in.
+             */
+            cohort_id?: string;
+            source: components["schemas"]["EnrollmentSource"];
+            /** Format: date-time */
+            starts_at: string;
+            /**
+             * Format: date-time
+             * @description Absent for an access without an end.
+             */
+            ends_at?: string;
+            /** Format: date-time */
+            revoked_at?: string;
+            revoked_reason?: components["schemas"]["RevocationReason"];
+            /** Format: date-time */
+            created_at: string;
         };
         /**
          * @description The event types that an endpoint can ask for. There is no wildcard.
@@ -6177,6 +6904,26 @@ export interface components {
          */
         LevelId: string;
         /**
+         * @description Id of something that this club sells or grants.
+         * @example d3d94468-02a4-4259-b55d-38e6d163e820
+         */
+        deliveryId: string;
+        /**
+         * @description Id of a course of this club.
+         * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+         */
+        courseId: string;
+        /**
+         * @description Id of a cohort of this club.
+         * @example a5bfc9e0-7964-4f8d-9eb9-5fc584cd965d
+         */
+        cohortId: string;
+        /**
+         * @description Id of an enrollment of this club.
+         * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
+         */
+        enrollmentId: string;
+        /**
          * @description Id of a webhook endpoint of this club.
          * @example 3c1f0a52-9f0e-4f3b-8a7d-1e2d3c4b5a69
          */
@@ -7327,6 +8074,15 @@ export interface operations {
             };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9536,6 +10292,1088 @@ export interface operations {
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Only deliveries that are (`true`) or are not (`false`) archived. */
+                archived?: boolean;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeliveryCreation"];
+            };
+        };
+        responses: {
+            /** @description The delivery. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of something that this club sells or grants.
+                 * @example d3d94468-02a4-4259-b55d-38e6d163e820
+                 */
+                deliveryId: components["parameters"]["deliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of something that this club sells or grants.
+                 * @example d3d94468-02a4-4259-b55d-38e6d163e820
+                 */
+                deliveryId: components["parameters"]["deliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeliveryChange"];
+            };
+        };
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    archiveDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of something that this club sells or grants.
+                 * @example d3d94468-02a4-4259-b55d-38e6d163e820
+                 */
+                deliveryId: components["parameters"]["deliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    unarchiveDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of something that this club sells or grants.
+                 * @example d3d94468-02a4-4259-b55d-38e6d163e820
+                 */
+                deliveryId: components["parameters"]["deliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listCohorts: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a course of this club.
+                 * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+                 */
+                courseId: components["parameters"]["courseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of cohorts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Cohort"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createCohort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a course of this club.
+                 * @example 886313e1-3b8a-4372-9b90-0c9aee199e5d
+                 */
+                courseId: components["parameters"]["courseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CohortCreation"];
+            };
+        };
+        responses: {
+            /** @description The cohort. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Cohort"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteCohort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a cohort of this club.
+                 * @example a5bfc9e0-7964-4f8d-9eb9-5fc584cd965d
+                 */
+                cohortId: components["parameters"]["cohortId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cohort is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateCohort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a cohort of this club.
+                 * @example a5bfc9e0-7964-4f8d-9eb9-5fc584cd965d
+                 */
+                cohortId: components["parameters"]["cohortId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CohortChange"];
+            };
+        };
+        responses: {
+            /** @description The cohort. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Cohort"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listEnrollments: {
+        parameters: {
+            query?: {
+                /** @description Only those of this student. */
+                student_id?: string;
+                /** @description Only those of this delivery. */
+                delivery_id?: string;
+                /** @description Only those that are (`true`) or are not (`false`) revoked. */
+                revoked?: boolean;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of enrollments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Enrollment"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    grantEnrollment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnrollmentGrant"];
+            };
+        };
+        responses: {
+            /** @description The enrollment. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Enrollment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getEnrollment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an enrollment of this club.
+                 * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
+                 */
+                enrollmentId: components["parameters"]["enrollmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The enrollment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Enrollment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeEnrollment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an enrollment of this club.
+                 * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
+                 */
+                enrollmentId: components["parameters"]["enrollmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The enrollment is removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    revokeEnrollment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an enrollment of this club.
+                 * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
+                 */
+                enrollmentId: components["parameters"]["enrollmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The enrollment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Enrollment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    restoreEnrollment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an enrollment of this club.
+                 * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
+                 */
+                enrollmentId: components["parameters"]["enrollmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The enrollment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Enrollment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    moveEnrollment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an enrollment of this club.
+                 * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
+                 */
+                enrollmentId: components["parameters"]["enrollmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnrollmentMove"];
+            };
+        };
+        responses: {
+            /** @description The enrollment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Enrollment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setEnrollmentEnd: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an enrollment of this club.
+                 * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
+                 */
+                enrollmentId: components["parameters"]["enrollmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnrollmentEnd"];
+            };
+        };
+        responses: {
+            /** @description The enrollment. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Enrollment"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOwnEnrollments: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of enrollments. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OwnEnrollment"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

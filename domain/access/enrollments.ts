@@ -3,40 +3,24 @@
  * Catalog, `access.*`). Every function first holds the student's row, so that the changes of one student come one after another.
  */
 import type { Transaction } from '../core/database.ts';
-import { DomainError, notFound } from '../core/errors.ts';
+import { DomainError } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
-import { recordFact, type FactDetails } from '../facts/facts.ts';
-import type { EventType } from '../facts/catalogue.policy.ts';
+import { optionalInstant } from '../core/instants.ts';
 import { holdStudent } from '../identity/accounts.ts';
+import { keepCohort } from './cohorts.ts';
+import { keepDelivery } from './deliveries.ts';
+import { changeOfEnd, periodOf, type EnrollmentSource, type RevocationReason } from './enrollment.policy.ts';
 import {
-  changeOfEnd,
-  periodOf,
-  type EnrollmentSource,
-  type EnrollmentTimes,
-  type RevocationReason,
-} from './enrollment.policy.ts';
+  findEnrollment,
+  findStanding,
+  hasEnded,
+  holdEnrollment,
+  recordAccess,
+  supersede,
+  type Enrollment,
+} from './enrollment-rows.ts';
 
-/** An enrollment with what is shown of its delivery. */
-export interface Enrollment extends EnrollmentTimes {
-  id: Id;
-  clubId: Id;
-  studentId: Id;
-  deliveryId: Id;
-  deliveryName: string;
-  cohortId: Id | null;
-  source: EnrollmentSource;
-  /** The purchase or the subscription that it is due to. */
-  originId: Id | null;
-  revokedReason: RevocationReason | null;
-  createdAt: Date;
-}
-
-export const enrollmentColumns = `enrollment.id, enrollment.club_id AS "clubId", enrollment.student_id AS "studentId",
-  enrollment.delivery_id AS "deliveryId", delivery.name AS "deliveryName", enrollment.cohort_id AS "cohortId", enrollment.source,
-  enrollment.origin_id AS "originId", enrollment.starts_at AS "startsAt", enrollment.ends_at AS "endsAt",
-  enrollment.revoked_at AS "revokedAt", enrollment.revoked_reason AS "revokedReason", enrollment.created_at AS "createdAt"`;
-
-export const enrollmentsWithDelivery = `enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
+export type { Enrollment } from './enrollment-rows.ts';
 
 export interface Grant {
   clubId: Id;
@@ -62,11 +46,12 @@ export interface Granted {
 /**
  * Gives access and records `access.granted`. What a student has from elsewhere than a sale is not given twice; a sale's
  * own enrollment is, once a purchase or subscription and delivery.
- * @throws DomainError not_found (student, delivery or cohort), invalid_request (an end that is not after the beginning)
+ * @throws DomainError not_found (student, delivery or cohort), delivery_archived (and nothing was sold), invalid_request (an
+ *   end that is not after the beginning)
  */
 export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<Granted> {
   await holdStudent(tx, grant.clubId, grant.studentId);
-  const standing = await findStanding(tx, grant);
+  const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
   if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))
     return { enrollment: standing, fresh: false };
 
@@ -90,88 +75,57 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
     ],
   );
   const enrollment = await findEnrollment(tx, grant.clubId, id);
-  await record(tx, 'access.granted', enrollment, now);
+  await recordAccess(tx, 'access.granted', enrollment, now);
   return { enrollment, fresh: true };
 }
 
-async function findStanding(
+/**
+ * The same for an administrator, who is told where nothing was given.
+ * @throws DomainError as `grantAccess`; already_enrolled
+ */
+export async function grantByHand(
   tx: Transaction,
-  grant: Pick<Grant, 'clubId' | 'studentId' | 'deliveryId' | 'originId'>,
-): Promise<Enrollment | undefined> {
-  const which =
-    grant.originId === undefined
-      ? `enrollment.origin_id IS NULL AND enrollment.revoked_at IS NULL AND enrollment.superseded_at IS NULL AND enrollment.student_id = $3`
-      : `enrollment.origin_id = $3`;
-  const [standing] = await tx.query<Enrollment[]>(
-    `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
-      WHERE enrollment.club_id = $1 AND enrollment.delivery_id = $2 AND ${which}`,
-    [grant.clubId, grant.deliveryId, grant.originId ?? grant.studentId],
+  clubId: Id,
+  input: { student_id: Id; delivery_id: Id; cohort_id?: Id; starts_at?: string; ends_at?: string },
+  now: Date,
+): Promise<Enrollment> {
+  const { enrollment, fresh } = await grantAccess(
+    tx,
+    {
+      clubId,
+      studentId: input.student_id,
+      deliveryId: input.delivery_id,
+      source: 'grant',
+      cohortId: input.cohort_id,
+      startsAt: optionalInstant(input.starts_at, 'starts_at'),
+      endsAt: optionalInstant(input.ends_at, 'ends_at'),
+    },
+    now,
   );
-  return standing;
+  if (!fresh) throw alreadyEnrolled();
+  return enrollment;
 }
 
-function hasEnded({ endsAt }: EnrollmentTimes, now: Date): boolean {
-  return endsAt !== null && endsAt <= now;
-}
-
-async function supersede(tx: Transaction, enrollmentId: Id, now: Date): Promise<void> {
-  await tx.query(`UPDATE enrollments SET superseded_at = $2, updated_at = $2 WHERE id = $1`, [enrollmentId, now]);
-}
-
-/** The cohort, the beginning and the end of a new enrollment. @throws DomainError not_found, invalid_request */
+/** The cohort, the beginning and the end of a new enrollment. @throws DomainError not_found, delivery_archived, invalid_request */
 async function termsOf(
   tx: Transaction,
   grant: Grant,
   now: Date,
 ): Promise<{ cohortId: Id | null; startsAt: Date; endsAt: Date | null }> {
-  const [delivery] = await tx.query<{ accessDays: number | null; courseId: Id | null; cohortId: Id | null }[]>(
-    `SELECT access_days AS "accessDays", course_id AS "courseId", cohort_id AS "cohortId"
-       FROM access_deliveries WHERE id = $1 AND club_id = $2 FOR SHARE`,
-    [grant.deliveryId, grant.clubId],
-  );
-  if (!delivery) throw notFound('delivery');
+  const delivery = await keepDelivery(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
-  const cohort = cohortId === null ? undefined : await findCohort(tx, cohortId, delivery.courseId);
+  const cohort = cohortId === null ? undefined : await keepCohort(tx, delivery.courseId, cohortId);
+  // What is sold is given: the platform goes on selling until somebody ends that there.
+  if (delivery.archivedAt !== null && grant.originId === undefined)
+    throw new DomainError('delivery_archived', 'The delivery is archived: it is not granted any more.');
   const period = periodOf(grant, delivery, cohort, now);
   refuseEmptyPeriod(period.startsAt, period.endsAt);
   return { cohortId, ...period };
 }
 
-/** @throws DomainError not_found for a cohort of another course */
-async function findCohort(
-  tx: Transaction,
-  cohortId: Id,
-  courseId: Id | null,
-): Promise<{ startsAt: Date | null; endsAt: Date | null }> {
-  const [cohort] = await tx.query<{ startsAt: Date | null; endsAt: Date | null }[]>(
-    `SELECT starts_at AS "startsAt", ends_at AS "endsAt" FROM cohorts WHERE id = $1 AND course_id = $2`,
-    [cohortId, courseId],
-  );
-  if (!cohort) throw notFound('cohort');
-  return cohort;
-}
-
 function refuseEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
   if (endsAt !== null && endsAt <= startsAt)
-    throw new DomainError('invalid_request', 'ends_at must be after starts_at.');
-}
-
-/** @throws DomainError not_found, also for an enrollment that was removed */
-export async function findEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
-  const [enrollment] = await tx.query<Enrollment[]>(
-    `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
-      WHERE enrollment.id = $1 AND enrollment.club_id = $2 AND enrollment.revoked_reason IS DISTINCT FROM 'removal'`,
-    [enrollmentId, clubId],
-  );
-  if (!enrollment) throw notFound('enrollment');
-  return enrollment;
-}
-
-/** Finds it and holds its student's row; what is returned was read after. @throws DomainError not_found */
-async function holdEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
-  const { studentId } = await findEnrollment(tx, clubId, enrollmentId);
-  await holdStudent(tx, clubId, studentId);
-  return findEnrollment(tx, clubId, enrollmentId);
+    throw new DomainError('invalid_request', '`ends_at` must be after `starts_at`.');
 }
 
 /**
@@ -196,7 +150,7 @@ export async function revokeAccess(
     now,
   ]);
   const after: Enrollment = { ...before, revokedAt, revokedReason: reason };
-  if (before.revokedAt === null) await record(tx, 'access.revoked', after, now);
+  if (before.revokedAt === null) await recordAccess(tx, 'access.revoked', after, now);
   return after;
 }
 
@@ -207,27 +161,33 @@ export async function revokeAccess(
 export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: Id, now: Date): Promise<Enrollment> {
   const before = await holdEnrollment(tx, clubId, enrollmentId);
   if (before.revokedAt === null) throw new DomainError('enrollment_not_revoked', 'The enrollment is not revoked.');
-  if (before.originId === null) {
-    const standing = await findStanding(tx, { ...before, originId: undefined });
-    if (standing && !hasEnded(standing, now)) throw alreadyEnrolled();
-    if (standing) await supersede(tx, standing.id, now);
-  }
-  await tx.query(
-    `UPDATE enrollments SET revoked_at = NULL, revoked_reason = NULL, superseded_at = NULL, updated_at = $2 WHERE id = $1`,
-    [enrollmentId, now],
-  );
+  await takePlace(tx, before, now);
+  await tx.query(`UPDATE enrollments SET revoked_at = NULL, revoked_reason = NULL, updated_at = $2 WHERE id = $1`, [
+    enrollmentId,
+    now,
+  ]);
   const after: Enrollment = { ...before, revokedAt: null, revokedReason: null };
-  await record(tx, 'access.restored', after, now);
+  await recordAccess(tx, 'access.restored', after, now);
   return after;
 }
 
-export const alreadyEnrolled = () =>
-  new DomainError('already_enrolled', 'The student has access to this delivery already.');
+/** Makes it the one without a sale that the student has of the delivery; one that has ended gives way. @throws DomainError already_enrolled */
+async function takePlace(tx: Transaction, enrollment: Enrollment, now: Date): Promise<void> {
+  if (enrollment.originId !== null) return;
+  const standing = await findStanding(tx, enrollment);
+  if (standing?.id === enrollment.id) return;
+  if (standing && !hasEnded(standing, now)) throw alreadyEnrolled();
+  if (standing) await supersede(tx, standing.id, now);
+  await tx.query(`UPDATE enrollments SET superseded_at = NULL WHERE id = $1`, [enrollment.id]);
+}
+
+const alreadyEnrolled = () => new DomainError('already_enrolled', 'The student has access to this delivery already.');
 
 /**
  * Moves the end and records `access.extended` or `access.shortened`; the same end is no change.
  * @param endsAt null for an access without an end
- * @throws DomainError not_found, enrollment_revoked, invalid_request (an end that is not after the beginning)
+ * @throws DomainError not_found, enrollment_revoked, invalid_request (an end that is not after the beginning), already_enrolled
+ *   (it had ended, and the student has been given the delivery anew)
  */
 export async function changeEnd(
   tx: Transaction,
@@ -241,10 +201,11 @@ export async function changeEnd(
   const change = changeOfEnd(before.endsAt, endsAt);
   if (change === undefined) return before;
   refuseEmptyPeriod(before.startsAt, endsAt);
+  if (!hasEnded({ ...before, endsAt }, now)) await takePlace(tx, before, now);
   await tx.query(`UPDATE enrollments SET ends_at = $2, updated_at = $3 WHERE id = $1`, [enrollmentId, endsAt, now]);
   const after: Enrollment = { ...before, endsAt };
   const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
-  await record(tx, change, after, now, details);
+  await recordAccess(tx, change, after, now, details);
   return after;
 }
 
@@ -261,15 +222,12 @@ export async function moveToCohort(
 ): Promise<Enrollment> {
   const before = await holdEnrollment(tx, clubId, enrollmentId);
   refuseRevoked(before);
-  const [delivery] = await tx.query<{ courseId: Id | null }[]>(
-    `SELECT course_id AS "courseId" FROM access_deliveries WHERE id = $1`,
-    [before.deliveryId],
-  );
-  await findCohort(tx, cohortId, delivery?.courseId ?? null);
+  const { courseId } = await keepDelivery(tx, clubId, before.deliveryId);
+  await keepCohort(tx, courseId, cohortId);
   if (cohortId === before.cohortId) return before;
   await tx.query(`UPDATE enrollments SET cohort_id = $2, updated_at = $3 WHERE id = $1`, [enrollmentId, cohortId, now]);
   const after: Enrollment = { ...before, cohortId };
-  await record(
+  await recordAccess(
     tx,
     'access.moved',
     after,
@@ -281,16 +239,6 @@ export async function moveToCohort(
 
 function refuseRevoked({ revokedAt }: Enrollment): void {
   if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked: restore it first.');
-}
-
-async function record(
-  tx: Transaction,
-  type: EventType,
-  { clubId, studentId, id }: Enrollment,
-  now: Date,
-  details?: FactDetails,
-): Promise<void> {
-  await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...(details && { details }) });
 }
 
 /** A student who is removed has no access any more; of their enrollments only ids and dates are left, and nobody is told. */
@@ -315,7 +263,7 @@ export function hasAccessToCourse({ course, student, now }: { course: string; st
 /** Gives whoever has just signed up the club's free deliveries (specification: Catalog, free delivery). */
 export async function grantFreeDeliveries(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
   const free = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM access_deliveries WHERE club_id = $1 AND free AND archived_at IS NULL ORDER BY created_at, id`,
+    `SELECT id FROM access_deliveries WHERE club_id = $1 AND free AND archived_at IS NULL ORDER BY created_at, id FOR SHARE`,
     [clubId],
   );
   for (const { id } of free) await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'free' }, now);

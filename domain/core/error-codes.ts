@@ -20,6 +20,7 @@ export const errorStatus = {
   rotation_in_progress: 409,
   payload_purged: 409,
   already_enrolled: 409,
+  delivery_archived: 409,
   enrollment_revoked: 409,
   enrollment_not_revoked: 409,
   certificate_exists: 409,

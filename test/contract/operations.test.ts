@@ -41,13 +41,16 @@ const referenced = `
 const successStatuses: Readonly<Record<number, readonly string[]>> = {
   201: [
     'awardPoints',
+    'createCohort',
     'createCourse',
+    'createDelivery',
     'createLesson',
     'createLevel',
     'createModule',
     'createOrganization',
     'createStudent',
     'createTag',
+    'grantEnrollment',
     'inviteMember',
     'publishLessonComment',
     'registerWebhookEndpoint',
@@ -68,6 +71,7 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
     'signUpStudent',
   ],
   204: [
+    'deleteCohort',
     'deleteComment',
     'deleteLesson',
     'deleteLevel',
@@ -76,6 +80,7 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
     'deleteTag',
     'deleteWebhookEndpoint',
     'endSession',
+    'removeEnrollment',
     'removeMember',
     'removeStudent',
     'revokeInvitation',
@@ -170,6 +175,8 @@ describe('the contract', () => {
     expect(filters).to.deep.equal({
       listStudents: ['q', 'verified'],
       listWebhookDeliveries: ['status', 'event_type', 'since', 'until'],
+      listDeliveries: ['archived'],
+      listEnrollments: ['student_id', 'delivery_id', 'revoked'],
       listCourses: ['status'],
       listAssignmentSubmissions: ['status', 'student_id'],
       listCampaignDeliveries: ['status'],

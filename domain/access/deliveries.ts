@@ -1,0 +1,198 @@
+/** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
+import type { RecordOf } from '../../contract/contract.ts';
+import type { DeliveryKind } from '../../entities/access/delivery.ts';
+import type { Transaction } from '../core/database.ts';
+import { DomainError, notFound } from '../core/errors.ts';
+import { newId, type Id } from '../core/ids.ts';
+import { windowOf, type Listed, type Page } from '../core/pages.ts';
+import { tidyName } from '../core/text.policy.ts';
+import { expectCourse, keepCohort } from './cohorts.ts';
+
+type Delivery = RecordOf<'Delivery'>;
+type Opening = RecordOf<'DeliveryOpening'>;
+
+/** What a row of `access_deliveries` opens. */
+export interface OpeningRow {
+  kind: DeliveryKind;
+  courseId: Id;
+  cohortId: Id | null;
+}
+
+interface DeliveryRow extends OpeningRow {
+  id: Id;
+  name: string;
+  free: boolean;
+  accessDays: number | null;
+  createdAt: Date;
+  updatedAt: Date;
+  archivedAt: Date | null;
+}
+
+const columns = `id, name, kind, course_id AS "courseId", cohort_id AS "cohortId", free, access_days AS "accessDays",
+  created_at AS "createdAt", updated_at AS "updatedAt", archived_at AS "archivedAt"`;
+
+export function presentOpening({ kind, courseId, cohortId }: OpeningRow): Opening {
+  return { kind, course_id: courseId, ...(cohortId !== null && { cohort_id: cohortId }) };
+}
+
+function presentDelivery(delivery: DeliveryRow): Delivery {
+  return {
+    id: delivery.id,
+    name: delivery.name,
+    opens: presentOpening(delivery),
+    free: delivery.free,
+    ...(delivery.accessDays !== null && { access_days: delivery.accessDays }),
+    archived: delivery.archivedAt !== null,
+    created_at: delivery.createdAt.toISOString(),
+    updated_at: delivery.updatedAt.toISOString(),
+  };
+}
+
+/** @returns a page of the club's deliveries, newest first */
+export async function listDeliveries(
+  tx: Transaction,
+  clubId: Id,
+  filter: Page & { archived?: boolean },
+): Promise<Listed<Delivery>> {
+  const { limit, offset } = windowOf(filter);
+  const archived = filter.archived === undefined ? '' : `AND archived_at IS ${filter.archived ? 'NOT NULL' : 'NULL'}`;
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM access_deliveries WHERE club_id = $1 ${archived}`,
+    [clubId],
+  );
+  const rows = await tx.query<DeliveryRow[]>(
+    `SELECT ${columns} FROM access_deliveries WHERE club_id = $1 ${archived}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [clubId],
+  );
+  return { rows: rows.map(presentDelivery), total: counted?.total ?? 0 };
+}
+
+/** @throws DomainError not_found */
+export async function findDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<Delivery> {
+  return presentDelivery(await readDelivery(tx, clubId, deliveryId));
+}
+
+/** @throws DomainError not_found (course or cohort) */
+export async function createDelivery(
+  tx: Transaction,
+  clubId: Id,
+  input: { name: string; opens: Opening; free?: boolean; access_days?: number },
+  now: Date,
+): Promise<Delivery> {
+  await expectOpening(tx, clubId, input.opens);
+  const id = newId();
+  await tx.query(
+    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, free, access_days, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+    [
+      id,
+      clubId,
+      tidyName(input.name),
+      input.opens.kind,
+      input.opens.course_id,
+      input.opens.cohort_id ?? null,
+      input.free ?? false,
+      input.access_days ?? null,
+      now,
+    ],
+  );
+  return findDelivery(tx, clubId, id);
+}
+
+/**
+ * Changes what is given; what is absent stays. Enrollments stay as they are.
+ * @param input.access_days 0 takes the limit away
+ * @throws DomainError not_found (delivery, course or cohort), in_use (somebody is enrolled in what it opens now)
+ */
+export async function updateDelivery(
+  tx: Transaction,
+  clubId: Id,
+  deliveryId: Id,
+  input: { name?: string; opens?: Opening; free?: boolean; access_days?: number },
+  now: Date,
+): Promise<Delivery> {
+  const before = await holdDelivery(tx, clubId, deliveryId);
+  if (input.opens) await expectChangeableOpening(tx, clubId, before, input.opens);
+  const opens = input.opens ?? presentOpening(before);
+  await tx.query(
+    `UPDATE access_deliveries
+        SET name = $2, kind = $3, course_id = $4, cohort_id = $5, free = $6, access_days = $7, updated_at = $8
+      WHERE id = $1`,
+    [
+      deliveryId,
+      input.name === undefined ? before.name : tidyName(input.name),
+      opens.kind,
+      opens.course_id,
+      opens.cohort_id ?? null,
+      input.free ?? before.free,
+      input.access_days === undefined ? before.accessDays : input.access_days || null,
+      now,
+    ],
+  );
+  return findDelivery(tx, clubId, deliveryId);
+}
+
+/** Ends the granting of a delivery, or takes it up again; what is so already stays as it is. @throws DomainError not_found */
+export async function setArchived(
+  tx: Transaction,
+  clubId: Id,
+  deliveryId: Id,
+  archived: boolean,
+  now: Date,
+): Promise<Delivery> {
+  const before = await holdDelivery(tx, clubId, deliveryId);
+  if ((before.archivedAt !== null) === archived) return presentDelivery(before);
+  await tx.query(`UPDATE access_deliveries SET archived_at = $2, updated_at = $3 WHERE id = $1`, [
+    deliveryId,
+    archived ? now : null,
+    now,
+  ]);
+  return findDelivery(tx, clubId, deliveryId);
+}
+
+async function readDelivery(tx: Transaction, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
+  const [delivery] = await tx.query<DeliveryRow[]>(
+    `SELECT ${columns} FROM access_deliveries WHERE id = $1 AND club_id = $2 ${lock}`,
+    [deliveryId, clubId],
+  );
+  if (!delivery) throw notFound('delivery');
+  return delivery;
+}
+
+/** Holds it against changes, and against those who would grant it (`keepDelivery`). @throws DomainError not_found */
+function holdDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+  return readDelivery(tx, clubId, deliveryId, 'FOR NO KEY UPDATE');
+}
+
+/** Reads what is about to be granted; it stays as it is until the transaction ends. @throws DomainError not_found */
+export function keepDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+  return readDelivery(tx, clubId, deliveryId, 'FOR SHARE');
+}
+
+/** @throws DomainError not_found for a course that is none of the club's, or a cohort that is none of the course's */
+async function expectOpening(tx: Transaction, clubId: Id, opens: Opening): Promise<void> {
+  await expectCourse(tx, clubId, opens.course_id);
+  if (opens.cohort_id !== undefined) await keepCohort(tx, opens.course_id, opens.cohort_id);
+}
+
+async function expectChangeableOpening(
+  tx: Transaction,
+  clubId: Id,
+  before: DeliveryRow,
+  opens: Opening,
+): Promise<void> {
+  await expectOpening(tx, clubId, opens);
+  const same =
+    opens.course_id.toLowerCase() === before.courseId && (opens.cohort_id?.toLowerCase() ?? null) === before.cohortId;
+  if (same) return;
+  const enrolled = await tx.query<unknown[]>(
+    `SELECT 1 FROM enrollments WHERE delivery_id = $1 AND revoked_reason IS DISTINCT FROM 'removal' LIMIT 1`,
+    [before.id],
+  );
+  if (enrolled.length > 0)
+    throw new DomainError(
+      'in_use',
+      'Students are enrolled in what this delivery opens: it cannot open something else.',
+    );
+}

@@ -1,0 +1,24 @@
+/** Times as callers write them. */
+import { DomainError } from './errors.ts';
+
+/**
+ * @param text a date-time that the contract has let pass
+ * @param field where it stands in the request, for the message
+ * @throws DomainError invalid_request for a day that the month lacks, and for a leap second
+ */
+export function instantOf(text: string, field: string): Date {
+  const [day, instant] = [new Date(text.slice(0, 10)), new Date(text)];
+  if (Number.isNaN(instant.getTime()) || !day.toISOString().startsWith(text.slice(0, 10)))
+    throw new DomainError('invalid_request', `\`${field}\` must be a time that exists.`);
+  return instant;
+}
+
+/** The same for one that may be absent. */
+export function optionalInstant(text: string | undefined, field: string): Date | undefined {
+  return text === undefined ? undefined : instantOf(text, field);
+}
+
+/** What a change says of a time that may be absent. @returns undefined where it stays, null where the empty text takes it away */
+export function changedInstant(text: string | undefined, field: string): Date | null | undefined {
+  return text === '' ? null : optionalInstant(text, field);
+}

@@ -7,6 +7,7 @@ import { describeError } from '../domain/core/describe-error.ts';
 import { DomainError } from '../domain/core/errors.ts';
 import { readJsonBody } from './middleware/body.ts';
 import type { ApiPlatform, Middleware, RequestState } from './middleware/context.ts';
+import { asPage } from './middleware/as-page.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
@@ -15,6 +16,7 @@ import { findCaller, refuseOutsiders, requireClub, requireRole } from './middlew
 import { answerUnmatched } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
 import { operatorRoutes } from './operator-routes.ts';
+import { pages } from './pages/index.ts';
 import { referenceRoutes } from './reference-routes.ts';
 
 /** @throws Error if the contract and the handlers disagree: the process must not start */
@@ -25,6 +27,7 @@ export function createApp(platform: ApiPlatform): Koa<RequestState> {
     const binding = { operation, validators: compileValidators(operation) };
     const chain = [
       nameRoute(operation),
+      ...pageOf(operation),
       findCaller(platform, operation),
       ...(operation.method === 'get' ? [] : [chargeRateLimit(platform)]), // reads are not limited
       refuseOutsiders,
@@ -62,6 +65,14 @@ function handlerOf({ operationId, notImplemented }: ContractOperation): AnyOpera
     );
   }
   return handler ?? (() => Promise.reject(new DomainError('not_implemented', 'This operation is not built yet.')));
+}
+
+/** @throws Error if the contract promises a page that is not there, or there is one that it does not promise */
+function pageOf({ operationId, contentTypes }: ContractOperation): Middleware[] {
+  const page = pages[operationId];
+  if ((page !== undefined) !== contentTypes.includes('text/html'))
+    throw new Error(`The contract and api/pages/index.ts disagree on a page of ${operationId}`);
+  return page ? [asPage(page)] : [];
 }
 
 function refuseExtraHandlers(contract: readonly ContractOperation[]): void {

@@ -63,7 +63,7 @@ function completeOperation(
   const byRule = codesByRule({
     method,
     hasSession: operation.security.length > 0,
-    isUnderClub: parameters.some((parameter) => !isJudged(parameter)),
+    isUnderClub: parameters.some(({ name }) => name === 'clubId'),
     hasRoles: operation['x-roles'] !== undefined,
     hasBody: operation.requestBody !== undefined,
     hasJudgedParameters: parameters.some(isJudged),
@@ -89,7 +89,7 @@ function exemplify(
   const response = isReference(shared) ? dereference(shared, document.components.responses) : shared;
   const examples = names.map((code) => [code, { value: { error: { code, message: codes[code]?.meaning } } }]);
   const content = { schema: { $ref: '#/components/schemas/Error' }, examples: Object.fromEntries(examples) };
-  return { ...response, content: { 'application/json': content } };
+  return { ...response, content: { ...response.content, 'application/json': content } };
 }
 
 function describe(operation: OperationObject, own: readonly string[], codes: CodeTable): string {

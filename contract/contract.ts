@@ -1,4 +1,5 @@
 /** The contract as the rest of the service sees it: its text, its operations, its checks, its types. */
+export { Binary } from './binary.ts';
 export { contractText } from './document.ts';
 export type { CallerKind, Method } from './openapi.ts';
 export { contractOperations, type ContractOperation, type OperationId } from './operations.ts';

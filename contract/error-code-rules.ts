@@ -34,7 +34,9 @@ export function codesByRule(traits: OperationTraits): ErrorCode[] {
   return rules.filter(({ holds }) => holds(traits)).flatMap(({ codes }) => codes);
 }
 
-/** The club of the path is not judged by its form: whatever names no club of the caller gets the same 403. */
+/** Names in paths that are not judged by their form: what names no club of the caller gets the same 403, what names no certificate the same 404. */
+const unjudged: readonly string[] = ['clubId', 'certificateCode'];
+
 export function isJudged(parameter: { readonly name: string }): boolean {
-  return parameter.name !== 'clubId';
+  return !unjudged.includes(parameter.name);
 }

@@ -6,7 +6,6 @@ export const notImplemented: readonly OperationId[] = [
   'reserveAssignmentFile',
   'listAssignmentSubmissions',
   'listCampaignDeliveries',
-  'listCertificates',
   'receiveBillingNotice',
   'getAutomation',
   'getRepository',

@@ -34,6 +34,8 @@ export interface ContractOperation {
   readonly roles?: readonly string[];
   readonly hasBody: boolean;
   readonly successStatus: number;
+  /** Media types of the successful response; none where there is nothing to return. */
+  readonly contentTypes: readonly string[];
   /** Its own codes, those that follow by rule, and `not_implemented` while it is not. */
   readonly errorCodes: readonly ErrorCode[];
   readonly notImplemented: boolean;
@@ -56,6 +58,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   const roles = operation['x-roles'];
   const own = (operation['x-error-codes'] ?? []).filter(isErrorCode);
   const isMissing = notImplemented.includes(operation.operationId);
+  const successStatus = Object.keys(operation.responses).find((status) => status.startsWith('2')) ?? '';
   return {
     operationId: operation.operationId,
     method,
@@ -66,12 +69,18 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
     ...(roles && { roles }),
     hasBody: operation.requestBody !== undefined,
-    successStatus: Number(Object.keys(operation.responses).find((status) => status.startsWith('2'))),
+    successStatus: Number(successStatus),
+    contentTypes: Object.keys(responseOf(operation, successStatus).content ?? {}),
     errorCodes: isMissing ? [...own, 'not_implemented'] : own,
     notImplemented: isMissing,
     responses: operation.responses,
     pointer,
   };
+}
+
+function responseOf({ responses }: openapi.OperationObject, status: string): ResponseObject {
+  const response = responses[status];
+  return response ? openapi.dereference(response, contractDocument.components.responses) : { description: '' };
 }
 
 /** The parameters of an operation; those that are shared are followed to where they stand. */

@@ -1,4 +1,5 @@
 /** Types of records, requests, responses and events by their names in the contract; there is no code here. */
+import type { Binary } from './binary.ts';
 import type { components, operations, webhooks } from './generated/types.ts';
 import type { OperationId } from './operations.ts';
 
@@ -18,8 +19,8 @@ export type BodyOf<Id extends OperationId> = operations[Id] extends {
   ? Body
   : undefined;
 
-/** The JSON body of the successful response; undefined where there is none. */
-export type ResponseOf<Id extends OperationId> = JsonOf<SuccessOf<operations[Id]['responses']>>;
+/** What the successful response brings: its JSON body, or bytes where it is a file; undefined where there is nothing. */
+export type ResponseOf<Id extends OperationId> = ContentOf<SuccessOf<operations[Id]['responses']>>;
 
 export type EventType = keyof webhooks;
 
@@ -34,4 +35,8 @@ type WithDefaults<Query> = string extends keyof Query
   : Omit<Query, Defaulted> & Required<Pick<Query, Defaulted & keyof Query>>;
 
 type SuccessOf<Responses> = Responses[keyof Responses & (200 | 201 | 202 | 204)];
-type JsonOf<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : undefined;
+type ContentOf<Response> = Response extends { content: { 'application/json': infer Body } }
+  ? Body
+  : Response extends { content: { 'application/pdf': unknown } }
+    ? Binary
+    : undefined;

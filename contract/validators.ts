@@ -19,11 +19,16 @@ export interface Validators {
   readonly query: (raw: RawQuery) => Checked<Record<string, unknown>>;
   /** @param raw parsed JSON; undefined where the request has no body */
   readonly body: (raw: unknown) => Checked<unknown>;
-  /** For tests. @returns what the contract does not allow in this response; nothing where it is as declared */
-  readonly response: (status: number, body: unknown) => readonly string[];
+  /**
+   * For tests. @returns what the contract does not allow in this response; nothing where it is as declared
+   * @param body parsed JSON, or text where it is none
+   * @param type its media type, without parameters; JSON unless told
+   */
+  readonly response: (status: number, body: unknown, type?: string) => readonly string[];
 }
 
 const documentId = 'contract';
+const json = 'application/json';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Words of OpenAPI and of this contract that say nothing about a value; the document as a whole is held against nothing. */
@@ -85,7 +90,7 @@ export function compileValidators(operation: ContractOperation): Validators {
     params: (raw) => checkParams(inPath, raw),
     query: (raw) => checkQuery(inQuery, raw),
     body: operation.hasBody ? bodyCheck(operation) : (raw) => ({ value: raw }),
-    response: (status, body) => responseFaults(operation, status, body),
+    response: (status, body, type = json) => responseFaults(operation, status, body, type),
   };
 }
 
@@ -163,13 +168,16 @@ function bodyCheck(operation: ContractOperation): Validators['body'] {
   };
 }
 
-function responseFaults(operation: ContractOperation, status: number, body: unknown): readonly string[] {
+function responseFaults(operation: ContractOperation, status: number, body: unknown, type: string): readonly string[] {
   const declared = operation.responses[status] ? String(status) : 'default';
   const entry = operation.responses[declared];
   if (!entry || (declared === 'default' && status < 400))
     return [`${operation.operationId} declares no response ${status}`];
   const { content = {} } = dereference(entry, contractDocument.components.responses);
-  if (!('application/json' in content)) return body === undefined || body === '' ? [] : [`${status} has no JSON body`];
+  const isEmpty = body === undefined || body === '';
+  if (Object.keys(content).length === 0) return isEmpty ? [] : [`${status} has no JSON body`];
+  if (!(type in content)) return [`${operation.operationId} declares no ${type} with ${status}`];
+  if (type !== json) return isEmpty ? [`${status} has no body`] : [];
   const pointer = isReference(entry) ? entry.$ref : `${operation.pointer}/responses/${declared}`;
   const validate = compiled(fullCheck, `${pointer}/content/application~1json/schema`);
   if (!validate(body)) return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message ?? ''}`);

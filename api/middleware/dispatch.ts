@@ -1,5 +1,5 @@
 /** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
-import type { Checked } from '../../contract/contract.ts';
+import { Binary, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../domain/core/errors.ts';
 import type { OperationRequest } from '../operation.ts';
 import type { ApiPlatform, BoundOperation, Context, Middleware } from './context.ts';
@@ -44,8 +44,16 @@ export function dispatch(
     const answer = await handler(request as unknown as OperationRequest<never>);
     context.status = operation.successStatus;
     if (typeof answer === 'string') context.type = 'json'; // JSON that is text already
-    if (answer !== undefined) context.body = answer;
+    if (answer instanceof Binary) answerWithFile(context, answer);
+    else if (answer !== undefined) context.body = answer;
   };
+}
+
+/** Shown where it is opened, and kept under its name. */
+function answerWithFile(context: Context, { type, bytes, fileName }: Binary): void {
+  context.attachment(fileName, { type: 'inline' });
+  context.type = type;
+  context.body = bytes;
 }
 
 function callerOf(context: Context) {

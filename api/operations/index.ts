@@ -6,6 +6,7 @@ import * as courses from './courses.ts';
 import * as lessonComments from './lesson-comments.ts';
 import * as deliveries from './deliveries.ts';
 import * as enrollments from './enrollments.ts';
+import * as certificates from './certificates.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
 import * as standing from './standing.ts';
@@ -20,6 +21,7 @@ export const operations: Operations = {
   ...lessonComments,
   ...deliveries,
   ...enrollments,
+  ...certificates,
   ...members,
   ...meta,
   ...standing,

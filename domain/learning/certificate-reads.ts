@@ -18,6 +18,8 @@ export interface Certificate {
   courseTitle: string;
   coursePublicId: string;
   clubName: string;
+  /** IANA name of the club's time zone: the days that are printed are its days. */
+  timeZone: string;
   lessonCount: number;
   hours: number | null;
   version: number;
@@ -31,12 +33,13 @@ export interface Certificate {
 
 const columns = `certificate.id, certificate.code, certificate.student_id AS "studentId", certificate.student_name AS "studentName",
   certificate.student_email AS "studentEmail", certificate.course_id AS "courseId", certificate.course_title AS "courseTitle",
-  course.public_id AS "coursePublicId", certificate.club_name AS "clubName", certificate.lesson_count AS "lessonCount",
+  course.public_id AS "coursePublicId", certificate.club_name AS "clubName", club.time_zone AS "timeZone", certificate.lesson_count AS "lessonCount",
   certificate.hours, certificate.version, certificate.issued_at AS "issuedAt", certificate.completed_at AS "completedAt",
   certificate.revoked_at AS "revokedAt", certificate.revoked_reason AS "revokedReason",
   certificate.withdrawn_at AS "withdrawnAt", certificate.verify_url AS "verifyUrl"`;
 
-const withCourse = `certificates certificate JOIN courses course ON course.id = certificate.course_id`;
+const withCourse = `certificates certificate JOIN courses course ON course.id = certificate.course_id
+  JOIN clubs club ON club.id = certificate.club_id`;
 
 async function select(tx: Transaction, rest: string, parameters: unknown[]): Promise<Certificate[]> {
   return tx.query<Certificate[]>(`SELECT ${columns} FROM ${withCourse} WHERE ${rest}`, parameters);

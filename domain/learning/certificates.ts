@@ -9,11 +9,15 @@ import { holdStudent } from '../identity/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './certificate-code.policy.ts';
 import { findCertificate, type Certificate } from './certificate-reads.ts';
 
-/** A student's completion of a course. */
-export interface Completion {
+/** A student and a course of one club. */
+interface Pair {
   clubId: Id;
   studentId: Id;
   courseId: Id;
+}
+
+/** A student's completion of a course. */
+export interface Completion extends Pair {
   completedAt: Date;
 }
 
@@ -36,9 +40,10 @@ export async function issueOnCompletion(
   now: Date,
 ): Promise<void> {
   const student = await holdStudent(tx, clubId, studentId);
-  const course = await readPrint(tx, clubId, courseId);
+  const course = await readPrint(tx, { clubId, studentId, courseId });
   if (!course.certificateOnCompletion || (await hasOne(tx, studentId, courseId))) return;
-  await insert(tx, { publicUrl, clubId, studentId, courseId, completedAt, student, course }, drawCode, now);
+  const completed = { ...course, completedAt };
+  await insert(tx, { publicUrl, clubId, studentId, courseId, student, course: completed }, drawCode, now);
 }
 
 /**
@@ -55,10 +60,10 @@ export async function issueCertificate(
 ): Promise<Certificate> {
   return inTransaction(database, async (tx) => {
     const student = await holdStudent(tx, clubId, studentId);
-    const course = await readPrint(tx, clubId, courseId);
+    const course = await readPrint(tx, { clubId, studentId, courseId });
     if (await hasOne(tx, studentId, courseId))
       throw new DomainError('certificate_exists', 'The student has a certificate of this course already.');
-    const issue = { publicUrl, clubId, studentId, courseId, completedAt: null, student, course };
+    const issue = { publicUrl, clubId, studentId, courseId, student, course };
     return findCertificate(tx, clubId, await insert(tx, issue, draw, now));
   });
 }
@@ -71,36 +76,34 @@ async function hasOne(tx: Transaction, studentId: Id, courseId: Id): Promise<boo
   return rows.length > 0;
 }
 
-/** What a certificate says of its course and club, as they are now. */
+/** What a certificate says of its course and club, and of the student's completion, as they are now. */
 interface Print {
   courseTitle: string;
   clubName: string;
   lessonCount: number;
   hours: number | null;
+  completedAt: Date | null;
   certificateOnCompletion: boolean;
 }
 
 /** @throws DomainError not_found, also for a course of another club */
-async function readPrint(tx: Transaction, clubId: Id, courseId: Id): Promise<Print> {
+async function readPrint(tx: Transaction, { clubId, studentId, courseId }: Pair): Promise<Print> {
   const [print] = await tx.query<Print[]>(
     `SELECT course.title AS "courseTitle", club.name AS "clubName", course.hours,
-            course.certificate_on_completion AS "certificateOnCompletion",
+            completion.completed_at AS "completedAt", course.certificate_on_completion AS "certificateOnCompletion",
             (SELECT count(*)::int FROM lessons lesson
               WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL AND lesson.removed_at IS NULL) AS "lessonCount"
        FROM courses course JOIN clubs club ON club.id = course.club_id
+       LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = $3
       WHERE course.id = $1 AND course.club_id = $2`,
-    [courseId, clubId],
+    [courseId, clubId, studentId],
   );
   if (!print) throw notFound('course');
   return print;
 }
 
-interface Issue {
+interface Issue extends Pair {
   publicUrl: string;
-  clubId: Id;
-  studentId: Id;
-  courseId: Id;
-  completedAt: Date | null;
   student: { name: string; email: string };
   course: Print;
 }
@@ -128,7 +131,7 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
         course.lessonCount,
         course.hours,
         `${issue.publicUrl}/certificates/${code}`,
-        issue.completedAt,
+        course.completedAt,
         now,
       ],
     );
@@ -151,11 +154,11 @@ export async function reissueCertificate(
   return inTransaction(database, async (tx) => {
     const { studentId, courseId } = await holdCertificate(tx, clubId, certificateId);
     const student = await holdStudent(tx, clubId, studentId);
-    const course = await readPrint(tx, clubId, courseId);
+    const course = await readPrint(tx, { clubId, studentId, courseId });
     await tx.query(
       `UPDATE certificates
           SET version = version + 1, student_name = $2, student_email = $3, course_title = $4, club_name = $5,
-              lesson_count = $6, hours = $7, revoked_at = NULL, revoked_reason = NULL
+              lesson_count = $6, hours = $7, completed_at = $8, revoked_at = NULL, revoked_reason = NULL
         WHERE id = $1`,
       [
         certificateId,
@@ -165,6 +168,7 @@ export async function reissueCertificate(
         course.clubName,
         course.lessonCount,
         course.hours,
+        course.completedAt,
       ],
     );
     return findCertificate(tx, clubId, certificateId);

@@ -1,4 +1,5 @@
 /** The texts of transactional mails: one template a reason to write. */
+import { escapeHtml } from '../core/text.policy.ts';
 import type { TokenPurpose } from '../identity/one-time-tokens.ts';
 
 export interface MailContext {
@@ -149,16 +150,4 @@ export function renderMail(template: MailTemplate, context: MailContext): Render
       .map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`)
       .join('')}${action ? button : ''}</body></html>`,
   };
-}
-
-const entityOf: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entityOf[character] ?? character);
 }

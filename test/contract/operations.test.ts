@@ -52,6 +52,7 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
     'createTag',
     'grantEnrollment',
     'inviteMember',
+    'issueCertificate',
     'publishLessonComment',
     'registerWebhookEndpoint',
     'reserveAssignmentFile',

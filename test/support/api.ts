@@ -14,6 +14,7 @@ export interface Answer {
   body: any;
   /** The body as it came, byte for byte. */
   text: string;
+  bytes: Buffer;
   headers: Headers;
 }
 
@@ -91,11 +92,13 @@ export async function callAt(base: string, method: string, path: string, options
     },
     ...(payload !== undefined && { body: payload as never }),
   });
-  const text = await response.text();
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = new TextDecoder().decode(bytes);
   const body: unknown =
     text !== '' && /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text || undefined;
-  holdAgainstContract(method, path, response.status, body);
-  return { status: response.status, body, text, headers: response.headers };
+  const [type] = (response.headers.get('content-type') ?? 'application/json').split(';');
+  holdAgainstContract(method, path, response.status, body, type);
+  return { status: response.status, body, text, bytes, headers: response.headers };
 }
 
 /** Asserts that an answer is this error, envelope and status and all. */
@@ -118,13 +121,13 @@ const contract = contractOperations().map((operation) => ({
   validators: compileValidators(operation),
 }));
 
-function holdAgainstContract(method: string, path: string, status: number, body: unknown): void {
+function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
   const known = contract.find(
     ({ operation, pattern }) => operation.method === method.toLowerCase() && pattern.test(pathname),
   );
   if (!known) return;
-  const faults = known.validators.response(status, body);
+  const faults = known.validators.response(status, body, type);
   expect(faults, `${method} ${path} answered ${status} ${JSON.stringify(body)}`).to.deep.equal([]);
 }
 

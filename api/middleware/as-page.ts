@@ -1,0 +1,27 @@
+/** Answers with a page whoever prefers HTML to JSON, as browsers do; the operation itself knows nothing of it. */
+import { DomainError } from '../../domain/core/errors.ts';
+import type { AnyPage } from '../page.ts';
+import type { Context, Middleware } from './context.ts';
+
+export function asPage(page: AnyPage): Middleware {
+  return async (context, next) => {
+    context.vary('Accept');
+    if (context.accepts('json', 'html') !== 'html') return next();
+    context.querystring = ''; // mail programs and networks add parameters of their own to links that people follow
+    try {
+      await next();
+      show(context, page, page.answer(context.body as never));
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      context.status = error.status;
+      show(context, page, page.refusal(error));
+    }
+    return undefined;
+  };
+}
+
+function show(context: Context, { contentSecurityPolicy }: AnyPage, html: string): void {
+  context.set('Content-Security-Policy', contentSecurityPolicy);
+  context.type = 'html';
+  context.body = html;
+}

@@ -1,0 +1,22 @@
+/** What a page is: it draws, for people with a browser, what an operation answers to programs. */
+import type { OperationId, ResponseOf } from '../contract/contract.ts';
+import type { DomainError } from '../domain/core/errors.ts';
+
+export interface Page<Op extends OperationId> {
+  /** What the page may load: as little as it needs. */
+  contentSecurityPolicy: string;
+  /** @returns HTML for what the operation answers */
+  answer: (body: ResponseOf<Op>) => string;
+  /** @returns HTML for what it refuses */
+  refusal: (error: DomainError) => string;
+}
+
+/** A page for each operation whose success response has `text/html` in the contract: a missing or an extra one stops the start. */
+export type Pages = { [Op in OperationId]?: Page<Op> };
+
+/** A page whose operation is known by its name alone. */
+export interface AnyPage {
+  contentSecurityPolicy: string;
+  answer: (body: never) => string;
+  refusal: (error: DomainError) => string;
+}

@@ -1,0 +1,143 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { buildCourse } from '../support/access.ts';
+import { call, clock } from '../support/api.ts';
+import {
+  buildCertificate,
+  certificateCalls,
+  certificatesPath,
+  type CertificateRecord,
+} from '../support/certificates.ts';
+import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+
+const list = (club: TestClub, query: Record<string, string> = {}) =>
+  call('GET', `${certificatesPath(club)}?${new URLSearchParams(query).toString()}`, { token: club.owner.token });
+
+const idsOf = async (club: TestClub, query: Record<string, string>): Promise<string[]> => {
+  const { body } = await list(club, query);
+  expect(body.total).to.equal(body.data.length);
+  return body.data.map(({ id }: CertificateRecord) => id);
+};
+
+describe('GET /v1/clubs/{clubId}/certificates', () => {
+  describe('200', () => {
+    it('an empty club: no data, total 0', async () => {
+      const answer = await list(await buildClub());
+      expect([answer.status, answer.body]).to.deep.equal([200, { data: [], total: 0 }]);
+    });
+
+    it('whole records, newest first, of this club alone; pages', async () => {
+      const [club, other] = [await buildClub(), await buildClub()];
+      await buildCertificate(other);
+      const made: CertificateRecord[] = [];
+      for (let count = 0; count < 3; count++) {
+        made.unshift(await buildCertificate(club));
+        clock.advance(1_000);
+      }
+      expect((await list(club)).body).to.deep.equal({ data: made, total: 3 });
+      const second = await list(club, { page: '2', page_size: '2' });
+      expect(second.body).to.deep.equal({ data: made.slice(2), total: 3 });
+      expect((await list(club, { page: '3', page_size: '2' })).body).to.deep.equal({ data: [], total: 3 });
+    });
+  });
+
+  describe('filters', () => {
+    let club: TestClub;
+    let made: Record<'ada' | 'bob' | 'adas', CertificateRecord>;
+    before(async () => {
+      club = await buildClub();
+      const course = await buildCourse(club.id);
+      const ada = await buildStudent(club.id);
+      made = {
+        ada: await buildCertificate(club, { student: ada, courseId: course.id }),
+        bob: await buildCertificate(club, { courseId: course.id }),
+        adas: await buildCertificate(club, { student: ada }),
+      };
+      await certificateCalls(club, made.bob.id).revoke();
+    });
+
+    it('course_id, student_id and both', async () => {
+      const { course_id: courseId, student_id: studentId } = made.ada;
+      expect(await idsOf(club, { course_id: courseId })).to.have.members([made.ada.id, made.bob.id]);
+      expect(await idsOf(club, { student_id: studentId })).to.have.members([made.ada.id, made.adas.id]);
+      expect(await idsOf(club, { student_id: studentId, course_id: courseId })).to.deep.equal([made.ada.id]);
+      expect(await idsOf(club, { course_id: newId() })).to.deep.equal([]);
+    });
+
+    it('revoked=true, revoked=false; absent returns both', async () => {
+      expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([made.bob.id]);
+      expect(await idsOf(club, { revoked: 'false' })).to.have.members([made.ada.id, made.adas.id]);
+      expect(await idsOf(club, {})).to.have.length(3);
+    });
+
+    it('together with q', async () => {
+      expect(await idsOf(club, { q: made.bob.code, revoked: 'true' })).to.deep.equal([made.bob.id]);
+      expect(await idsOf(club, { q: made.bob.code, revoked: 'false' })).to.deep.equal([]);
+    });
+  });
+
+  describe('q', () => {
+    let club: TestClub;
+    let certificate: CertificateRecord;
+    before(async () => {
+      club = await buildClub();
+      const student = await buildStudent(club.id, {
+        name: 'Zoë 100% O’Neil',
+        email: `zoe.${newId()}@elsewhere.example`,
+      });
+      certificate = await buildCertificate(club, { student });
+      await buildCertificate(club, { student: await buildStudent(club.id, { name: 'Bob' }) });
+    });
+
+    it('finds the code as printed and run together, in any case, with spaces, and a part of it', async () => {
+      const { code, code_formatted: printed } = certificate;
+      const spellings = [
+        code,
+        printed,
+        code.toLowerCase(),
+        printed.toLowerCase(),
+        printed.replaceAll('-', ' '),
+        `  ${printed}  `,
+        printed.replaceAll('-', '–'),
+        code.slice(0, 4),
+        printed.slice(5),
+        printed.slice(0, 7),
+      ];
+      for (const q of spellings) expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
+    });
+
+    it('finds name and e-mail, any part of them, in any case; what LIKE gives a meaning to is taken as it stands', async () => {
+      for (const q of ['zoë', 'ZOË 100%', '100% o', '@ELSEWHERE.example', certificate.student_email]) {
+        expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
+      }
+      for (const q of ['zo_', '1%0', 'nobody', certificate.code.split('').toReversed().join(''), '\\']) {
+        expect(await idsOf(club, { q }), q).to.deep.equal([]);
+      }
+    });
+
+    it('empty or blank finds all', async () => {
+      for (const q of ['', '  ']) expect(await idsOf(club, { q })).to.have.length(2);
+    });
+
+    it('finds no other club’s', async () => {
+      expect(await idsOf(await buildClub(), { q: certificate.code })).to.deep.equal([]);
+    });
+  });
+});
+
+describe('GET /v1/clubs/{clubId}/classroom/certificates', () => {
+  it('200: the student’s own, newest first, revoked ones with their reason; nobody else’s; pages', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    await buildCertificate(club);
+    const older = await buildCertificate(club, { student });
+    clock.advance(1_000);
+    const newer = await buildCertificate(club, { student });
+    const revoked = (await certificateCalls(club, older.id).revoke('A mistake.')).body.data;
+    const own = (query = '') =>
+      call('GET', `/v1/clubs/${club.id}/classroom/certificates${query}`, { token: student.token });
+    expect((await own()).body).to.deep.equal({ data: [newer, revoked], total: 2 });
+    expect(revoked.revoked_reason).to.equal('A mistake.');
+    expect((await own('?page=2&page_size=1')).body).to.deep.equal({ data: [revoked], total: 2 });
+  });
+});

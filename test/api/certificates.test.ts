@@ -1,0 +1,238 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { codeAlphabet, completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
+import { issueCertificate } from '../../domain/learning/certificates.ts';
+import { buildCourse } from '../support/access.ts';
+import { call, clock, expectError } from '../support/api.ts';
+import { buildCertificate, certificateCalls, certificatesPath } from '../support/certificates.ts';
+import { factsOf, rowCounts, testDatabase, testPlatform } from '../support/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+
+const issue = (club: TestClub, body: unknown) =>
+  call('POST', certificatesPath(club), { token: club.owner.token, body });
+
+/** Gives student, course and club other names than a certificate was issued with, and the course another lesson and hours. */
+async function renameEverything(club: TestClub, ids: { student: string; course: string }): Promise<void> {
+  const source = await testDatabase();
+  await source.query(`UPDATE students SET name = 'Renamed Student' WHERE id = $1`, [ids.student]);
+  await source.query(`UPDATE courses SET title = 'Renamed course', hours = 3 WHERE id = $1`, [ids.course]);
+  await source.query(`UPDATE clubs SET name = 'Renamed club' WHERE id = $1`, [club.id]);
+  await source.query(
+    `UPDATE lessons SET published_at = NULL WHERE id = (SELECT id FROM lessons WHERE course_id = $1 LIMIT 1)`,
+    [ids.course],
+  );
+}
+
+describe('POST /v1/clubs/{clubId}/certificates', () => {
+  describe('201', () => {
+    it('the whole record: what is printed, and the address where anyone can verify it', async () => {
+      const club = await buildClub();
+      const student = await buildStudent(club.id, { name: 'Zoë Ōtsuka' });
+      const course = await buildCourse(club.id, { title: 'Knots', hours: 9 });
+      const { publicUrl } = await testPlatform();
+      const answer = await issue(club, { student_id: student.id, course_id: course.id });
+      const { id, code, issued_at: issuedAt } = answer.body.data;
+      expect(answer.status).to.equal(201);
+      expect(answer.body.data).to.deep.equal({
+        id,
+        code,
+        code_formatted: formatCode(code),
+        student_id: student.id,
+        student_name: 'Zoë Ōtsuka',
+        student_email: student.email,
+        course_id: course.id,
+        course_title: 'Knots',
+        course_public_id: course.publicId,
+        club_name: `Club ${club.owner.id}`,
+        lesson_count: 4,
+        version: 1,
+        issued_at: issuedAt,
+        revoked: false,
+        verify_url: `${publicUrl}/certificates/${code}`,
+        hours: 9,
+      });
+      expect(completeCode(code.slice(0, -1))).to.equal(code);
+      expect(Math.abs(Date.parse(issuedAt) - Date.now())).to.be.below(60_000);
+    });
+
+    it('certificate.issued is raised once, about the certificate', async () => {
+      const club = await buildClub();
+      const certificate = await buildCertificate(club);
+      const source = await testDatabase();
+      const facts = await source.query<unknown[]>(
+        `SELECT type, student_id, subject_id, details, occurred_at FROM facts WHERE club_id = $1`,
+        [club.id],
+      );
+      expect(facts).to.deep.equal([
+        {
+          type: 'certificate.issued',
+          student_id: certificate.student_id,
+          subject_id: certificate.id,
+          details: null,
+          occurred_at: new Date(certificate.issued_at),
+        },
+      ]);
+    });
+
+    it('counts published lessons alone; hours are absent where the course has none', async () => {
+      const club = await buildClub();
+      const course = await buildCourse(club.id);
+      const source = await testDatabase();
+      const [first, second] = course.lessons;
+      await source.query(`UPDATE lessons SET published_at = NULL WHERE id = $1`, [first?.id]);
+      await source.query(`UPDATE lessons SET removed_at = now(), module_id = NULL WHERE id = $1`, [second?.id]);
+      const certificate = await buildCertificate(club, { courseId: course.id });
+      expect(certificate.lesson_count).to.equal(2);
+      expect(certificate).to.not.have.any.keys('hours', 'completed_at', 'revoked_at', 'revoked_reason');
+    });
+
+    it('a code that is taken already is drawn again', async () => {
+      const club = await buildClub();
+      const taken = await buildCertificate(club);
+      const student = await buildStudent(club.id);
+      const fresh = completeCode(
+        Array.from({ length: 11 }, () => codeAlphabet[Math.trunc(Math.random() * 31)]).join(''),
+      );
+      const draws = [taken.code, taken.code, fresh];
+      const issued = await issueCertificate(
+        await testPlatform(),
+        club.id,
+        { student_id: student.id, course_id: taken.course_id },
+        new Date(),
+        () => draws.shift() ?? '',
+      );
+      expect([issued.code, draws]).to.deep.equal([fresh, []]);
+      expect(await factsOf(club.id)).to.have.length(2);
+    });
+  });
+
+  it('404: unknown student or course, those of another club, a removed student; nothing is left behind', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const [student, removed, foreign] = [
+      await buildStudent(club.id),
+      await buildStudent(club.id),
+      await buildStudent(other.id),
+    ];
+    await call('DELETE', `/v1/clubs/${club.id}/students/${removed.id}`, { token: club.owner.token });
+    const [course, foreignCourse] = [await buildCourse(club.id), await buildCourse(other.id)];
+    const before = await rowCounts();
+    for (const [studentId, courseId] of [
+      [newId(), course.id],
+      [foreign.id, course.id],
+      [removed.id, course.id],
+      [student.id, newId()],
+      [student.id, foreignCourse.id],
+    ]) {
+      expectError(await issue(club, { student_id: studentId, course_id: courseId }), 'not_found');
+    }
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('409: the student has one of this course, revoked or not; three at once make one, with one fact', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const course = await buildCourse(club.id);
+    const body = { student_id: student.id, course_id: course.id };
+    const answers = await Promise.all([1, 2, 3].map(() => issue(club, body)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409]);
+    const made = answers.find(({ status }) => status === 201);
+    await certificateCalls(club, made?.body.data.id).revoke();
+    expectError(await issue(club, body), 'certificate_exists');
+    expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['certificate.issued']);
+  });
+});
+
+describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
+  it('200: as it was issued', async () => {
+    const club = await buildClub();
+    const certificate = await buildCertificate(club);
+    const answer = await certificateCalls(club, certificate.id).read();
+    expect([answer.status, answer.body]).to.deep.equal([200, { data: certificate }]);
+  });
+
+  it('404: an unknown one, one of another club; for every operation on a certificate', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const foreign = await buildCertificate(other);
+    const before = await rowCounts();
+    for (const id of [newId(), foreign.id]) {
+      for (const ask of Object.values(certificateCalls(club, id))) expectError(await ask(), 'not_found');
+    }
+    expect(await rowCounts()).to.deep.equal(before);
+    expect((await certificateCalls(other, foreign.id).read()).body.data).to.deep.equal(foreign);
+  });
+});
+
+describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
+  it('200: the same code, the next version, everything printed anew; no second certificate.issued', async () => {
+    const club = await buildClub();
+    const course = await buildCourse(club.id, { hours: 9 });
+    const before = await buildCertificate(club, { courseId: course.id });
+    await renameEverything(club, { student: before.student_id, course: course.id });
+    expect((await certificateCalls(club, before.id).read()).body.data).to.deep.equal(before);
+    clock.advance(3_600_000);
+    const answer = await certificateCalls(club, before.id).reissue();
+    expect([answer.status, answer.body.data]).to.deep.equal([
+      200,
+      {
+        ...before,
+        version: 2,
+        student_name: 'Renamed Student',
+        course_title: 'Renamed course',
+        club_name: 'Renamed club',
+        lesson_count: 3,
+        hours: 3,
+      },
+    ]);
+    expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['certificate.issued']);
+  });
+
+  it('200: a revoked one is valid again', async () => {
+    const club = await buildClub();
+    const before = await buildCertificate(club);
+    const { revoke, reissue } = certificateCalls(club, before.id);
+    await revoke();
+    expect((await reissue()).body.data).to.deep.equal({ ...before, version: 2 });
+  });
+
+  it('two at once: versions 2 and 3', async () => {
+    const club = await buildClub();
+    const { reissue } = certificateCalls(club, (await buildCertificate(club)).id);
+    const answers = await Promise.all([reissue(), reissue()]);
+    expect(answers.map(({ body }) => body.data.version)).to.have.members([2, 3]);
+  });
+});
+
+describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
+  it('200: revoked, when and why; no fact', async () => {
+    const club = await buildClub();
+    const before = await buildCertificate(club);
+    const { revoke, read } = certificateCalls(club, before.id);
+    const { status, body } = await revoke('Issued to the wrong person.');
+    const revokedAt = body.data.revoked_at;
+    expect(Math.abs(Date.parse(revokedAt) - Date.now())).to.be.below(60_000);
+    const after = { ...before, revoked: true, revoked_at: revokedAt, revoked_reason: 'Issued to the wrong person.' };
+    expect([status, body.data]).to.deep.equal([200, after]);
+    expect((await read()).body.data).to.deep.equal(after);
+    expect(await factsOf(club.id)).to.have.length(1);
+  });
+
+  it('409: revoked already, and of two at once one; the first reason stays', async () => {
+    const club = await buildClub();
+    const { revoke, read } = certificateCalls(club, (await buildCertificate(club)).id);
+    const answers = await Promise.all(['First', 'Second'].map(revoke));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 409]);
+    const reason = answers.find(({ status }) => status === 200)?.body.data.revoked_reason;
+    expectError(await revoke('Third'), 'certificate_revoked');
+    expect((await read()).body.data.revoked_reason).to.equal(reason);
+  });
+
+  it('422: a reason that is empty, blank or longer than 500 characters; 400: none', async () => {
+    const club = await buildClub();
+    const certificate = await buildCertificate(club);
+    const { revoke, read } = certificateCalls(club, certificate.id);
+    for (const reason of ['', ' \n', 'x'.repeat(501)]) expectError(await revoke(reason), 'invalid_request');
+    expectError(await revoke(7), 'malformed_request');
+    expect((await read()).body.data).to.deep.equal(certificate);
+    expect((await revoke('x'.repeat(500))).status).to.equal(200);
+  });
+});

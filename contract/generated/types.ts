@@ -2284,9 +2284,208 @@ export interface paths {
         };
         /**
          * List certificates
-         * @description Newest first.
+         * @description Newest first, revoked and withdrawn ones among them.
          */
         get: operations["listCertificates"];
+        put?: never;
+        /**
+         * Issue a certificate by hand
+         * @description Issues the student's certificate of a course, whether or not they have completed it, and fires `certificate.issued`. A course whose `certificate_on_completion` is set issues its own. The student has one of this course already: `409 certificate_exists`. Unknown student or course: `404 not_found`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `certificate_exists` | 409 | The student has a certificate of this course already; it can be issued again. |
+         */
+        post: operations["issueCertificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/certificates/{certificateId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a certificate
+         * @description Reads one certificate of the club.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/certificates/{certificateId}/reissue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Issue a certificate again
+         * @description Prints what student, course and club are called now under the same code, as the next version; `issued_at` stays, and no event is fired. A revoked certificate becomes valid again. The student was removed: `409 certificate_withdrawn`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `certificate_withdrawn` | 409 | The student was removed, and the certificate is withdrawn for good. |
+         */
+        post: operations["reissueCertificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/certificates/{certificateId}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a certificate
+         * @description From now on it verifies as revoked and cannot be printed; issuing it again makes it valid. No event is fired. It is revoked already: `409 certificate_revoked`. The student was removed: `409 certificate_withdrawn`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `certificate_revoked` | 409 | The certificate is revoked; it can be issued again. |
+         *     | `certificate_withdrawn` | 409 | The student was removed, and the certificate is withdrawn for good. |
+         */
+        post: operations["revokeCertificate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/certificates/{certificateId}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Print a certificate
+         * @description The certificate as a PDF. Revoked: `409 certificate_revoked`; the student was removed: `409 certificate_withdrawn`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `certificate_revoked` | 409 | The certificate is revoked; it can be issued again. |
+         *     | `certificate_withdrawn` | 409 | The student was removed, and the certificate is withdrawn for good. |
+         */
+        get: operations["getCertificatePdf"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/certificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List one's own certificates
+         * @description The student's own, newest first, revoked ones among them; they stay the student's when access to the course ends.
+         */
+        get: operations["listOwnCertificates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Print one's own certificate
+         * @description The student's certificate as a PDF. One of somebody else: `404 not_found`. Revoked: `409 certificate_revoked`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `certificate_revoked` | 409 | The certificate is revoked; it can be issued again. |
+         */
+        get: operations["getOwnCertificatePdf"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/certificates/{certificateCode}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verify a certificate
+         * @description The public page behind `verify_url`: a page for people where `Accept` prefers `text/html`, JSON for programs. The code may be typed in any spelling: as printed, run together, in any case, with spaces. An unknown, a mistyped and a malformed code get the same `404`. On the page, query parameters are ignored.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["verifyCertificate"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5212,7 +5411,7 @@ export interface components {
             clicked_at?: string;
         };
         /**
-         * @description Every field but `completed_at`, `revoked_at`, `revoked_reason` and `hours` is always present.
+         * @description A student's certificate of a course. What is printed (name, course, club, lessons, hours) is kept as it was when it was issued last; `student_email` follows the student's own. Once its student is removed it is withdrawn: the name is `Removed student`, the e-mail is empty, and a reason is not told. Every field but `completed_at`, `revoked_at`, `revoked_reason` and `hours` is always present.
          * @example {
          *       "id": "3f333df6-90a4-4fda-8dd3-9485d27cee36",
          *       "code": "K7QM4XPA9T2F",
@@ -5261,6 +5460,79 @@ export interface components {
             revoked_reason?: string;
             verify_url: string;
             hours?: number;
+        };
+        /**
+         * @example {
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *     }
+         */
+        CertificateIssue: {
+            /**
+             * Format: uuid
+             * @description A student of this club.
+             */
+            student_id: string;
+            /**
+             * Format: uuid
+             * @description A course of this club.
+             */
+            course_id: string;
+        };
+        /**
+         * @example {
+         *       "reason": "Issued to the wrong person."
+         *     }
+         */
+        CertificateRevocation: {
+            /** @description For administrators and the student; whoever verifies the certificate does not see it. */
+            reason: string;
+        };
+        /**
+         * @description What anyone learns who has the code: no id, no e-mail, no reason. `student_name` is absent once the certificate is withdrawn, `completed_at` and `hours` where they are not printed; `revoked_at` stands while `state` is `revoked`.
+         * @example {
+         *       "code": "K7QM4XPA9T2F",
+         *       "code_formatted": "K7QM-4XPA-9T2F",
+         *       "state": "valid",
+         *       "student_name": "Ada Example",
+         *       "course_title": "Knots for Beginners",
+         *       "club_name": "Harbour Academy",
+         *       "time_zone": "America/Sao_Paulo",
+         *       "lesson_count": 12,
+         *       "hours": 9,
+         *       "version": 1,
+         *       "issued_at": "2026-03-02T09:15:00.000Z",
+         *       "completed_at": "2026-03-02T09:14:58.000Z",
+         *       "verify_url": "https://harbour-academy.classroom.example.com/certificates/K7QM4XPA9T2F"
+         *     }
+         */
+        CertificateVerification: {
+            /** @description Unformatted. */
+            code: string;
+            /** @description The printed form, in groups of four. */
+            code_formatted: string;
+            /**
+             * @description `revoked` by the club; `withdrawn` because the student was removed.
+             * @enum {string}
+             */
+            state: "valid" | "revoked" | "withdrawn";
+            student_name?: string;
+            course_title: string;
+            club_name: string;
+            /** @description IANA name of the club's: the days that are printed are days there. */
+            time_zone: string;
+            lesson_count: number;
+            hours?: number;
+            /** @description A printed one with a lower number has been replaced since. */
+            version: number;
+            /** Format: date-time */
+            issued_at: string;
+            /** Format: date-time */
+            completed_at?: string;
+            /** Format: date-time */
+            revoked_at?: string;
+            /** @description The address that is printed. */
+            verify_url: string;
         };
         /**
          * @description The event type that starts a run, its dot as an underscore; or `manual`.
@@ -6933,6 +7205,16 @@ export interface components {
          * @example 7d1c9a40-2d7e-4b0f-9b54-8e6f5a4b3c2d
          */
         DeliveryId: string;
+        /**
+         * @description Id of a certificate of this club.
+         * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
+         */
+        CertificateId: string;
+        /**
+         * @description The code of a certificate, in any spelling. What can be no code answers with the same `404` as an unknown one.
+         * @example K7QM-4XPA-9T2F
+         */
+        CertificateCode: string;
     };
     requestBodies: never;
     headers: never;
@@ -12534,7 +12816,7 @@ export interface operations {
     listCertificates: {
         parameters: {
             query?: {
-                /** @description Search over name, e-mail and code; the code may be typed as printed in groups of four or run together. */
+                /** @description Search over name, e-mail and code; absent or empty finds all. The code may be typed as printed in groups of four or run together, in any case; a part of it is looked for from four characters on. */
                 q?: string;
                 /** @description Only certificates of this course. */
                 course_id?: string;
@@ -12576,6 +12858,444 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    issueCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CertificateIssue"];
+            };
+        };
+        responses: {
+            /** @description The certificate. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Certificate"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a certificate of this club.
+                 * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
+                 */
+                certificateId: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Certificate"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reissueCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a certificate of this club.
+                 * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
+                 */
+                certificateId: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Certificate"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    revokeCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a certificate of this club.
+                 * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
+                 */
+                certificateId: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CertificateRevocation"];
+            };
+        };
+        responses: {
+            /** @description The certificate. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Certificate"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getCertificatePdf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a certificate of this club.
+                 * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
+                 */
+                certificateId: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate on a page in landscape A4, with a QR code of its `verify_url`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listOwnCertificates: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of certificates. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Certificate"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getOwnCertificatePdf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a certificate of this club.
+                 * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
+                 */
+                certificateId: components["parameters"]["CertificateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate on a page in landscape A4, with a QR code of its `verify_url`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    verifyCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The code of a certificate, in any spelling. What can be no code answers with the same `404` as an unknown one.
+                 * @example K7QM-4XPA-9T2F
+                 */
+                certificateCode: components["parameters"]["CertificateCode"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the certificate says, and whether it is valid. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CertificateVerification"];
+                    };
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            /** @description No certificate has this code. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": string;
+                };
+            };
             default: components["responses"]["Otherwise"];
         };
     };

@@ -12,5 +12,4 @@ export const notImplemented: readonly OperationId[] = [
   'leaveCommunitySpace',
   'claimRegistrationLink',
   'getStorageUsage',
-  'receiveSalesNotice',
 ];

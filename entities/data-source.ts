@@ -45,12 +45,18 @@ import { WebhookHistory1763730000000 } from './migrations/1763730000000-webhook-
 import { Access1763740000000 } from './migrations/1763740000000-access.ts';
 import { RegistrationLinks1763741000000 } from './migrations/1763741000000-registration-links.ts';
 import { Certificates1763744000000 } from './migrations/1763744000000-certificates.ts';
+import { Sales1763745000000 } from './migrations/1763745000000-sales.ts';
 import { Billing1763746000000 } from './migrations/1763746000000-billing.ts';
 import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
 import { Standing1763743000000 } from './migrations/1763743000000-standing.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
+import { Purchase } from './sales/purchase.ts';
+import { SalesConnection } from './sales/sales-connection.ts';
+import { SalesNotice } from './sales/sales-notice.ts';
+import { SubscriptionMark } from './sales/subscription-mark.ts';
+import { Subscription } from './sales/subscription.ts';
 import { WebhookAttempt } from './webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from './webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.ts';
@@ -108,11 +114,17 @@ const entities = [
   RegistrationLink,
   RegistrationLinkClaim,
   RegistrationLinkDelivery,
+  Purchase,
+  RateLimitCounter,
+  SalesConnection,
+  SalesNotice,
   Student,
   StudentLevel,
   StudentSession,
   StudentTag,
   Tag,
+  Subscription,
+  SubscriptionMark,
   TransactionalMail,
   Wake,
   WebhookAttempt,
@@ -130,6 +142,7 @@ const migrations = [
   Access1763740000000,
   RegistrationLinks1763741000000,
   Certificates1763744000000,
+  Sales1763745000000,
   Billing1763746000000,
   Learning1763742000000,
   Standing1763743000000,

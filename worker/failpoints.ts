@@ -1,6 +1,7 @@
 /**
  * Places where a test stops this process to see what is left behind: `FAILPOINT=claimed` or `posted` (a step of a delivery),
- * `fanned_out` or `wake_sent` (the relay) ends it there, the first time it comes by, as SIGKILL would. Without the variable
+ * `notice_claimed` or `notice_recorded` (a step of a
+ * sales notice), `fanned_out` or `wake_sent` (the relay) ends it there, the first time it comes by, as SIGKILL would. Without the variable
  * there is nothing to come by.
  */
 export function failpointFrom(env: Readonly<Record<string, string | undefined>>): (name: string) => Promise<void> {

@@ -13,6 +13,7 @@ import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import { endpointGateActivities } from '../activities/endpoint-gate.ts';
 import { retentionActivities } from '../activities/retention.ts';
+import { salesActivities } from '../activities/sales.ts';
 import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
 import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
@@ -28,7 +29,7 @@ import { postWebhook } from '../domain/webhooks/post.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createInPlaceAdmission } from './in-place-admission.ts';
-import { attempts, mails, registerBacklogGauges, rescued } from './metrics.ts';
+import { attempts, mails, notices, registerBacklogGauges, rescued } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from './smtp.ts';
@@ -91,6 +92,7 @@ export async function startWorker(
         if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
       },
     }),
+    sales: salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint }),
     upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
   };
 

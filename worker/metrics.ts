@@ -15,6 +15,12 @@ export const mails = new Counter({
   labelNames: ['outcome'],
 });
 
+export const notices = new Counter({
+  name: 'sales_notices_total',
+  help: 'Notices of sales platforms that were processed, by outcome.',
+  labelNames: ['outcome'],
+});
+
 export const rescued = new Counter({
   name: 'sweeper_rescued_total',
   help: 'Workflows that the sweeper had to poke because their row was overdue: 0 in normal life.',

@@ -6,6 +6,7 @@ import type { InPlaceBounds } from './in-place-admission.ts';
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
   webhooks: { workflowTasks: 64, activities: 600 }, // an attempt mostly waits for its receiver: sixty that hang for 15 s hold some 200
   mail: { workflowTasks: 10, activities: smtpConnections }, // none waits for a connection while its lease runs
+  sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; more would only wait for connections
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 

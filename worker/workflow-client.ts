@@ -81,4 +81,6 @@ const summaries: Record<WorkflowType, (attributes: WorkflowAttributes) => string
   webhookDelivery: ({ EventType, EndpointId }) => `${EventType} to endpoint ${EndpointId}`,
   endpointGate: ({ EndpointId }) => `gate of endpoint ${EndpointId}`,
   transactionalMail: () => 'an e-mail that somebody is owed',
+  salesNotice: () => 'a notice of a sales platform',
+  subscriptionEnd: () => 'the end of what a canceled subscription gave',
 };

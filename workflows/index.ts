@@ -1,6 +1,8 @@
 /** Every workflow type: the bundle that workers run. */
 export { endpointGate } from './endpoint-gate.ts';
 export { retention } from './retention.ts';
+export { salesNotice } from './sales-notice.ts';
+export { subscriptionEnd } from './subscription-end.ts';
 export { sweep } from './sweep.ts';
 export { transactionalMail } from './transactional-mail.ts';
 export { webhookDelivery } from './webhook-delivery.ts';

@@ -10,6 +10,7 @@ import * as certificates from './certificates.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
 import * as standing from './standing.ts';
+import * as sales from './sales.ts';
 import * as studentSessions from './student-sessions.ts';
 import * as students from './students.ts';
 import * as webhookEndpoints from './webhook-endpoints.ts';
@@ -25,6 +26,7 @@ export const operations: Operations = {
   ...members,
   ...meta,
   ...standing,
+  ...sales,
   ...studentSessions,
   ...students,
   ...webhookEndpoints,

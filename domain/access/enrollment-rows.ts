@@ -2,7 +2,7 @@
 import type { Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
-import { recordFact, type FactDetails } from '../facts/facts.ts';
+import { recordFact, wake, type FactDetails, type NewWake } from '../facts/facts.ts';
 import type { EventType } from '../facts/catalogue.policy.ts';
 import { holdStudent } from '../identity/accounts.ts';
 import type { EnrollmentSource, EnrollmentTimes, RevocationReason } from './enrollment.policy.ts';
@@ -74,13 +74,20 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
   await tx.query(`UPDATE enrollments SET superseded_at = $2, updated_at = $2 WHERE id = $1`, [enrollmentId, now]);
 }
 
-/** Records what happened to it: `access.*`. */
+/** Makes the timer of a subscription's end look at it. */
+export function subscriptionEndWake(clubId: Id, subscriptionId: Id): NewWake {
+  return { workflowType: 'subscriptionEnd', subjectId: subscriptionId, clubId, attributes: { ClubId: clubId } };
+}
+
+/** Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it. */
 export async function recordAccess(
   tx: Transaction,
   type: EventType,
-  { clubId, studentId, id }: Enrollment,
+  { clubId, studentId, id, source, originId }: Enrollment,
   now: Date,
   details?: FactDetails,
 ): Promise<void> {
+  if (source === 'subscription' && originId !== null && type !== 'access.granted')
+    await wake(tx, [subscriptionEndWake(clubId, originId)], now);
   await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...(details && { details }) });
 }

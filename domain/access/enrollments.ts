@@ -198,11 +198,21 @@ export async function changeEnd(
 ): Promise<Enrollment> {
   const before = await holdEnrollment(tx, clubId, enrollmentId);
   refuseRevoked(before);
+  return moveEnd(tx, before, endsAt, now);
+}
+
+/** The same for an enrollment that the caller holds, revoked or not. */
+export async function moveEnd(
+  tx: Transaction,
+  before: Enrollment,
+  endsAt: Date | null,
+  now: Date,
+): Promise<Enrollment> {
   const change = changeOfEnd(before.endsAt, endsAt);
   if (change === undefined) return before;
   refuseEmptyPeriod(before.startsAt, endsAt);
   if (!hasEnded({ ...before, endsAt }, now)) await takePlace(tx, before, now);
-  await tx.query(`UPDATE enrollments SET ends_at = $2, updated_at = $3 WHERE id = $1`, [enrollmentId, endsAt, now]);
+  await tx.query(`UPDATE enrollments SET ends_at = $2, updated_at = $3 WHERE id = $1`, [before.id, endsAt, now]);
   const after: Enrollment = { ...before, endsAt };
   const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
   await recordAccess(tx, change, after, now, details);

@@ -19,6 +19,7 @@ export const errorStatus = {
   endpoint_not_enabled: 409,
   rotation_in_progress: 409,
   payload_purged: 409,
+  notice_not_failed: 409,
   already_enrolled: 409,
   delivery_archived: 409,
   enrollment_revoked: 409,

@@ -2,6 +2,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
+import { subscriptionEndWake } from '../access/enrollment-rows.ts';
+import { noticeWake } from '../sales/notices.ts';
 import { columnsToWake, deliveryWake, gateWake, type DeliveryToWake } from '../webhooks/wakes.ts';
 import { wake, type NewWake } from './facts.ts';
 import { workflowIdOf } from './workflow-names.policy.ts';
@@ -40,9 +42,24 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
         ORDER BY next_attempt_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('transactionalMail', '')],
     );
+    const notices = await tx.query<{ id: Id; clubId: Id }[]>(
+      `SELECT id, club_id AS "clubId" FROM sales_notices
+        WHERE status = 'pending' AND next_attempt_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || sales_notices.id)
+        ORDER BY next_attempt_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('salesNotice', '')],
+    );
+    const ends = await tx.query<{ id: Id; clubId: Id }[]>(
+      `SELECT id, club_id AS "clubId" FROM subscriptions
+        WHERE end_looks_at < $1 AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || subscriptions.id)
+        ORDER BY end_looks_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('subscriptionEnd', '')],
+    );
     const wakes: NewWake[] = [
       ...deliveries.map(deliveryWake),
       ...gates.map(gateWake),
+      ...notices.map(({ id, clubId }) => noticeWake(id, clubId)),
+      ...ends.map(({ id, clubId }) => subscriptionEndWake(clubId, id)),
       ...mails.map(({ id, clubId }) => ({
         workflowType: 'transactionalMail' as const,
         subjectId: id,

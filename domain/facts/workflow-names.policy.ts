@@ -1,6 +1,6 @@
 /** The one place where workflows are named: an operator who knows a row's id knows its run. */
 
-export const taskQueues = ['webhooks', 'mail', 'upkeep'] as const;
+export const taskQueues = ['webhooks', 'mail', 'sales', 'upkeep'] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */
@@ -8,6 +8,8 @@ export const workflowTypes = {
   webhookDelivery: { prefix: 'webhook-delivery', taskQueue: 'webhooks' },
   endpointGate: { prefix: 'endpoint-gate', taskQueue: 'webhooks' },
   transactionalMail: { prefix: 'transactional-mail', taskQueue: 'mail' },
+  salesNotice: { prefix: 'sales-notice', taskQueue: 'sales' },
+  subscriptionEnd: { prefix: 'subscription-end', taskQueue: 'sales' },
 } as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue }>;
 export type WorkflowType = keyof typeof workflowTypes;
 

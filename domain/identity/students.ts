@@ -11,6 +11,7 @@ import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/ce
 import { purgeStudentFromLearning } from '../learning/student-removal.ts';
 import { purgeStudentFromStanding } from '../learning/standing.ts';
 import { requestMail } from '../mail/requests.ts';
+import { purgeStudentFromSales } from '../sales/student-removal.ts';
 import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
 import { findOrOpenAccount, holdStudent } from './accounts.ts';
 import { withdrawTokensOf } from './one-time-tokens.ts';
@@ -150,7 +151,7 @@ export async function updateStudent(
  */
 export async function removeStudent(database: Database, clubId: Id, studentId: Id, now: Date): Promise<void> {
   await inTransaction(database, async (tx) => {
-    await holdStudent(tx, clubId, studentId);
+    const { email } = await holdStudent(tx, clubId, studentId);
     await tx.query(
       `UPDATE students
           SET name = 'Removed student', email = NULL, password_hash = NULL, avatar_url = NULL, verified_at = NULL, removed_at = $2
@@ -163,6 +164,7 @@ export async function removeStudent(database: Database, clubId: Id, studentId: I
     await purgeStudentFromCertificates(tx, studentId, now);
     await purgeStudentFromLearning(tx, studentId);
     await purgeStudentFromStanding(tx, studentId);
+    await purgeStudentFromSales(tx, { clubId, studentId, email }, now);
     await purgeStudentFromWebhooks(tx, studentId, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });

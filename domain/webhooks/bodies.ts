@@ -8,6 +8,7 @@ import { certificateBodies } from './bodies/certificates.ts';
 import { learningBodies } from './bodies/learning.ts';
 import type { DataReader, FactToTell, SubjectStudent } from './bodies/reading.ts';
 import { standingBodies } from './bodies/standing.ts';
+import { salesBodies } from './bodies/sales.ts';
 import { studentBodies } from './bodies/student.ts';
 
 export type { FactToTell, SubjectStudent } from './bodies/reading.ts';
@@ -16,6 +17,7 @@ export type { FactToTell, SubjectStudent } from './bodies/reading.ts';
 const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {
   ...studentBodies,
   ...accessBodies,
+  ...salesBodies,
   ...certificateBodies,
   ...learningBodies,
   ...standingBodies,

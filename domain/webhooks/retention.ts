@@ -1,6 +1,7 @@
 /** How long what was sent is kept, and its removal in small batches (specification: Delivery rules 8). */
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
+import { noticeBodyMs, purgeNoticeBodies } from '../sales/retention.ts';
 import { ending } from './ending.ts';
 import { deliveryRules } from './schedule.policy.ts';
 import { foldTallies } from './tallies.ts';
@@ -34,6 +35,8 @@ export interface RetentionCounts {
   endpoints: number;
   /** Secrets whose time after a rotation is over. */
   secrets: number;
+  /** Notices of sales platforms that lost their body. */
+  notices: number;
   /** Changes folded into tallies. */
   changes: number;
 }
@@ -50,6 +53,7 @@ export async function retain(database: Database, now: Date): Promise<RetentionCo
   const events = await inTransaction(database, (tx) => removeHistory(tx, before(retentionRules.historyMs)));
   const { deliveries, endpoints } = await inTransaction(database, removeDeletedEndpoint);
   const secrets = await inTransaction(database, (tx) => forgetSecrets(tx, now));
+  const notices = await inTransaction(database, (tx) => purgeNoticeBodies(tx, before(noticeBodyMs), batch));
   const changes = await foldTallies(database, foldBatch);
   return {
     bodies,
@@ -58,9 +62,10 @@ export async function retain(database: Database, now: Date): Promise<RetentionCo
     deliveries,
     endpoints,
     secrets,
+    notices,
     changes,
     more:
-      [bodies, attempts, events, deliveries, secrets].some((count) => count >= batch) ||
+      [bodies, attempts, events, deliveries, secrets, notices].some((count) => count >= batch) ||
       endpoints > 0 || // there may be a next one
       changes >= foldBatch,
   };

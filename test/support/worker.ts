@@ -144,7 +144,7 @@ async function killed(child: Child): Promise<void> {
   await child.exited;
 }
 
-/** Facts, wakes, deliveries, gates and mails of tests that ran no worker: they belong to nobody any more. */
+/** Facts, wakes, deliveries, gates, mails, notices and ends of tests that ran no worker: they belong to nobody any more. */
 export async function strikeOffLeftovers(): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM facts`);
@@ -156,6 +156,8 @@ export async function strikeOffLeftovers(): Promise<void> {
   );
   await source.query(`UPDATE webhook_endpoints SET gate_looks_at = NULL WHERE gate_looks_at IS NOT NULL`);
   await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
+  await source.query(`UPDATE sales_notices SET status = 'ignored' WHERE status = 'pending'`);
+  await source.query(`UPDATE subscriptions SET end_looks_at = NULL WHERE end_looks_at IS NOT NULL`);
 }
 
 /** Of Prometheus' text: a line a time series, `name{labels} value`. */

@@ -1,0 +1,98 @@
+/**
+ * Hotmart's webhook, version 2.0.0 (developers.hotmart.com: webhook, "purchase-webhook" and "cancel-subscription-webhook").
+ *
+ * Not verifiable from its public documentation, and taken like this:
+ * - `hottok`: the header `X-HOTMART-HOTTOK`; older configurations send it in the body, which is accepted too.
+ * - `price` is what the buyer paid; it is a decimal of `currency_value`.
+ * - A late charge is known by `recurrence_number`, or by its transaction where there is none.
+ * - `date_next_charge` of a cancellation is the end of the period that was paid for.
+ * - A subscription that is taken up again keeps its `subscriber.code`.
+ */
+import { sameText } from '../../core/secrets.ts';
+import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
+import { NoticeRefusal } from '../refusal.ts';
+import { buyerOf, currencyOf, readNotice, smallestUnitsFromDecimal, type Field } from './reading.ts';
+
+const version = '2.0.0';
+
+/** What each event means; those that are not here change no access: a refund that is only asked for, a ticket, a cart … */
+const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
+  PURCHASE_APPROVED: (notice) => [purchaseOf(notice, 'paid')],
+  PURCHASE_COMPLETE: (notice) => [purchaseOf(notice, 'paid')],
+  PURCHASE_REFUNDED: (notice) => [purchaseOf(notice, 'refunded')],
+  PURCHASE_CHARGEBACK: (notice) => [purchaseOf(notice, 'chargeback')],
+  // Of a purchase without a subscription it is a ticket that nobody has paid yet.
+  PURCHASE_DELAYED: (notice) => (subscriptionOf(notice).exists ? [lateOf(notice)] : []),
+  SUBSCRIPTION_CANCELLATION: (notice) => [canceledOf(notice)],
+};
+
+export const hotmart: SalesAdapter = {
+  platform: 'hotmart',
+  proofIn: { header: 'x-hotmart-hottok' },
+  isProven({ body, proof }, secret) {
+    const inBody = readNotice(body).at('hottok');
+    return sameText(proof === '' && inBody.exists ? inBody.text() : proof, secret);
+  },
+  parse(body) {
+    const notice = readNotice(body);
+    const event = notice.at('event').text();
+    if (notice.at('version').text() !== version) throw new NoticeRefusal('bad_shape', 'version');
+    const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
+    return read ? read(notice) : [];
+  },
+};
+
+const subscriptionOf = (notice: Field) => notice.at('data', 'subscription', 'subscriber', 'code');
+
+function saleOf(notice: Field) {
+  return {
+    at: notice.at('creation_date').time(),
+    productId: notice.at('data', 'product', 'id').id(),
+    buyer: buyerOf(notice.at('data', 'buyer', 'email'), notice.at('data', 'buyer', 'name')),
+  };
+}
+
+function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
+  const purchase = notice.at('data', 'purchase');
+  const sale = saleOf(notice);
+  const currency = currencyOf(purchase.at('price', 'currency_value'));
+  const paidAt = [purchase.at('approved_date'), purchase.at('order_date')].find(({ exists }) => exists);
+  const code = subscriptionOf(notice);
+  return {
+    kind,
+    ...sale,
+    purchaseId: purchase.at('transaction').id(),
+    amount: smallestUnitsFromDecimal(purchase.at('price', 'value'), currency),
+    currency,
+    paidAt: paidAt?.time() ?? sale.at,
+    ...(code.exists && { subscription: { id: code.id(), ...endAt(purchase.at('date_next_charge')) } }),
+  };
+}
+
+function lateOf(notice: Field): SalesEvent {
+  const purchase = notice.at('data', 'purchase');
+  const recurrence = purchase.at('recurrence_number');
+  return {
+    kind: 'late',
+    ...saleOf(notice),
+    subscriptionId: subscriptionOf(notice).id(),
+    key: recurrence.exists ? `recurrence ${recurrence.id()}` : purchase.at('transaction').id(),
+  };
+}
+
+function canceledOf(notice: Field): SalesEvent {
+  const data = notice.at('data');
+  const canceledAt = data.at('cancellation_date');
+  return {
+    kind: 'canceled',
+    at: canceledAt.exists ? canceledAt.time() : notice.at('creation_date').time(),
+    productId: data.at('product', 'id').id(),
+    buyer: buyerOf(data.at('subscriber', 'email'), data.at('subscriber', 'name')),
+    subscriptionId: data.at('subscriber', 'code').id(),
+    ...endAt(data.at('date_next_charge')),
+  };
+}
+
+function endAt(field: Field): { periodEnd?: Date } {
+  return field.exists ? { periodEnd: field.time() } : {};
+}

@@ -1,0 +1,111 @@
+/**
+ * Kiwify's webhook as of 2026 (docs.kiwify.com.br: "Receber e validar webhooks", "Eventos de assinatura"); it states no version.
+ *
+ * Not verifiable from its public documentation, and taken like this:
+ * - Times without a zone, such as `2026-03-02 09:15`, are Brazilian (UTC-3).
+ * - `Commissions.charge_amount` is what the buyer paid, in the smallest unit of `Commissions.currency`.
+ * - A lateness is known by the end of the period that was paid last, which every repetition of the charge leaves as it is.
+ * - The time of a cancellation, a lateness or a chargeback is the `updated_at` of its order.
+ * Bodies that wrap the order in another object, which some receivers report, are not documented and not read.
+ */
+import { createHmac } from 'node:crypto';
+import { sameText } from '../../core/secrets.ts';
+import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
+import { buyerOf, currencyOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
+
+const zone = '-03:00';
+
+/** By `webhook_event_type`; those that are not here change no access: a ticket, a refused charge, an abandoned cart … */
+const readers: Readonly<Record<string, (notice: Field) => SalesEvent>> = {
+  order_approved: (notice) => purchaseOf(notice, 'paid'),
+  subscription_renewed: (notice) => purchaseOf(notice, 'paid'),
+  order_refunded: (notice) => purchaseOf(notice, 'refunded'),
+  chargeback: (notice) => purchaseOf(notice, 'chargeback'),
+  subscription_late: lateOf,
+  subscription_canceled: canceledOf,
+};
+
+export const kiwify: SalesAdapter = {
+  platform: 'kiwify',
+  proofIn: 'signature',
+  isProven: ({ raw, proof }, secret) =>
+    sameText(proof.toLowerCase(), createHmac('sha1', secret).update(raw).digest('hex')),
+  parse(body) {
+    const notice = readNotice(body);
+    const event = notice.at('webhook_event_type').text();
+    const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
+    return read ? [read(notice)] : [];
+  },
+};
+
+function saleOf(notice: Field) {
+  return {
+    productId: notice.at('Product', 'product_id').id(),
+    buyer: buyerOf(notice.at('Customer', 'email'), notice.at('Customer', 'full_name')),
+  };
+}
+
+/** @returns the first of these times that is stated; one of them must be */
+function firstTime(notice: Field, ...names: string[]): Date {
+  const fields = names.map((name) => notice.at(name));
+  return (fields.find(({ exists }) => exists) ?? notice.at(names[0] ?? '')).time(zone);
+}
+
+const timesOf = {
+  paid: ['approved_date', 'updated_at', 'created_at'],
+  refunded: ['refunded_at', 'updated_at'],
+  chargeback: ['updated_at'],
+} as const satisfies Record<PurchaseEvent['kind'], readonly string[]>;
+
+function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
+  const commissions = notice.at('Commissions');
+  const currency = commissions.at('currency');
+  const id = subscriptionOf(notice);
+  return {
+    kind,
+    at: firstTime(notice, ...timesOf[kind]),
+    ...saleOf(notice),
+    purchaseId: notice.at('order_id').id(),
+    amount: smallestUnitsOf(commissions.at('charge_amount')),
+    currency: currencyOf(currency.exists ? currency : commissions.at('product_base_price_currency')),
+    paidAt: firstTime(notice, ...timesOf.paid),
+    // What the period's end is once its charge was given back is not documented.
+    ...(id.exists && { subscription: { id: id.id(), ...(kind === 'paid' && periodEndOf(notice)) } }),
+  };
+}
+
+function lateOf(notice: Field): SalesEvent {
+  const { periodEnd } = periodEndOf(notice);
+  return {
+    kind: 'late',
+    at: firstTime(notice, 'updated_at', 'created_at'),
+    ...saleOf(notice),
+    subscriptionId: subscriptionOf(notice).id(),
+    key: periodEnd?.toISOString() ?? notice.at('order_id').id(),
+    ...(periodEnd && { periodEnd }),
+  };
+}
+
+function canceledOf(notice: Field): SalesEvent {
+  return {
+    kind: 'canceled',
+    at: firstTime(notice, 'updated_at', 'created_at'),
+    ...saleOf(notice),
+    subscriptionId: subscriptionOf(notice).id(),
+    ...periodEndOf(notice),
+  };
+}
+
+function subscriptionOf(notice: Field): Field {
+  const id = notice.at('subscription_id');
+  return id.exists ? id : notice.at('Subscription', 'id');
+}
+
+function periodEndOf(notice: Field): { periodEnd?: Date } {
+  const fields = [
+    notice.at('Subscription', 'customer_access', 'access_until'),
+    notice.at('Subscription', 'next_payment'),
+  ];
+  const stated = fields.find(({ exists }) => exists);
+  return stated ? { periodEnd: stated.time(zone) } : {};
+}

@@ -1,0 +1,44 @@
+/** What a student's removal does to sales: notices about them lose their bodies, purchases keep amounts and dates. */
+import type { Transaction } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import { subscriptionEndWake } from '../access/enrollment-rows.ts';
+import { wake } from '../facts/facts.ts';
+import { noticeWake } from './notices.ts';
+
+/**
+ * Finds the notices by whom they turned out to be about, and by the student's address, so that those that could not be read
+ * are found too. One that waits is not carried out any more. The student's row is held by the caller.
+ * @param email as it was before the removal
+ */
+export async function purgeStudentFromSales(
+  tx: Transaction,
+  { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
+  now: Date,
+): Promise<void> {
+  const [purged] = await tx.query<[{ id: Id; stopped: boolean }[], number]>(
+    `WITH about AS (
+       SELECT id, status = 'pending' AS stopped FROM sales_notices
+        WHERE student_id = $2 OR (club_id = $1 AND body IS NOT NULL AND $3 = ANY (addresses))
+        ORDER BY id FOR NO KEY UPDATE)
+     UPDATE sales_notices notice
+        SET body = NULL, proof = NULL, addresses = '{}', error_path = NULL,
+            status = CASE WHEN stopped THEN 'ignored' ELSE status END,
+            error_code = CASE WHEN stopped THEN 'student_removed' ELSE error_code END,
+            processed_at = CASE WHEN stopped THEN $4 ELSE processed_at END
+       FROM about WHERE notice.id = about.id
+  RETURNING notice.id, about.stopped`,
+    [clubId, studentId, email, now],
+  );
+  const awaited = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM subscriptions WHERE student_id = $1 AND end_looks_at IS NOT NULL`,
+    [studentId],
+  );
+  await wake(
+    tx,
+    [
+      ...purged.filter(({ stopped }) => stopped).map(({ id }) => noticeWake(id, clubId)),
+      ...awaited.map(({ id }) => subscriptionEndWake(clubId, id)),
+    ],
+    now,
+  );
+}

@@ -1,0 +1,80 @@
+/** One purchase, or one charge of a subscription, by the platform's own identity; never removed. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { PurchaseStatus, SalesPlatform } from '../../domain/sales/platforms.policy.ts';
+import { Student } from '../identity/student.ts';
+import { Product } from './product.ts';
+import { Subscription } from './subscription.ts';
+
+@Entity('purchases')
+@Check('purchases_status', `status in ('paid', 'refunded', 'chargeback')`)
+@Check('purchases_amount', 'amount >= 0')
+@Index('purchases_identity', ['clubId', 'platform', 'externalId'], { unique: true })
+@Index('purchases_club', ['clubId', 'createdAt', 'id'])
+@Index('purchases_student', ['studentId', 'createdAt', 'id'])
+@Index('purchases_subscription', ['subscriptionId', 'paidAt'], { where: 'subscription_id IS NOT NULL' })
+export class Purchase {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  @Column({ type: 'uuid' })
+  @Index('purchases_product')
+  productId: string;
+
+  /** The subscription that it is a charge of. */
+  @Column({ type: 'uuid', nullable: true })
+  subscriptionId: string | null;
+
+  @Column({ type: 'text' })
+  platform: SalesPlatform;
+
+  @Column({ type: 'text' })
+  externalId: string;
+
+  @Column({ type: 'text', default: 'paid' })
+  status: PurchaseStatus;
+
+  /** In the smallest unit of the currency. */
+  @Column({ type: 'bigint' })
+  amount: string;
+
+  @Column({ type: 'text' })
+  currency: string;
+
+  /** How much the notice that stated amount and currency is worth: one of the payment more than one of a refund. */
+  @Column({ type: 'smallint' })
+  termsRank: number;
+
+  /** That notice's own time. */
+  @Column({ type: 'timestamptz' })
+  termsAt: Date;
+
+  /** The earliest that any notice states. */
+  @Column({ type: 'timestamptz' })
+  paidAt: Date;
+
+  /** The earliest of refund and chargeback. */
+  @Column({ type: 'timestamptz', nullable: true })
+  refundedAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Product)
+  product: Relation<Product>;
+
+  @ManyToOne(() => Subscription)
+  subscription: Relation<Subscription>;
+}

@@ -1,0 +1,76 @@
+/** One notice of a sales platform, kept as it came, and what became of it. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from '../../domain/sales/platforms.policy.ts';
+import { SalesConnection } from './sales-connection.ts';
+
+@Entity('sales_notices')
+@Check('sales_notices_status', `status in ('pending', 'processed', 'ignored', 'failed')`)
+@Index('sales_notices_club', ['clubId', 'receivedAt', 'id'])
+@Index('sales_notices_club_status', ['clubId', 'status', 'receivedAt', 'id'])
+@Index('sales_notices_connection', ['connectionId', 'receivedAt', 'id'])
+@Index('sales_notices_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
+@Index('sales_notices_kept', ['receivedAt'], { where: 'body IS NOT NULL' })
+@Index('sales_notices_student', ['studentId'], { where: 'student_id IS NOT NULL' })
+export class SalesNotice {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  connectionId: string;
+
+  @Column({ type: 'text' })
+  platform: SalesPlatform;
+
+  /** The bytes as they came; null once they were purged. */
+  @Column({ type: 'bytea', nullable: true })
+  body: Buffer | null;
+
+  /** What the platform proved itself by in a header or the query, sealed. */
+  @Column({ type: 'bytea', nullable: true })
+  proof: Buffer | null;
+
+  /** Every e-mail address in the body, folded, so that a person's removal finds it; gone with the body. */
+  @Column({ type: 'text', array: true, default: '{}' })
+  addresses: string[];
+
+  /** Whom it turned out to be about. */
+  @Column({ type: 'uuid', nullable: true })
+  studentId: string | null;
+
+  @Column({ type: 'text', default: 'pending' })
+  status: NoticeStatus;
+
+  /** Why it failed, was ignored, or is still being tried. */
+  @Column({ type: 'text', nullable: true })
+  errorCode: NoticeErrorCode | null;
+
+  /** Where in the body: a path of names, never a value. */
+  @Column({ type: 'text', nullable: true })
+  errorPath: string | null;
+
+  @Column({ type: 'integer', default: 0 })
+  attemptCount: number;
+
+  @Column({ type: 'timestamptz' })
+  nextAttemptAt: Date;
+
+  @Column({ type: 'integer', default: 0 })
+  fence: number;
+
+  /** Until when the one who claimed the row works on it, by the database's clock. */
+  @Column({ type: 'timestamptz', nullable: true })
+  leaseUntil: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  receivedAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  processedAt: Date | null;
+
+  @ManyToOne(() => SalesConnection, { onDelete: 'CASCADE' })
+  connection: Relation<SalesConnection>;
+}

@@ -1,0 +1,78 @@
+/** One subscription by the platform's own identity: what its charges, latenesses and cancellations come to; never removed. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { SalesPlatform, SubscriptionStatus } from '../../domain/sales/platforms.policy.ts';
+import { Student } from '../identity/student.ts';
+import { Product } from './product.ts';
+
+@Entity('subscriptions')
+@Check('subscriptions_status', `status in ('active', 'past_due', 'canceled')`)
+@Index('subscriptions_identity', ['clubId', 'platform', 'externalId'], { unique: true })
+@Index('subscriptions_club', ['clubId', 'createdAt', 'id'])
+@Index('subscriptions_student', ['studentId', 'createdAt', 'id'])
+@Index('subscriptions_end', ['endLooksAt'], { where: 'end_looks_at IS NOT NULL' })
+export class Subscription {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  @Column({ type: 'uuid' })
+  @Index('subscriptions_product')
+  productId: string;
+
+  @Column({ type: 'text' })
+  platform: SalesPlatform;
+
+  @Column({ type: 'text' })
+  externalId: string;
+
+  @Column({ type: 'text', default: 'active' })
+  status: SubscriptionStatus;
+
+  /** As the latest notice by its own time states it. */
+  @Column({ type: 'timestamptz', nullable: true })
+  currentPeriodEnd: Date | null;
+
+  /** That notice's own time. */
+  @Column({ type: 'timestamptz', nullable: true })
+  periodStatedAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  pastDueSince: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  canceledAt: Date | null;
+
+  /** How many cancellations, and charges that took it up again, its access has followed. */
+  @Column({ type: 'smallint', default: 0 })
+  stepsTaken: number;
+
+  /** What the ends of its enrollments were before a cancellation moved them: by enrollment, null for none. */
+  @Column({ type: 'jsonb', default: '{}' })
+  endsBefore: Record<string, string | null>;
+
+  /** When its timer looks at the end of the access next; null where nothing is awaited. */
+  @Column({ type: 'timestamptz', nullable: true })
+  endLooksAt: Date | null;
+
+  /** When the access that it gave came to its recorded end. */
+  @Column({ type: 'timestamptz', nullable: true })
+  accessEndedAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+
+  @ManyToOne(() => Product)
+  product: Relation<Product>;
+}

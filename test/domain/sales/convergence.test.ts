@@ -1,0 +1,116 @@
+/** Whatever order the notices of a sale come in, and however often: the same state and the same facts (ADR 0012). */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { buildShop, noticeOf, process, purchaseNotice, sell, stateOf, take, type Shop } from '../../support/sales.ts';
+
+const day = 86_400_000;
+const start = Date.parse('2026-03-02T09:00:00Z');
+/** Of the time that the platform states. */
+const on = (days: number) => new Date(start + days * day).toISOString();
+/** Still to come, for cancellations with a grace. */
+const later = new Date(Date.now() + 400 * day).toISOString();
+
+type Notice = (shop: Shop) => Record<string, unknown>;
+
+const oneTime: Notice[] = [
+  (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0) }), // approved
+  (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7) }), // completed
+  (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8) }),
+  (shop) => purchaseNotice(shop, 'chargeback', { occurred_at: on(9) }),
+];
+
+const chargeOf =
+  (number: number, days: number, event: 'paid' | 'refunded' = 'paid', periodEnd?: string): Notice =>
+  (shop) =>
+    purchaseNotice(shop, event, {
+      occurred_at: on(days),
+      purchase: { id: `charge-${number}`, amount: 900, currency: 'EUR', paid_at: on(number * 30) },
+      subscription: { id: 'sub-1', current_period_end: periodEnd ?? on(number * 30 + 30) },
+    });
+const lateOn =
+  (days: number, key: string): Notice =>
+  (shop) =>
+    noticeOf(shop, 'subscription.past_due', { occurred_at: on(days), subscription: { id: 'sub-1', lateness: key } });
+const canceledOn =
+  (days: number, periodEnd?: string): Notice =>
+  (shop) =>
+    noticeOf(shop, 'subscription.canceled', {
+      occurred_at: on(days),
+      subscription: { id: 'sub-1', ...(periodEnd !== undefined && { current_period_end: periodEnd }) },
+    });
+
+const charges = [chargeOf(0, 0), chargeOf(1, 30), chargeOf(2, 63)];
+const late = [lateOn(60, 'march'), lateOn(61, 'march'), lateOn(90, 'april')];
+
+const stories: Record<string, Notice[]> = {
+  'a sale: approved, completed, refunded, charged back': oneTime,
+  'a sale: approved, completed, refunded': oneTime.slice(0, 3),
+  'a subscription: charges, one late, then paid, another late': [...charges, ...late],
+  'a subscription: charges, latenesses, canceled at once': [...charges, ...late, canceledOn(95)],
+  'a subscription: charges, latenesses, canceled with a grace': [...charges, ...late, canceledOn(95, later)],
+  'a subscription: canceled and taken up again': [charges[0], canceledOn(20), charges[1], charges[2]].flatMap(
+    (notice) => notice ?? [],
+  ),
+  'a subscription: canceled with a grace and taken up again': [chargeOf(0, 0), canceledOn(20, later), chargeOf(1, 30)],
+  'a subscription: a charge refunded, then canceled with a grace': [
+    ...charges,
+    chargeOf(2, 70, 'refunded', later),
+    canceledOn(71, later),
+  ],
+  'a subscription: canceled at once, and its charge refunded': [
+    chargeOf(0, 0),
+    canceledOn(2),
+    chargeOf(0, 3, 'refunded', later),
+  ],
+  'a subscription: an old charge refunded out of kindness': [...charges, chargeOf(0, 70, 'refunded')],
+};
+
+describe('the notices of one sale, in any order and repeated', function () {
+  this.timeout(120_000);
+
+  for (const [name, story] of Object.entries(stories)) {
+    it(name, async () => {
+      const inOrder = await buildShop(2);
+      await sell(inOrder, ...story.map((notice) => notice(inOrder)));
+      const expected = comparable(inOrder, await stateOf(inOrder.club.id));
+
+      const arrivals = fc
+        .shuffledSubarray([...story.keys()], { minLength: story.length })
+        .chain((order) =>
+          fc
+            .array(fc.tuple(fc.nat(story.length), fc.nat(story.length - 1)), { maxLength: 4 })
+            .map((repeated) => repeated.reduce((all, [at, which]) => all.toSpliced(at, 0, which), order)),
+        );
+      await fc.assert(
+        fc.asyncProperty(arrivals, async (order) => {
+          const shop = await buildShop(2);
+          const outcomes = await sell(shop, ...order.map((index) => story[index]?.(shop)));
+          expect(new Set(outcomes)).to.deep.equal(new Set(['processed']));
+          expect(comparable(shop, await stateOf(shop.club.id))).to.deep.equal(expected);
+        }),
+        { numRuns: 12 },
+      );
+    });
+
+    it(`${name}: all at once`, async () => {
+      const inOrder = await buildShop(2);
+      await sell(inOrder, ...story.map((notice) => notice(inOrder)));
+      const shop = await buildShop(2);
+      const bodies = [...story, ...story].map((notice) => notice(shop));
+      const ids: string[] = [];
+      for (const body of bodies) ids.push(await take(shop.connection, body));
+      const steps = await Promise.all(ids.map((id) => process(id)));
+      expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
+      expect(comparable(shop, await stateOf(shop.club.id))).to.deep.equal(
+        comparable(inOrder, await stateOf(inOrder.club.id)),
+      );
+    });
+  }
+});
+
+/** The state with the shop's own names put out. */
+function comparable(shop: Shop, state: unknown): unknown {
+  const names = [...shop.product.deliveryIds.toSorted(), shop.email];
+  const text = names.reduce((said, name, index) => said.replaceAll(name, `name ${index}`), JSON.stringify(state));
+  return JSON.parse(text);
+}

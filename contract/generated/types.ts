@@ -2619,6 +2619,208 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/sales-connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sales connections
+         * @description Oldest first. Neither token nor secret is part of them.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        get: operations["listSalesConnections"];
+        put?: never;
+        /**
+         * Connect a sales platform
+         * @description Makes the address that the platform is to post its notices to. `token` and `url` are shown only in this response and in that of a rotation. With `secret`, which is what the platform proves itself by (Hotmart: the hottok; Kiwify: the webhook's token; `generic`: a key of your own), notices without a valid proof fail as `proof_refused`. The secret is never shown.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        post: operations["createSalesConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/sales-connections/{connectionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a sales connection
+         * @description Its address takes nothing any more. The notices that came, and what they led to, stay.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["deleteSalesConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/sales-connections/{connectionId}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a sales connection another address
+         * @description The address before is worth nothing from now on: a notice sent to it gets `404`. `token` and `url` are shown only here.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["rotateSalesConnection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/sales-notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sales notices
+         * @description Every notice that a platform has posted, newest first, with what became of it. The bodies are not part of the list.
+         */
+        get: operations["listSalesNotices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/sales-notices/{noticeId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a sales notice
+         * @description The notice with its body as it came, which can hold a buyer's personal data. The body is kept for 90 days, and until its student is removed.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getSalesNotice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/sales-notices/{noticeId}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Process a failed notice once more
+         * @description Such as after its product was created. A notice that did not fail: `409 notice_not_failed`; one whose body was purged: `409 payload_purged`. What a notice leads to happens once, however often it is processed: `student.created`, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled` and the facts about access.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `payload_purged` | 409 | The body of the delivery was purged; it cannot be sent again. |
+         *     | `notice_not_failed` | 409 | The notice did not fail, so there is nothing to replay. |
+         */
+        post: operations["replaySalesNotice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/purchases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List purchases
+         * @description Newest first. Those of removed students stay, with the id alone.
+         */
+        get: operations["listPurchases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List subscriptions
+         * @description Newest first. Those of removed students stay, with the id alone.
+         */
+        get: operations["listSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks/billing": {
         parameters: {
             query?: never;
@@ -2656,7 +2858,7 @@ export interface paths {
         put?: never;
         /**
          * Sales notice
-         * @description Receives a notice of a sales platform. The token in the path names the connection that the club has set up.
+         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow.
          *
          *     Codes of its own:
          *
@@ -3143,6 +3345,7 @@ export interface components {
          *     | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
          *     | `rotation_in_progress` | 409 | The previous secret of an earlier rotation still signs. |
          *     | `payload_purged` | 409 | The body of the delivery was purged; it cannot be sent again. |
+         *     | `notice_not_failed` | 409 | The notice did not fail, so there is nothing to replay. |
          *     | `already_enrolled` | 409 | The student has access to this delivery already. |
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
          *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
@@ -3173,7 +3376,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "already_enrolled" | "delivery_archived" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -5957,6 +6160,321 @@ export interface components {
             limit_bytes: number;
         };
         /**
+         * @description `generic` is the format that docs/sales-notices.md describes, for every platform without an adapter.
+         * @enum {string}
+         */
+        SalesPlatform: "generic" | "hotmart" | "kiwify";
+        /**
+         * @description An address that a sales platform posts notices to. Every field but `last_notice_at` is always present.
+         * @example {
+         *       "id": "4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11",
+         *       "platform": "hotmart",
+         *       "name": "Main shop",
+         *       "has_secret": true,
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "rotated_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        SalesConnection: {
+            /** Format: uuid */
+            id: string;
+            platform: components["schemas"]["SalesPlatform"];
+            name: string;
+            /** @description Whether notices must prove that the platform sent them. */
+            has_secret: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the address became what it is.
+             */
+            rotated_at: string;
+            /**
+             * Format: date-time
+             * @description Absent until the first notice has come.
+             */
+            last_notice_at?: string;
+        };
+        /**
+         * @example {
+         *       "platform": "generic",
+         *       "name": "Main shop",
+         *       "secret": "a-key-of-your-own"
+         *     }
+         */
+        SalesConnectionCreation: {
+            platform: components["schemas"]["SalesPlatform"];
+            /** @description What the club calls it. */
+            name: string;
+            /** @description What the platform proves itself by; never shown. */
+            secret?: string;
+        };
+        /**
+         * @description A connection whose address has just been made. `token` and `url` are shown only here.
+         * @example {
+         *       "id": "4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11",
+         *       "platform": "hotmart",
+         *       "name": "Main shop",
+         *       "has_secret": true,
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "rotated_at": "2026-03-02T09:15:00.000Z",
+         *       "token": "5vYcQ0b1mXo2r8tKzJ4nW7uE3hGdLpSaFiRqTyUxNvM",
+         *       "url": "https://api.example.com/webhooks/hotmart/5vYcQ0b1mXo2r8tKzJ4nW7uE3hGdLpSaFiRqTyUxNvM"
+         *     }
+         */
+        SalesConnectionWithToken: {
+            /** Format: uuid */
+            id: string;
+            platform: components["schemas"]["SalesPlatform"];
+            name: string;
+            /** @description Whether notices must prove that the platform sent them. */
+            has_secret: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the address became what it is.
+             */
+            rotated_at: string;
+            /**
+             * Format: date-time
+             * @description Absent until the first notice has come.
+             */
+            last_notice_at?: string;
+            /** @description The last part of the address. */
+            token: string;
+            /**
+             * Format: uri
+             * @description The whole address to paste at the platform.
+             */
+            url: string;
+        };
+        /**
+         * @description `pending` is being processed, or tried again after a fault of the service; `processed` was carried out; `ignored` means nothing for access; `failed` could not be carried out and can be replayed.
+         * @enum {string}
+         */
+        SalesNoticeStatus: "pending" | "processed" | "ignored" | "failed";
+        /**
+         * @description Why a notice failed, was ignored, or is still being tried.
+         * @example {
+         *       "code": "bad_shape",
+         *       "path": "data.buyer.email"
+         *     }
+         */
+        SalesNoticeError: {
+            /**
+             * @description `bad_shape`: a field is missing or is not of its kind. `proof_refused`: not signed with the connection's secret. `unknown_product`: the club has no product of this platform and id. `unknown_currency`: not a code of ISO 4217. `limit_reached`, `feature_not_in_plan`: the plan has no place for the student. `not_accessible`: what the product is mapped to cannot be given. `payload_purged`: the body was gone before it was processed. `event_without_meaning`: of a kind that changes no access. `student_removed`: about a student who was removed. `internal_error`: a fault of the service; it is being tried again.
+             * @enum {string}
+             */
+            code: "bad_shape" | "proof_refused" | "unknown_product" | "unknown_currency" | "limit_reached" | "feature_not_in_plan" | "not_accessible" | "payload_purged" | "event_without_meaning" | "student_removed" | "internal_error";
+            /** @description Where in the body the fault is, as names joined by dots. Never a value. */
+            path?: string;
+        };
+        /**
+         * @description A notice that a sales platform has posted, and what became of it.
+         * @example {
+         *       "id": "0d5f3e1c-6f0b-4a0e-8f0a-5a7b0c9d1e2f",
+         *       "connection_id": "4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11",
+         *       "platform": "hotmart",
+         *       "status": "failed",
+         *       "attempts": 1,
+         *       "error": {
+         *         "code": "unknown_product"
+         *       },
+         *       "payload_purged": false,
+         *       "received_at": "2026-03-02T09:15:00.000Z",
+         *       "processed_at": "2026-03-02T09:15:01.000Z"
+         *     }
+         */
+        SalesNotice: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The connection that it came by; it may be deleted since.
+             */
+            connection_id: string;
+            platform: components["schemas"]["SalesPlatform"];
+            status: components["schemas"]["SalesNoticeStatus"];
+            /** @description How often its processing has begun. */
+            attempts: number;
+            error?: components["schemas"]["SalesNoticeError"];
+            /**
+             * Format: uuid
+             * @description Whom it is about, where that is known.
+             */
+            student_id?: string;
+            /** @description Whether its body is gone. */
+            payload_purged: boolean;
+            /** Format: date-time */
+            received_at: string;
+            /**
+             * Format: date-time
+             * @description When it came to its status; absent while pending.
+             */
+            processed_at?: string;
+        };
+        /**
+         * @description A notice with its body as it came.
+         * @example {
+         *       "id": "0d5f3e1c-6f0b-4a0e-8f0a-5a7b0c9d1e2f",
+         *       "connection_id": "4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11",
+         *       "platform": "generic",
+         *       "status": "processed",
+         *       "attempts": 1,
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "payload_purged": false,
+         *       "received_at": "2026-03-02T09:15:00.000Z",
+         *       "processed_at": "2026-03-02T09:15:01.000Z",
+         *       "body": "{\"event\":\"purchase.paid\"}"
+         *     }
+         */
+        SalesNoticeWithBody: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The connection that it came by; it may be deleted since.
+             */
+            connection_id: string;
+            platform: components["schemas"]["SalesPlatform"];
+            status: components["schemas"]["SalesNoticeStatus"];
+            /** @description How often its processing has begun. */
+            attempts: number;
+            error?: components["schemas"]["SalesNoticeError"];
+            /**
+             * Format: uuid
+             * @description Whom it is about, where that is known.
+             */
+            student_id?: string;
+            /** @description Whether its body is gone. */
+            payload_purged: boolean;
+            /** Format: date-time */
+            received_at: string;
+            /**
+             * Format: date-time
+             * @description When it came to its status; absent while pending.
+             */
+            processed_at?: string;
+            /** @description The JSON as it came; absent once it was purged. */
+            body?: string;
+        };
+        /** @enum {string} */
+        PurchaseStatus: "paid" | "refunded" | "chargeback";
+        /**
+         * @description What was sold.
+         * @example {
+         *       "id": "c20ad4d7-6fe9-4759-aa27-a0c99bff6710",
+         *       "name": "Knots for Beginners"
+         *     }
+         */
+        SoldProduct: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+        };
+        /**
+         * @description A purchase, or one charge of a subscription.
+         * @example {
+         *       "id": "6512bd43-d9ca-4a6e-8c99-0b0a82652dca",
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "product": {
+         *         "id": "c20ad4d7-6fe9-4759-aa27-a0c99bff6710",
+         *         "name": "Knots for Beginners"
+         *       },
+         *       "platform": "hotmart",
+         *       "external_id": "HP16015479281022",
+         *       "status": "paid",
+         *       "amount": 4900,
+         *       "currency": "EUR",
+         *       "paid_at": "2026-03-02T09:14:40.000Z",
+         *       "created_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        Purchase: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            student_id: string;
+            product: components["schemas"]["SoldProduct"];
+            /**
+             * Format: uuid
+             * @description The subscription that it is a charge of.
+             */
+            subscription_id?: string;
+            platform: string;
+            /** @description The platform's own id of the purchase. */
+            external_id: string;
+            status: components["schemas"]["PurchaseStatus"];
+            /** @description In the smallest unit of the currency. */
+            amount: number;
+            /** @description The currency's code by ISO 4217. */
+            currency: string;
+            /** Format: date-time */
+            paid_at: string;
+            /**
+             * Format: date-time
+             * @description When it was refunded or charged back.
+             */
+            refunded_at?: string;
+            /**
+             * Format: date-time
+             * @description When the first notice of it was processed.
+             */
+            created_at: string;
+        };
+        /** @enum {string} */
+        SubscriptionStatus: "active" | "past_due" | "canceled";
+        /**
+         * @description A student's subscription to a product.
+         * @example {
+         *       "id": "c51ce410-c124-4fd0-9e2a-1f0e6f5a4b3c",
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "product": {
+         *         "id": "c20ad4d7-6fe9-4759-aa27-a0c99bff6710",
+         *         "name": "Knots for Beginners"
+         *       },
+         *       "platform": "hotmart",
+         *       "external_id": "I9OT62C3",
+         *       "status": "active",
+         *       "current_period_end": "2026-04-02T09:14:40.000Z",
+         *       "created_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        Subscription: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            student_id: string;
+            product: components["schemas"]["SoldProduct"];
+            platform: string;
+            /** @description The platform's own id of the subscription. */
+            external_id: string;
+            status: components["schemas"]["SubscriptionStatus"];
+            /**
+             * Format: date-time
+             * @description As the latest notice states it.
+             */
+            current_period_end?: string;
+            /**
+             * Format: date-time
+             * @description Since when a charge is late.
+             */
+            past_due_since?: string;
+            /** Format: date-time */
+            canceled_at?: string;
+            /**
+             * Format: date-time
+             * @description When the access that it gave had come to its end.
+             */
+            access_ended_at?: string;
+            /**
+             * Format: date-time
+             * @description When the first notice of it was processed.
+             */
+            created_at: string;
+        };
+        /**
          * @description A JSON object as the platform sends it.
          * @example {
          *       "event": "plan.changed"
@@ -7215,6 +7733,16 @@ export interface components {
          * @example K7QM-4XPA-9T2F
          */
         CertificateCode: string;
+        /**
+         * @description Id of a sales connection of this club.
+         * @example 4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11
+         */
+        SalesConnectionId: string;
+        /**
+         * @description Id of a sales notice of this club.
+         * @example 0d5f3e1c-6f0b-4a0e-8f0a-5a7b0c9d1e2f
+         */
+        SalesNoticeId: string;
     };
     requestBodies: never;
     headers: never;
@@ -13528,6 +14056,460 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listSalesConnections: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of connections. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SalesConnection"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createSalesConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SalesConnectionCreation"];
+            };
+        };
+        responses: {
+            /** @description The connection and its address. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SalesConnectionWithToken"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteSalesConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a sales connection of this club.
+                 * @example 4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11
+                 */
+                connectionId: components["parameters"]["SalesConnectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    rotateSalesConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a sales connection of this club.
+                 * @example 4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11
+                 */
+                connectionId: components["parameters"]["SalesConnectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection and its new address. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SalesConnectionWithToken"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listSalesNotices: {
+        parameters: {
+            query?: {
+                /** @description Only notices in this status. */
+                status?: components["schemas"]["SalesNoticeStatus"];
+                /** @description Only notices that came by this connection. */
+                connection_id?: string;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of notices. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SalesNotice"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getSalesNotice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a sales notice of this club.
+                 * @example 0d5f3e1c-6f0b-4a0e-8f0a-5a7b0c9d1e2f
+                 */
+                noticeId: components["parameters"]["SalesNoticeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notice. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SalesNoticeWithBody"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    replaySalesNotice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a sales notice of this club.
+                 * @example 0d5f3e1c-6f0b-4a0e-8f0a-5a7b0c9d1e2f
+                 */
+                noticeId: components["parameters"]["SalesNoticeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notice will be processed. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listPurchases: {
+        parameters: {
+            query?: {
+                /** @description Only those of this student. */
+                student_id?: string;
+                /** @description Only purchases in this status. */
+                status?: components["schemas"]["PurchaseStatus"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of purchases. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Purchase"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description Only those of this student. */
+                student_id?: string;
+                /** @description Only subscriptions in this status. */
+                status?: components["schemas"]["SubscriptionStatus"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Subscription"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     receiveBillingNotice: {
         parameters: {
             query?: never;
@@ -13569,7 +14551,10 @@ export interface operations {
     };
     receiveSalesNotice: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Where a platform signs its notices in the address, as Kiwify does. */
+                signature?: string;
+            };
             header?: never;
             path: {
                 /**

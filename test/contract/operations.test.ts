@@ -177,6 +177,9 @@ describe('the contract', () => {
         .filter(([, names]) => names?.length),
     );
     expect(filters).to.deep.equal({
+      listPurchases: ['student_id', 'status'],
+      listSubscriptions: ['student_id', 'status'],
+      listSalesNotices: ['status', 'connection_id'],
       listStudents: ['q', 'verified'],
       listWebhookDeliveries: ['status', 'event_type', 'since', 'until'],
       listDeliveries: ['archived'],

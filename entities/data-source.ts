@@ -19,6 +19,8 @@ import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
 import { Fact } from './facts/fact.ts';
+import { ListTally } from './facts/list-tally.ts';
+import { ListTallyChange } from './facts/list-tally-change.ts';
 import { Wake } from './facts/wake.ts';
 import { AdministratorSession } from './identity/administrator-session.ts';
 import { Administrator } from './identity/administrator.ts';
@@ -49,6 +51,7 @@ import { Sales1763745000000 } from './migrations/1763745000000-sales.ts';
 import { Billing1763746000000 } from './migrations/1763746000000-billing.ts';
 import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
 import { Standing1763743000000 } from './migrations/1763743000000-standing.ts';
+import { Lists1763748000000 } from './migrations/1763748000000-lists.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -103,6 +106,8 @@ const entities = [
   LessonComment,
   LessonProgress,
   Level,
+  ListTally,
+  ListTallyChange,
   Membership,
   Module,
   OneTimeToken,
@@ -146,6 +151,7 @@ const migrations = [
   Billing1763746000000,
   Learning1763742000000,
   Standing1763743000000,
+  Lists1763748000000,
 ];
 
 /**

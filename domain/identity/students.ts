@@ -3,8 +3,10 @@ import { grantAccess, hideEnrollmentsOf } from '../access/enrollments.ts';
 import { inTransaction, violates, type Database, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
+import { countListed } from '../core/list-tallies.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
 import type { Platform } from '../core/platform.ts';
+import { pageOfIds, search } from '../core/search.ts';
 import { foldEmail, likePattern, tidyName } from '../core/text.policy.ts';
 import { recordFact } from '../facts/facts.ts';
 import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/certificates.ts';
@@ -43,12 +45,15 @@ async function findOne(
   condition: string,
   parameters: unknown[],
 ): Promise<StudentIdentity | undefined> {
-  const [student] = await tx.query<StudentIdentity[]>(
-    `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id
-      WHERE ${condition} AND student.removed_at IS NULL`,
+  const [student] = await select(tx, `${condition} AND student.removed_at IS NULL`, parameters);
+  return student;
+}
+
+async function select(tx: Transaction, rest: string, parameters: unknown[]): Promise<StudentIdentity[]> {
+  return tx.query<StudentIdentity[]>(
+    `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id WHERE ${rest}`,
     parameters,
   );
-  return student;
 }
 
 export interface StudentFilter extends Page {
@@ -57,32 +62,43 @@ export interface StudentFilter extends Page {
   verified?: boolean;
 }
 
-/** @returns a page of the club's students, newest first */
+/** @returns a page of the club's students, newest first; with `q`, of the newest 1,000 who fit */
 export async function listStudents(
   tx: Transaction,
   clubId: Id,
   filter: StudentFilter,
 ): Promise<Listed<StudentIdentity>> {
+  const q = filter.q?.trim() ?? '';
+  if (q !== '') return searchStudents(tx, clubId, q, filter);
   const { limit, offset } = windowOf(filter);
-  const conditions = ['student.club_id = $1', 'student.removed_at IS NULL'];
-  const parameters: unknown[] = [clubId];
-  if (filter.q !== undefined) {
-    parameters.push(likePattern(filter.q));
-    conditions.push(`(student.name ILIKE $${parameters.length} OR student.email ILIKE $${parameters.length})`);
-  }
-  if (filter.verified !== undefined) conditions.push(`student.verified_at IS ${filter.verified ? 'NOT NULL' : 'NULL'}`);
+  const rows = await select(tx, `${shown(filter)} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, [clubId]);
+  return { rows, total: await countListed(tx, { list: 'students', clubId, marked: filter.verified }) };
+}
 
-  const where = conditions.join(' AND ');
-  const [counted] = await tx.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM students student WHERE ${where}`,
-    parameters,
-  );
-  const rows = await tx.query<StudentIdentity[]>(
-    `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id
-      WHERE ${where} ORDER BY student.created_at DESC, student.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows, total: counted?.total ?? 0 };
+const newestFirst = 'student.created_at DESC, student.id DESC';
+
+/** The condition under which the list of the club `$1` shows a student. */
+function shown({ verified }: StudentFilter): string {
+  const confirmed = verified === undefined ? '' : ` AND student.verified_at IS ${verified ? 'NOT NULL' : 'NULL'}`;
+  return `student.club_id = $1 AND student.removed_at IS NULL${confirmed}`;
+}
+
+async function searchStudents(
+  tx: Transaction,
+  clubId: Id,
+  q: string,
+  filter: StudentFilter,
+): Promise<Listed<StudentIdentity>> {
+  const ids = await search(tx, q, {
+    from: 'students student',
+    alias: 'student',
+    orderedBy: 'created_at',
+    conditions: shown(filter),
+    matching: '(student.name ILIKE $2 OR student.email ILIKE $2)',
+    parameters: [clubId, likePattern(q)],
+  });
+  const rows = await select(tx, `student.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
+  return { rows, total: ids.length };
 }
 
 /**

@@ -2,7 +2,9 @@
 import type { Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
+import { countListed } from '../core/list-tallies.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
+import { pageOfIds, search } from '../core/search.ts';
 import { likePattern } from '../core/text.policy.ts';
 import { readCode, readPartOfCode } from './certificate-code.policy.ts';
 
@@ -67,7 +69,7 @@ export interface CertificateFilter extends Page {
   revoked?: boolean;
 }
 
-/** @returns a page of the club's certificates, the withdrawn among them, newest first */
+/** @returns a page of the club's certificates, the withdrawn among them, newest first; with `q`, of the newest 1,000 that fit */
 export async function listCertificates(
   tx: Transaction,
   clubId: Id,
@@ -76,25 +78,52 @@ export async function listCertificates(
   const parameters: unknown[] = [clubId];
   const given = (value: unknown) => `$${parameters.push(value)}`;
   const conditions = ['certificate.club_id = $1'];
-  if (filter.q !== undefined && filter.q.trim() !== '') conditions.push(matches(filter.q, given));
   if (filter.course_id !== undefined) conditions.push(`certificate.course_id = ${given(filter.course_id)}`);
   if (filter.student_id !== undefined) conditions.push(`certificate.student_id = ${given(filter.student_id)}`);
   if (filter.revoked !== undefined)
     conditions.push(`certificate.revoked_at IS ${filter.revoked ? 'NOT NULL' : 'NULL'}`);
 
+  const shown = conditions.join(' AND ');
+  const q = filter.q?.trim() ?? '';
+  if (q !== '') {
+    const ids = await search(tx, q, {
+      from: 'certificates certificate',
+      alias: 'certificate',
+      orderedBy: 'issued_at',
+      conditions: shown,
+      matching: matches(q, given),
+      parameters,
+    });
+    const rows = await select(tx, `certificate.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
+    return { rows, total: ids.length };
+  }
   const { limit, offset } = windowOf(filter);
-  const where = conditions.join(' AND ');
+  const rows = await select(tx, `${shown} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, parameters);
+  return { rows, total: await countCertificates(tx, clubId, filter, shown, parameters) };
+}
+
+const newestFirst = 'certificate.issued_at DESC, certificate.id DESC';
+
+/** One student's are few, and counted one by one. */
+async function countCertificates(
+  tx: Transaction,
+  clubId: Id,
+  filter: CertificateFilter,
+  shown: string,
+  parameters: unknown[],
+): Promise<number> {
+  if (filter.student_id === undefined)
+    return countListed(tx, { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked });
   const [counted] = await tx.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM certificates certificate WHERE ${where}`,
+    `SELECT count(*)::int AS total FROM certificates certificate WHERE ${shown}`,
     parameters,
   );
-  const newestFirst = `ORDER BY certificate.issued_at DESC, certificate.id DESC LIMIT ${limit} OFFSET ${offset}`;
-  return { rows: await select(tx, `${where} ${newestFirst}`, parameters), total: counted?.total ?? 0 };
+  return counted?.total ?? 0;
 }
 
 /** @param given takes a value of the statement, and says what stands for it */
 function matches(q: string, given: (value: unknown) => string): string {
-  const text = given(likePattern(q.trim()));
+  const text = given(likePattern(q));
   const part = readPartOfCode(q);
   const ways = [`certificate.student_name ILIKE ${text}`, `certificate.student_email ILIKE ${text}`];
   if (part !== undefined) ways.push(`certificate.code LIKE ${given(`%${part}%`)}`);

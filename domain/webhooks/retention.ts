@@ -1,6 +1,7 @@
 /** How long what was sent is kept, and its removal in small batches (specification: Delivery rules 8). */
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
+import { foldListTallies } from '../core/list-tallies.ts';
 import { noticeBodyMs, purgeNoticeBodies } from '../sales/retention.ts';
 import { ending } from './ending.ts';
 import { deliveryRules } from './schedule.policy.ts';
@@ -37,8 +38,10 @@ export interface RetentionCounts {
   secrets: number;
   /** Notices of sales platforms that lost their body. */
   notices: number;
-  /** Changes folded into tallies. */
+  /** Changes folded into the tallies of histories. */
   changes: number;
+  /** Changes folded into the tallies of lists. */
+  listChanges: number;
 }
 
 /**
@@ -55,6 +58,7 @@ export async function retain(database: Database, now: Date): Promise<RetentionCo
   const secrets = await inTransaction(database, (tx) => forgetSecrets(tx, now));
   const notices = await inTransaction(database, (tx) => purgeNoticeBodies(tx, before(noticeBodyMs), batch));
   const changes = await foldTallies(database, foldBatch);
+  const listChanges = await foldListTallies(database, foldBatch);
   return {
     bodies,
     attempts,
@@ -64,10 +68,12 @@ export async function retain(database: Database, now: Date): Promise<RetentionCo
     secrets,
     notices,
     changes,
+    listChanges,
     more:
       [bodies, attempts, events, deliveries, secrets, notices].some((count) => count >= batch) ||
       endpoints > 0 || // there may be a next one
-      changes >= foldBatch,
+      changes >= foldBatch ||
+      listChanges >= foldBatch,
   };
 }
 

@@ -21,7 +21,15 @@ import { Delivery } from './delivery.ts';
 })
 @Index('enrollments_student', ['studentId', 'createdAt', 'id'])
 @Index('enrollments_club', ['clubId', 'createdAt', 'id'])
+@Index('enrollments_club_valid', ['clubId', 'createdAt', 'id'], { where: 'revoked_at IS NULL' })
+@Index('enrollments_club_revoked', ['clubId', 'createdAt', 'id'], {
+  where: `revoked_at IS NOT NULL AND revoked_reason IS DISTINCT FROM 'removal'`,
+})
 @Index('enrollments_delivery', ['deliveryId', 'createdAt', 'id'])
+@Index('enrollments_delivery_valid', ['deliveryId', 'createdAt', 'id'], { where: 'revoked_at IS NULL' })
+@Index('enrollments_delivery_revoked', ['deliveryId', 'createdAt', 'id'], {
+  where: `revoked_at IS NOT NULL AND revoked_reason IS DISTINCT FROM 'removal'`,
+})
 export class Enrollment {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

@@ -6,6 +6,13 @@ import { Club } from '../clubs/club.ts';
 @Entity('students')
 @Index('students_club_email', ['clubId', 'email'], { unique: true })
 @Index('students_club_created', ['clubId', 'createdAt', 'id'], { where: 'removed_at IS NULL' })
+@Index('students_club_verified', ['clubId', 'createdAt', 'id'], {
+  where: 'removed_at IS NULL AND verified_at IS NOT NULL',
+})
+@Index('students_club_unverified', ['clubId', 'createdAt', 'id'], {
+  where: 'removed_at IS NULL AND verified_at IS NULL',
+})
+@Index('students_search', { synchronize: false })
 @Check('students_removed_is_anonymous', `(removed_at IS NULL) = (email IS NOT NULL)`)
 export class Student {
   @PrimaryColumn({ type: 'uuid' })

@@ -18,6 +18,11 @@ import { Course } from './course.ts';
 @Index('certificates_student_course', ['studentId', 'courseId'], { unique: true })
 @Index('certificates_club', ['clubId', 'issuedAt', 'id'])
 @Index('certificates_course', ['courseId', 'issuedAt', 'id'])
+@Index('certificates_club_valid', ['clubId', 'issuedAt', 'id'], { where: 'revoked_at IS NULL' })
+@Index('certificates_club_revoked', ['clubId', 'issuedAt', 'id'], { where: 'revoked_at IS NOT NULL' })
+@Index('certificates_course_valid', ['courseId', 'issuedAt', 'id'], { where: 'revoked_at IS NULL' })
+@Index('certificates_course_revoked', ['courseId', 'issuedAt', 'id'], { where: 'revoked_at IS NOT NULL' })
+@Index('certificates_search', { synchronize: false })
 export class Certificate {
   @PrimaryColumn({ type: 'uuid' })
   id: string;

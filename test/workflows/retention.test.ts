@@ -4,7 +4,17 @@ import type { retention } from '../../workflows/retention.ts';
 import { useTimeSkipping } from '../support/time-skipping.ts';
 import { runWorkerHere } from '../support/worker.ts';
 
-const nothing = { bodies: 0, attempts: 0, events: 0, deliveries: 0, endpoints: 0, secrets: 0, notices: 0, changes: 0 };
+const nothing = {
+  bodies: 0,
+  attempts: 0,
+  events: 0,
+  deliveries: 0,
+  endpoints: 0,
+  secrets: 0,
+  notices: 0,
+  changes: 0,
+  listChanges: 0,
+};
 
 describe('retention, a run of its Schedule', function () {
   this.timeout(60_000);

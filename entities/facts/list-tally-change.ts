@@ -1,0 +1,25 @@
+/** By how much a statement changed the tallies of a list: only ever added, by triggers, so that writers never wait for one another. */
+import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
+import type { TalliedList } from '../../domain/core/list-tallies.ts';
+
+@Entity('list_tally_changes')
+export class ListTallyChange {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  list: TalliedList;
+
+  @PrimaryColumn({ type: 'bigint' })
+  @Generated('increment')
+  seq: string;
+
+  @Column({ type: 'uuid' })
+  subjectId: string;
+
+  @Column({ type: 'boolean' })
+  marked: boolean;
+
+  @Column({ type: 'integer' })
+  records: number;
+}

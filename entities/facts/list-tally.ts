@@ -1,0 +1,28 @@
+/** How many records a list of a club has: of a subject (the delivery, the course), and with or without the list's mark. */
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import type { TalliedList } from '../../domain/core/list-tallies.ts';
+
+/**
+ * Without references: what is removed is counted too, and leaves nothing. A sum over it is exact only together with the
+ * changes that are not yet folded into it (ListTallyChange), read in one statement.
+ */
+@Entity('list_tallies')
+@Check('list_tallies_list', `list in ('students', 'enrollments', 'certificates')`)
+export class ListTally {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  list: TalliedList;
+
+  /** The delivery or the course; all zeros for students, who are of none. */
+  @PrimaryColumn({ type: 'uuid' })
+  subjectId: string;
+
+  /** A student who is verified, an enrollment or a certificate that is revoked. */
+  @PrimaryColumn({ type: 'boolean' })
+  marked: boolean;
+
+  @Column({ type: 'integer' })
+  records: number;
+}

@@ -6,6 +6,7 @@ import { compileValidators, contractOperations, type ContractOperation } from '.
 import { describeError } from '../domain/core/describe-error.ts';
 import { DomainError } from '../domain/core/errors.ts';
 import { readJsonBody } from './middleware/body.ts';
+import { openFileBody } from './middleware/file-body.ts';
 import type { ApiPlatform, Middleware, RequestState } from './middleware/context.ts';
 import { asPage } from './middleware/as-page.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
@@ -33,7 +34,7 @@ export function createApp(platform: ApiPlatform): Koa<RequestState> {
       refuseOutsiders,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(platform)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
-      ...(operation.hasBody ? [readJsonBody(platform)] : []),
+      ...(operation.hasBody ? [operation.fileBody ? openFileBody(operation.fileBody) : readJsonBody(platform)] : []),
       dispatch(platform, binding, handlerOf(operation)),
     ];
     router.register(operation.koaPath, [operation.method], chain as never);

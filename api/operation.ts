@@ -2,6 +2,7 @@
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { Role } from '../domain/clubs/roles.policy.ts';
 import type { Id } from '../domain/core/ids.ts';
+import type { ObjectStore } from '../domain/core/object-store.ts';
 import type { AddressedPlatform } from '../domain/core/platform.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { Egress } from '../domain/webhooks/egress.ts';
@@ -9,6 +10,7 @@ import type { Egress } from '../domain/webhooks/egress.ts';
 /** What the API process offers its handlers. */
 export interface Services extends AddressedPlatform {
   egress: Egress;
+  storage: ObjectStore;
 }
 
 /** Whose session it is, and in a club's path: what they are there. */
@@ -22,6 +24,8 @@ export interface OperationRequest<Op extends OperationId> {
   body: BodyOf<Op>;
   /** The body's bytes as they came: what a signature is over, and what is kept of a notice. Empty where none was sent. */
   rawBody: Buffer;
+  /** The body as it arrives, no longer than the contract lets it be. @throws Error where the contract asks for JSON, or for none */
+  bodyStream: AsyncIterable<Buffer>;
   /** @returns a header of the request, empty where it is absent */
   header: (name: string) => string;
   services: Services;

@@ -7,6 +7,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { createBell } from '../domain/core/bell.ts';
 import { describeError } from '../domain/core/describe-error.ts';
+import { createObjectStore } from '../domain/core/object-store.ts';
 import { createLogger, openDatabase, runProcess } from '../domain/core/process.ts';
 import { createVault } from '../domain/core/secrets.ts';
 import { createLimiter } from '../domain/limits/limiter.ts';
@@ -15,6 +16,8 @@ import { createApp } from './app.ts';
 
 /** How long the load balancer is given to see that readiness is off, before the port closes. */
 const readinessGraceMs = 500;
+/** How long a request may take to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
+const longestBodyMs = 300_000;
 /** How long requests in flight may take to end; the longest is a registration's name look-up. */
 const drainMs = 15_000;
 /** How often connections that have become idle are looked for meanwhile. */
@@ -42,6 +45,7 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
     allowedNetworks: config.egress.allowedNetworks,
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
+  const storage = createObjectStore(config.storage);
   let accepting = true;
   const app = createApp({
     services: {
@@ -49,6 +53,7 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,
       egress,
+      storage,
     },
     limiter,
     log,
@@ -63,7 +68,7 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
     else void handle(request, response);
   };
   const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false },
+    { requestTimeout: longestBodyMs, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false },
     serve,
   );
   server.on('checkExpectation', serve); // an `Expect` that we do not know is no reason to refuse, as Node would
@@ -80,6 +85,7 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
       await sleep(readinessGraceMs);
       await drain(server);
       await egress.close();
+      storage.close();
       await limiter.close();
       await source.destroy();
       log.info('the API has stopped');

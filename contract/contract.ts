@@ -2,7 +2,7 @@
 export { Binary } from './binary.ts';
 export { contractText } from './document.ts';
 export type { CallerKind, Method } from './openapi.ts';
-export { contractOperations, type ContractOperation, type OperationId } from './operations.ts';
+export { contractOperations, type ContractOperation, type FileBody, type OperationId } from './operations.ts';
 export type { Problem } from './problems.ts';
 export type { BodyOf, EventBodyOf, EventType, ParamsOf, QueryOf, RecordOf, ResponseOf } from './shapes.ts';
 export { compileValidators, type Checked, type RawQuery, type Validators } from './validators.ts';

@@ -6,6 +6,8 @@ import { notImplemented } from './not-implemented.ts';
 import * as openapi from './openapi.ts';
 import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, SchemaObject } from './openapi.ts';
 
+const jsonType = 'application/json';
+
 /** Every `operationId` of the contract; the events that the service sends are not operations. */
 export type OperationId = Exclude<keyof operations, keyof webhooks>;
 
@@ -16,6 +18,14 @@ export interface ContractParameter {
   readonly schema: SchemaObject;
   /** JSON pointer of its schema in the document. */
   readonly schemaPointer: string;
+}
+
+/** What the contract says of a body that is a file. */
+export interface FileBody {
+  /** Such as `text/csv`. */
+  readonly type: string;
+  /** The largest, in bytes: `x-max-bytes`. */
+  readonly maxBytes: number;
 }
 
 export interface ContractOperation {
@@ -33,6 +43,8 @@ export interface ContractOperation {
   /** Roles that may call; absent: every member of the club, or the operation has nothing to do with roles. */
   readonly roles?: readonly string[];
   readonly hasBody: boolean;
+  /** The body is no JSON but a file, taken as it arrives. */
+  readonly fileBody?: FileBody;
   readonly successStatus: number;
   /** Media types of the successful response; none where there is nothing to return. */
   readonly contentTypes: readonly string[];
@@ -69,6 +81,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
     ...(roles && { roles }),
     hasBody: operation.requestBody !== undefined,
+    ...fileBodyOf(operation),
     successStatus: Number(successStatus),
     contentTypes: Object.keys(responseOf(operation, successStatus).content ?? {}),
     errorCodes: isMissing ? [...own, 'not_implemented'] : own,
@@ -81,6 +94,15 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
 function responseOf({ responses }: openapi.OperationObject, status: string): ResponseObject {
   const response = responses[status];
   return response ? openapi.dereference(response, contractDocument.components.responses) : { description: '' };
+}
+
+/** @throws Error where a body is neither JSON nor a file with a largest size */
+function fileBodyOf({ operationId, requestBody }: openapi.OperationObject): { fileBody?: FileBody } {
+  const [[type, media] = []] = Object.entries(requestBody?.content ?? {});
+  if (type === undefined || type === jsonType) return {};
+  const maxBytes = openapi.isObject(media) ? media['x-max-bytes'] : undefined;
+  if (typeof maxBytes !== 'number') throw new Error(`The body of ${operationId} needs x-max-bytes beside its schema.`);
+  return { fileBody: { type, maxBytes } };
 }
 
 /** The parameters of an operation; those that are shared are followed to where they stand. */

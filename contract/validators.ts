@@ -89,7 +89,7 @@ export function compileValidators(operation: ContractOperation): Validators {
   return {
     params: (raw) => checkParams(inPath, raw),
     query: (raw) => checkQuery(inQuery, raw),
-    body: operation.hasBody ? bodyCheck(operation) : (raw) => ({ value: raw }),
+    body: operation.hasBody && !operation.fileBody ? bodyCheck(operation) : (raw) => ({ value: raw }),
     response: (status, body, type = json) => responseFaults(operation, status, body, type),
   };
 }
@@ -148,6 +148,7 @@ function checkParameter({ name, schema, validate }: ParameterCheck, text: string
 
 /** @returns undefined where the text is no value of the type */
 function readScalar(text: string, { type, format }: SchemaObject): unknown {
+  if (type === 'array') return text.toLowerCase().split(','); // of ids: the contract has no other lists in a query
   if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : undefined;
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
   return format === 'uuid' ? text.toLowerCase() : text;

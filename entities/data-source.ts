@@ -15,6 +15,8 @@ import { ClubPlan } from './billing/club-plan.ts';
 import { ClubStudentChange } from './billing/club-student-change.ts';
 import { ClubStudentCount } from './billing/club-student-count.ts';
 import { Overage } from './billing/overage.ts';
+import { StudentImportRow } from './access/student-import-row.ts';
+import { StudentImport } from './access/student-import.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
@@ -52,6 +54,7 @@ import { Billing1763746000000 } from './migrations/1763746000000-billing.ts';
 import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
 import { Standing1763743000000 } from './migrations/1763743000000-standing.ts';
 import { Lists1763748000000 } from './migrations/1763748000000-lists.ts';
+import { StudentImports1763747000000 } from './migrations/1763747000000-student-imports.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -125,6 +128,8 @@ const entities = [
   SalesNotice,
   Student,
   StudentLevel,
+  StudentImport,
+  StudentImportRow,
   StudentSession,
   StudentTag,
   Tag,
@@ -152,6 +157,7 @@ const migrations = [
   Learning1763742000000,
   Standing1763743000000,
   Lists1763748000000,
+  StudentImports1763747000000,
 ];
 
 /**

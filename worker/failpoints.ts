@@ -1,8 +1,8 @@
 /**
  * Places where a test stops this process to see what is left behind: `FAILPOINT=claimed` or `posted` (a step of a delivery),
- * `notice_claimed` or `notice_recorded` (a step of a
- * sales notice), `fanned_out` or `wake_sent` (the relay) ends it there, the first time it comes by, as SIGKILL would. Without the variable
- * there is nothing to come by.
+ * `notice_claimed` or `notice_recorded` (a step of a sales notice), `batch_read`, `batch_written` (not committed) or
+ * `batch_recorded` (a step of an import), `fanned_out` or `wake_sent` (the relay) ends it there, the first time it comes by, as
+ * SIGKILL would. Without the variable there is nothing to come by.
  */
 export function failpointFrom(env: Readonly<Record<string, string | undefined>>): (name: string) => Promise<void> {
   const armed = env['FAILPOINT'];

@@ -14,12 +14,14 @@ import type { Logger } from 'pino';
 import { endpointGateActivities } from '../activities/endpoint-gate.ts';
 import { retentionActivities } from '../activities/retention.ts';
 import { salesActivities } from '../activities/sales.ts';
+import { studentImportActivities } from '../activities/student-import.ts';
 import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
 import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import { readConfig, type Config } from '../config.ts';
 import { createBell } from '../domain/core/bell.ts';
 import { describeError } from '../domain/core/describe-error.ts';
+import { createObjectStore } from '../domain/core/object-store.ts';
 import { createLogger, openDatabase, runProcess, StartProblem } from '../domain/core/process.ts';
 import { createVault } from '../domain/core/secrets.ts';
 import type { TaskQueue } from '../domain/facts/workflow-names.policy.ts';
@@ -63,6 +65,7 @@ export async function startWorker(
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
   const smtp = createSmtpSender(config.mail);
+  const storage = createObjectStore(config.storage);
   const inPlace = createInPlaceAdmission(inPlaceBounds);
   const failpoint = failpointFrom(env);
   const delivery: DeliveryPlatform = {
@@ -93,6 +96,7 @@ export async function startWorker(
       },
     }),
     sales: salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint }),
+    imports: studentImportActivities({ database, vault, storage, failpoint }),
     upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
   };
 
@@ -130,6 +134,7 @@ export async function startWorker(
       await running;
       await connection.close();
       smtp.close();
+      storage.close();
       await egress.close();
       await source.destroy();
       await health.close();

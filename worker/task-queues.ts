@@ -7,6 +7,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   webhooks: { workflowTasks: 64, activities: 600 }, // an attempt mostly waits for its receiver: sixty that hang for 15 s hold some 200
   mail: { workflowTasks: 10, activities: smtpConnections }, // none waits for a connection while its lease runs
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; more would only wait for connections
+  imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy: more at a time would only make others wait
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 

@@ -83,4 +83,5 @@ const summaries: Record<WorkflowType, (attributes: WorkflowAttributes) => string
   transactionalMail: () => 'an e-mail that somebody is owed',
   salesNotice: () => 'a notice of a sales platform',
   subscriptionEnd: () => 'the end of what a canceled subscription gave',
+  studentImport: () => 'a file of students',
 };

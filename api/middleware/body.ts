@@ -3,6 +3,9 @@ import { koaBody } from 'koa-body';
 import { DomainError } from '../../domain/core/errors.ts';
 import type { ApiPlatform, Middleware } from './context.ts';
 
+/** How long a JSON body may take to arrive; its sender is then cut off. */
+const arrivalMs = 30_000;
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** @returns a middleware that leaves the parsed value in `context.request.body`, and its bytes in the state; undefined where no body was sent */
@@ -28,12 +31,14 @@ export function readJsonBody({ settings }: ApiPlatform): Middleware {
     if (context.is('application/json', 'application/*+json') === false) {
       throw new DomainError('unsupported_media_type', 'The body must be JSON: Content-Type: application/json.');
     }
+    const cutOff = setTimeout(() => context.req.destroy(), arrivalMs);
     return readBytes(context, async () => {
+      clearTimeout(cutOff);
       const request = context.request as unknown as { body: unknown };
       context.state.rawBody = Buffer.from(String(request.body), 'latin1');
       request.body = parse(context.state.rawBody);
       return next();
-    });
+    }).finally(() => clearTimeout(cutOff));
   };
 }
 

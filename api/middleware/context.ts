@@ -14,6 +14,8 @@ export interface RequestState {
   caller?: Caller;
   /** The body's bytes as they came, where one was sent: what a signature is over. */
   rawBody?: Buffer;
+  /** The body as it arrives, of an operation that takes no JSON. */
+  bodyStream?: AsyncIterable<Buffer>;
   /** Why the caller is refused, decided before the rate limit is charged and thrown after it. */
   refusal?: Error;
 }

@@ -23,6 +23,10 @@ export function dispatch(
       query: accepted(validators.query(query)),
       body: accepted(validators.body(body)),
       rawBody: context.state.rawBody ?? Buffer.alloc(0),
+      get bodyStream() {
+        if (!context.state.bodyStream) throw new Error(`${operation.operationId} takes no file`);
+        return context.state.bodyStream;
+      },
       header: (name: string) => context.get(name),
       services,
       now: context.state.now,

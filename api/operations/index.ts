@@ -11,6 +11,7 @@ import * as members from './members.ts';
 import * as meta from './meta.ts';
 import * as standing from './standing.ts';
 import * as sales from './sales.ts';
+import * as studentImports from './student-imports.ts';
 import * as studentSessions from './student-sessions.ts';
 import * as students from './students.ts';
 import * as webhookEndpoints from './webhook-endpoints.ts';
@@ -27,6 +28,7 @@ export const operations: Operations = {
   ...meta,
   ...standing,
   ...sales,
+  ...studentImports,
   ...studentSessions,
   ...students,
   ...webhookEndpoints,

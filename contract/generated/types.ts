@@ -1821,6 +1821,123 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/student-imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List student imports
+         * @description Newest first.
+         */
+        get: operations["listStudentImports"];
+        put?: never;
+        /**
+         * Import students from a CSV file
+         * @description Takes a file of at most 32 MB and works through it afterwards: read the import for its progress, and its rows for what became of each. The first line names the columns, in any order and case: `email` and `name` are needed, others are passed over and named in `ignored_columns`. The file is UTF-8, with or without a byte-order mark; columns are separated by commas, semicolons or tabs, as in the first line; values may stand in double quotes; empty lines are passed over. A first line that cannot be used is a `422` at once; a row that cannot be used fails alone.
+         *
+         *     Each row's student is found by e-mail, or created without a password (`student.created`; with `invite`, they are mailed an invitation), and is given the deliveries that they do not have (`access.granted`). An e-mail that stands in the file again fails as `duplicate`. Rows beyond the plan's allowance of students fail as `limit_reached`. Importing a file again changes nothing and raises nothing: all its students are `existing`. A delivery that is not the club's: `404`; an archived one: `409 delivery_archived`. A plan without imports: `402`. The uploaded file is deleted when the import ends.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
+         */
+        post: operations["importStudents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/student-imports/{importId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a student import
+         * @description How far it has come, and what it came to so far.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getStudentImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/student-imports/{importId}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what became of each row
+         * @description In the order of the file; a batch of rows appears at a time.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listStudentImportRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/student-imports/{importId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a student import
+         * @description Ends it where it stands: students and access that it gave stay, the rest of the file is not read. Canceling once more changes nothing; an import that was completed or has failed: `409 import_ended`.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `import_ended` | 409 | The import has ended: nothing of it is left to cancel. |
+         */
+        post: operations["cancelStudentImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/webhook-endpoints": {
         parameters: {
             query?: never;
@@ -3353,6 +3470,7 @@ export interface components {
          *     | `certificate_exists` | 409 | The student has a certificate of this course already; it can be issued again. |
          *     | `certificate_revoked` | 409 | The certificate is revoked; it can be issued again. |
          *     | `certificate_withdrawn` | 409 | The student was removed, and the certificate is withdrawn for good. |
+         *     | `import_ended` | 409 | The import has ended: nothing of it is left to cancel. |
          *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
          *     | `name_taken` | 409 | Another of these resources has this name in the club. |
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
@@ -3362,7 +3480,7 @@ export interface components {
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
          *     | `body_too_large` | 413 | The body is larger than the service accepts. |
-         *     | `unsupported_media_type` | 415 | The body is not `application/json` in UTF-8. |
+         *     | `unsupported_media_type` | 415 | The body is not `application/json` (or the type that the operation names) in UTF-8. |
          *     | `invalid_request` | 422 | The request can be read, but a value breaks a rule: format, enumeration, bounds, pattern, meaning. The message names the field. |
          *     | `invalid_image` | 422 | An image does not belong to this person, or is not ready. |
          *     | `url_not_allowed` | 422 | The address is not `https`, or does not resolve to the public internet. |
@@ -3376,7 +3494,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -4764,6 +4882,106 @@ export interface components {
             revoked_reason?: components["schemas"]["RevocationReason"];
             /** Format: date-time */
             created_at: string;
+        };
+        /**
+         * @example {
+         *       "id": "4d2f8c1e-6b3a-4c5d-9e7f-1a2b3c4d5e6f",
+         *       "status": "completed",
+         *       "file_name": "spring-class.csv",
+         *       "delivery_ids": [
+         *         "7d1c9a40-2d7e-4b0f-9b54-8e6f5a4b3c2d"
+         *       ],
+         *       "invite": true,
+         *       "ignored_columns": [
+         *         "phone"
+         *       ],
+         *       "rows_total": 3,
+         *       "rows_done": 3,
+         *       "created": 1,
+         *       "existing": 1,
+         *       "failed": 1,
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "started_at": "2026-03-02T09:15:01.000Z",
+         *       "completed_at": "2026-03-02T09:15:01.000Z"
+         *     }
+         */
+        StudentImport: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * @description `completed` says that every row was seen to, though some may have failed; `failed` that the import as a whole ended before.
+             * @enum {string}
+             */
+            status: "uploading" | "pending" | "running" | "completed" | "failed" | "canceled";
+            file_name?: string;
+            /** @description What each student is given. */
+            delivery_ids: string[];
+            invite: boolean;
+            /** @description Columns of the file that are passed over; 50 at most are named. */
+            ignored_columns: string[];
+            /** @description Rows of the file, once it has arrived: counted by its line breaks, so a value with a line break in it counts as two. Exact once `completed`. */
+            rows_total?: number;
+            /** @description `created`, `existing` and `failed` together. */
+            rows_done: number;
+            /** @description Rows whose student is new. */
+            created: number;
+            /** @description Rows whose student was there. */
+            existing: number;
+            /** @description Rows that gave nothing. */
+            failed: number;
+            /**
+             * @description Why it `failed`. `upload_interrupted`: the file did not arrive whole. `file_missing`: the stored file is gone. `delivery_not_grantable`: a delivery cannot be given any more, such as one whose cohort has ended.
+             * @enum {string}
+             */
+            error?: "upload_interrupted" | "upload_too_large" | "file_missing" | "delivery_not_grantable";
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the first rows were done.
+             */
+            started_at?: string;
+            /**
+             * Format: date-time
+             * @description When it was completed, failed or was canceled.
+             */
+            completed_at?: string;
+        };
+        /** @enum {string} */
+        StudentImportOutcome: "created" | "existing" | "failed";
+        /**
+         * @description What became of a row. It never holds a value of the file.
+         * @example {
+         *       "row": 2,
+         *       "outcome": "created",
+         *       "student_id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f"
+         *     }
+         * @example {
+         *       "row": 3,
+         *       "outcome": "failed",
+         *       "code": "email_invalid",
+         *       "column": "email"
+         *     }
+         */
+        StudentImportRow: {
+            /** @description As a spreadsheet numbers it: the first line is 1, empty lines count. */
+            row: number;
+            outcome: components["schemas"]["StudentImportOutcome"];
+            /**
+             * @description Why it failed. `broken_quotes`: a quote that stands inside a value or is not closed; the row is passed over up to its line break. `row_too_long`: over 128 KB. `wrong_column_count`: other than in the first line. `invalid_character`: a NUL byte. `duplicate`: an earlier row has the e-mail. `limit_reached`: the plan's allowance of students is used up.
+             * @enum {string}
+             */
+            code?: "broken_quotes" | "row_too_long" | "wrong_column_count" | "not_utf8" | "invalid_character" | "email_missing" | "email_invalid" | "name_missing" | "name_too_long" | "duplicate" | "limit_reached";
+            /**
+             * @description Which column the code is about, where it is one.
+             * @enum {string}
+             */
+            column?: "email" | "name";
+            /**
+             * Format: uuid
+             * @description Absent where the row failed.
+             */
+            student_id?: string;
         };
         /**
          * @description The event types that an endpoint can ask for. There is no wildcard.
@@ -7559,7 +7777,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is not `application/json` in UTF-8. */
+        /** @description The body is not of the type that the operation takes: `application/json` in UTF-8, where nothing else is named. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -7713,6 +7931,11 @@ export interface components {
          * @example 45c48cce-2e2d-4fbd-aa1a-fc51c7c6ad26
          */
         enrollmentId: string;
+        /**
+         * @description Id of a student import of this club.
+         * @example 4d2f8c1e-6b3a-4c5d-9e7f-1a2b3c4d5e6f
+         */
+        ImportId: string;
         /**
          * @description Id of a webhook endpoint of this club.
          * @example 3c1f0a52-9f0e-4f3b-8a7d-1e2d3c4b5a69
@@ -12184,6 +12407,300 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listStudentImports: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of imports. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentImport"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    importStudents: {
+        parameters: {
+            query?: {
+                /** @description What each student is given: ids of deliveries, separated by commas. Absent: accounts alone. */
+                delivery_ids?: string[];
+                /** @description Whether students who are new are mailed an invitation to confirm their e-mail. */
+                invite?: boolean;
+                /** @description What the file is called, for the list of imports. */
+                file_name?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example email,name
+                 *     ada@example.com,Ada Example
+                 */
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description The import, which goes on by itself. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentImport"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getStudentImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a student import of this club.
+                 * @example 4d2f8c1e-6b3a-4c5d-9e7f-1a2b3c4d5e6f
+                 */
+                importId: components["parameters"]["ImportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentImport"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listStudentImportRows: {
+        parameters: {
+            query?: {
+                /** @description Only rows that ended so. */
+                outcome?: components["schemas"]["StudentImportOutcome"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a student import of this club.
+                 * @example 4d2f8c1e-6b3a-4c5d-9e7f-1a2b3c4d5e6f
+                 */
+                importId: components["parameters"]["ImportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentImportRow"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    cancelStudentImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a student import of this club.
+                 * @example 4d2f8c1e-6b3a-4c5d-9e7f-1a2b3c4d5e6f
+                 */
+                importId: components["parameters"]["ImportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StudentImport"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
     };

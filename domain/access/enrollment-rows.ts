@@ -65,7 +65,7 @@ export async function findStanding(
 }
 
 /** Whether its end has come; revoked or not. */
-export function hasEnded({ endsAt }: EnrollmentTimes, now: Date): boolean {
+export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
   return endsAt !== null && endsAt <= now;
 }
 

@@ -107,9 +107,9 @@ export async function grantByHand(
 }
 
 /** The cohort, the beginning and the end of a new enrollment. @throws DomainError not_found, delivery_archived, invalid_request */
-async function termsOf(
+export async function termsOf(
   tx: Transaction,
-  grant: Grant,
+  grant: Omit<Grant, 'studentId' | 'source'>,
   now: Date,
 ): Promise<{ cohortId: Id | null; startsAt: Date; endsAt: Date | null }> {
   const delivery = await keepDelivery(tx, grant.clubId, grant.deliveryId);

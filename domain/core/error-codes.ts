@@ -27,6 +27,7 @@ export const errorStatus = {
   certificate_exists: 409,
   certificate_revoked: 409,
   certificate_withdrawn: 409,
+  import_ended: 409,
   in_use: 409,
   name_taken: 409,
   public_id_taken: 409,

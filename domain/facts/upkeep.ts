@@ -1,5 +1,6 @@
 /** What the sweeper does: finds rows that nobody is working on although they are due, and removes what has run out. */
 import type { DataSource } from 'typeorm';
+import { importWake } from '../access/imports.ts';
 import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import { subscriptionEndWake } from '../access/enrollment-rows.ts';
@@ -55,7 +56,14 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
         ORDER BY end_looks_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('subscriptionEnd', '')],
     );
+    const imports = await tx.query<{ id: Id; clubId: Id }[]>(
+      `SELECT id, club_id AS "clubId" FROM student_imports
+        WHERE looks_at < $1 AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || student_imports.id)
+        ORDER BY looks_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('studentImport', '')],
+    );
     const wakes: NewWake[] = [
+      ...imports.map(importWake),
       ...deliveries.map(deliveryWake),
       ...gates.map(gateWake),
       ...notices.map(({ id, clubId }) => noticeWake(id, clubId)),

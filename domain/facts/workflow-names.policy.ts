@@ -1,6 +1,6 @@
 /** The one place where workflows are named: an operator who knows a row's id knows its run. */
 
-export const taskQueues = ['webhooks', 'mail', 'sales', 'upkeep'] as const;
+export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'upkeep'] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */
@@ -10,6 +10,7 @@ export const workflowTypes = {
   transactionalMail: { prefix: 'transactional-mail', taskQueue: 'mail' },
   salesNotice: { prefix: 'sales-notice', taskQueue: 'sales' },
   subscriptionEnd: { prefix: 'subscription-end', taskQueue: 'sales' },
+  studentImport: { prefix: 'student-import', taskQueue: 'imports' },
 } as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue }>;
 export type WorkflowType = keyof typeof workflowTypes;
 

@@ -3,9 +3,11 @@ import { contractOperations, type ContractOperation, type OperationId } from '..
 import { contractDocument } from '../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../contract/openapi.ts';
 import { newId } from '../../domain/core/ids.ts';
+import type { Call } from '../support/api.ts';
 
 export const everyOperation = contractOperations();
-export const withBody = everyOperation.filter(({ hasBody }) => hasBody);
+/** Those that take JSON. */
+export const withBody = everyOperation.filter(({ hasBody, fileBody }) => hasBody && !fileBody);
 
 /** `POST /v1/auth/sign-in`, for titles. */
 export const nameOf = ({ method, path }: ContractOperation) => `${method.toUpperCase()} ${path}`;
@@ -43,6 +45,16 @@ export function bodyOf(operation: ContractOperation): JsonObject | undefined {
   if (!operation.hasBody) return undefined;
   const example = exampleOf(operation);
   return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, fresh[name]?.() ?? value]));
+}
+
+/** What a good request carries: JSON, or the example of the file that the operation takes. */
+export function sentTo(operation: ContractOperation): Pick<Call, 'body' | 'raw' | 'headers'> {
+  const { fileBody, path, method, operationId } = operation;
+  if (!fileBody) return { body: bodyOf(operation) };
+  const media = contractDocument.paths[path]?.[method]?.requestBody?.content[fileBody.type];
+  const example = isObject(media) ? media['example'] : undefined;
+  if (typeof example !== 'string') throw new Error(`The body of ${operationId} has no example.`);
+  return { raw: example, headers: { 'content-type': fileBody.type } };
 }
 
 /** The schema of an operation's body, its reference followed. */

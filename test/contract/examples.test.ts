@@ -79,7 +79,7 @@ describe('examples', () => {
 
   it('every request body has one, and the operation accepts it', () => {
     for (const operation of contractOperations()) {
-      if (!operation.hasBody) continue;
+      if (!operation.hasBody || operation.fileBody) continue;
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody;
       const example = exampleOf(body?.content);
       expect(compileValidators(operation).body(example), operation.operationId).to.deep.equal({ value: example });

@@ -59,6 +59,7 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
     'reserveAssignmentFile',
   ],
   202: [
+    'importStudents',
     'receiveBillingNotice',
     'receiveSalesNotice',
     'recoverWebhookDeliveries',
@@ -181,6 +182,7 @@ describe('the contract', () => {
       listSubscriptions: ['student_id', 'status'],
       listSalesNotices: ['status', 'connection_id'],
       listStudents: ['q', 'verified'],
+      listStudentImportRows: ['outcome'],
       listWebhookDeliveries: ['status', 'event_type', 'since', 'until'],
       listDeliveries: ['archived'],
       listEnrollments: ['student_id', 'delivery_id', 'revoked'],

@@ -315,7 +315,7 @@ describe('path parameters', () => {
 describe('checks as a whole', () => {
   it('never throw, whatever JSON arrives', () => {
     const bodies = operations
-      .filter((operation) => operation.hasBody)
+      .filter((operation) => operation.hasBody && !operation.fileBody)
       .map((operation) => compileValidators(operation).body);
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -339,7 +339,7 @@ describe('checks as a whole', () => {
 
   it('every JSON body admits no unknown property, but notices of platforms', () => {
     for (const operation of operations) {
-      if (!operation.hasBody) continue;
+      if (!operation.hasBody || operation.fileBody) continue;
       const isNotice = operation.path.startsWith('/webhooks/');
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody?.content['application/json'];
       const reference = isObject(body) && isObject(body['schema']) ? String(body['schema']['$ref']) : '';

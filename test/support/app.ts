@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
+import { createObjectStore } from '../../domain/core/object-store.ts';
 import { createLimiter } from '../../domain/limits/limiter.ts';
 import { createEgress, type Resolve } from '../../domain/webhooks/egress.ts';
 import { clock, testConfig } from './api.ts';
@@ -35,9 +36,10 @@ export async function serveApp({ resolve, platform = (usual) => usual }: Replace
     onFailure() {},
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
+  const storage = createObjectStore(config.storage);
   const app = createApp(
     platform({
-      services: { ...(await testPlatform()), egress },
+      services: { ...(await testPlatform()), egress, storage },
       limiter,
       log: pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) })),
       clock: clock.now,
@@ -57,6 +59,7 @@ export async function serveApp({ resolve, platform = (usual) => usual }: Replace
       server.closeAllConnections();
       server.close();
       await egress.close();
+      storage.close();
       await limiter.close();
     },
   };

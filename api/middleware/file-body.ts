@@ -1,0 +1,46 @@
+/** Opens a body that is a file: it is not read here, but by the handler as it arrives, and never beyond the contract's bound. */
+import type { FileBody } from '../../contract/contract.ts';
+import { DomainError } from '../../domain/core/errors.ts';
+import type { Context, Middleware } from './context.ts';
+
+/** @returns a middleware that leaves the body in the state, after a look at its headers */
+export function openFileBody({ type, maxBytes }: FileBody): Middleware {
+  return async (context, next) => {
+    const announced = context.request.length;
+    const isSent = announced !== 0 && (announced !== undefined || context.get('transfer-encoding') !== '');
+    if (!isSent) throw new DomainError('malformed_request', 'The request has a problem: the body is missing.');
+    refuseOtherTypes(context, type);
+    if (announced !== undefined && announced > maxBytes) throw tooLarge(maxBytes);
+    context.state.bodyStream = bounded(context, maxBytes);
+    return next();
+  };
+}
+
+function refuseOtherTypes(context: Context, type: string): void {
+  const charset = context.request.charset.toLowerCase();
+  const encoding = context.get('content-encoding').toLowerCase();
+  if (context.is(type) === false || !['', 'utf-8', 'utf8'].includes(charset)) {
+    throw new DomainError('unsupported_media_type', `The body must be ${type} in UTF-8: Content-Type: ${type}.`);
+  }
+  if (!['', 'identity'].includes(encoding)) {
+    throw new DomainError('unsupported_media_type', 'The body must not have a Content-Encoding.');
+  }
+}
+
+async function* bounded(context: Context, maxBytes: number): AsyncGenerator<Buffer> {
+  let length = 0;
+  try {
+    for await (const chunk of context.req.iterator({ destroyOnReturn: false })) {
+      length += chunk.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      yield chunk;
+    }
+  } catch (error) {
+    if (error instanceof DomainError) throw error;
+    throw new DomainError('malformed_request', 'The body did not arrive whole.');
+  }
+}
+
+function tooLarge(maxBytes: number): DomainError {
+  return new DomainError('body_too_large', `The body may have at most ${maxBytes} bytes.`);
+}

@@ -1,0 +1,62 @@
+/** The words and bounds of student imports. */
+
+export const importStatuses = ['uploading', 'pending', 'running', 'completed', 'failed', 'canceled'] as const;
+export type ImportStatus = (typeof importStatuses)[number];
+
+/** Statuses that an import does not leave any more. */
+export function hasImportEnded(status: ImportStatus): status is 'completed' | 'failed' | 'canceled' {
+  return status === 'completed' || status === 'failed' || status === 'canceled';
+}
+
+/** Why an import as a whole failed. */
+export type ImportError =
+  | 'upload_interrupted' // the body did not arrive whole
+  | 'upload_too_large' // it was longer than announced, and than allowed
+  | 'file_missing' // the stored file is gone
+  | 'delivery_not_grantable'; // a delivery cannot be given any more, such as one whose cohort has ended
+
+export type RowOutcome = 'created' | 'existing' | 'failed';
+
+export type ImportColumn = 'email' | 'name';
+
+/** Why a row failed. */
+export type RowCode =
+  | 'broken_quotes'
+  | 'row_too_long'
+  | 'wrong_column_count'
+  | 'not_utf8'
+  | 'invalid_character'
+  | 'email_missing'
+  | 'email_invalid'
+  | 'name_missing'
+  | 'name_too_long'
+  | 'duplicate'
+  | 'limit_reached';
+
+export const importRules = {
+  /** Largest file, in bytes. */
+  fileBytes: 32 * 1_024 * 1_024,
+  /** The header line ends within these. */
+  headBytes: 64 * 1_024,
+  /** What is read from the store at a time, and the longest row. */
+  pieceBytes: 128 * 1_024,
+  /** Rows of a transaction. */
+  batchRows: 500,
+  /** Enrollments of a transaction: with many deliveries, a batch has fewer rows. */
+  batchGrants: 4_000,
+  /** As a name of the contract: characters, not bytes. */
+  nameCharacters: 120,
+  emailCharacters: 254,
+  /** An upload that has not ended by then has broken off: the server gives a body 5 minutes. */
+  uploadMs: 15 * 60_000,
+  /** No step of a living workflow is this far from the next. */
+  silenceMs: 10 * 60_000,
+  /** Of the columns that are passed over, so many are named, each by so many characters. */
+  ignoredColumns: 50,
+  ignoredColumnCharacters: 80,
+} as const;
+
+/** @returns how many rows a transaction takes, for so many deliveries */
+export function rowsABatch(deliveries: number): number {
+  return Math.max(1, Math.min(importRules.batchRows, Math.floor(importRules.batchGrants / Math.max(1, deliveries))));
+}

@@ -1,0 +1,7 @@
+/** What an e-mail address looks like, where no contract has checked it: the same as the contract's `format: email`. */
+const pattern =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i;
+
+export function isEmail(text: string): boolean {
+  return pattern.test(text);
+}

@@ -1,0 +1,89 @@
+/** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
+import type { Transaction } from '../core/database.ts';
+import { newId, type Id } from '../core/ids.ts';
+
+/** Somebody of a list; the address is folded, the name tidy. */
+export interface ListedPerson {
+  email: string;
+  name: string;
+}
+
+export interface FoundAccount {
+  studentId: Id;
+  created: boolean;
+}
+
+/** Between two statements an account came and went, or went and came: doing the transaction again is right. */
+export class AccountsMoved extends Error {
+  override name = 'AccountsMoved';
+  code = 'accounts_moved';
+}
+
+/**
+ * Finds the students of these addresses, opens accounts for the others, and holds the rows of all: those that were there
+ * in the order of their ids. Facts and mails about those who are created are the caller's.
+ * @param people no address twice
+ * @param room how many of so many new accounts may be opened; the first in the list are
+ * @returns by address; without those for whom there was no room
+ * @throws AccountsMoved
+ */
+export async function findOrOpenAccounts(
+  tx: Transaction,
+  clubId: Id,
+  people: readonly ListedPerson[],
+  room: (wanted: number) => Promise<number>,
+  now: Date,
+): Promise<Map<string, FoundAccount>> {
+  const accounts = new Map<string, FoundAccount>();
+  const note = (found: readonly { id: Id; email: string }[], created: boolean) => {
+    for (const { id, email } of found) accounts.set(email, { studentId: id, created });
+  };
+  note(await holdByAddress(tx, clubId, people), false);
+  const unknown = people.filter(({ email }) => !accounts.has(email));
+  if (unknown.length === 0) return accounts;
+
+  const opened = unknown.slice(0, await room(unknown.length));
+  note(await insert(tx, clubId, opened, now), true);
+  // Somebody signed up between the two statements.
+  note(
+    await holdByAddress(
+      tx,
+      clubId,
+      opened.filter(({ email }) => !accounts.has(email)),
+    ),
+    false,
+  );
+  if (opened.some(({ email }) => !accounts.has(email))) throw new AccountsMoved();
+  return accounts;
+}
+
+async function holdByAddress(
+  tx: Transaction,
+  clubId: Id,
+  people: readonly ListedPerson[],
+): Promise<{ id: Id; email: string }[]> {
+  if (people.length === 0) return [];
+  return tx.query<{ id: Id; email: string }[]>(
+    `SELECT id, email FROM students WHERE club_id = $1 AND email = ANY ($2) ORDER BY id FOR NO KEY UPDATE`,
+    [clubId, people.map(({ email }) => email)],
+  );
+}
+
+/** In the order of the addresses, so that two lists with the same people wait for one another and not in a circle. */
+async function insert(
+  tx: Transaction,
+  clubId: Id,
+  people: readonly ListedPerson[],
+  now: Date,
+): Promise<{ id: Id; email: string }[]> {
+  const rows = people
+    .map(({ email, name }) => ({ id: newId(), email, name }))
+    .toSorted((a, b) => (a.email < b.email ? -1 : 1));
+  return tx.query<{ id: Id; email: string }[]>(
+    `INSERT INTO students (id, club_id, name, email, created_at)
+     SELECT person.id, $2, person.name, person.email, $3
+       FROM unnest($1::uuid[], $4::text[], $5::text[]) WITH ORDINALITY AS person (id, name, email, place) ORDER BY place
+     ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`,
+    [rows.map(({ id }) => id), clubId, now, rows.map(({ name }) => name), rows.map(({ email }) => email)],
+  );
+}

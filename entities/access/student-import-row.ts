@@ -1,0 +1,36 @@
+/** What became of one row of an imported file. It names the student by id alone: nothing of the file is kept in it. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { ImportColumn, RowCode, RowOutcome } from '../../domain/access/import.policy.ts';
+import { StudentImport } from './student-import.ts';
+
+@Entity('student_import_rows')
+@Check('student_import_rows_outcomes', `outcome in ('created', 'existing', 'failed')`)
+@Check('student_import_rows_code', `(outcome = 'failed') = (code IS NOT NULL)`)
+@Check('student_import_rows_who', `(outcome = 'failed') = (student_id IS NULL)`)
+@Index('student_import_rows_outcome', ['importId', 'outcome', 'row'])
+@Index('student_import_rows_student', ['importId', 'studentId'], { unique: true, where: 'student_id IS NOT NULL' })
+export class StudentImportRow {
+  @PrimaryColumn({ type: 'uuid' })
+  importId: string;
+
+  /** As a spreadsheet numbers it: the header line is row 1, empty lines count. */
+  @PrimaryColumn({ type: 'integer' })
+  row: number;
+
+  @Column({ type: 'text' })
+  outcome: RowOutcome;
+
+  @Column({ type: 'text', nullable: true })
+  code: RowCode | null;
+
+  /** Which of our columns the code is about. */
+  @Column({ type: 'text', nullable: true })
+  columnName: ImportColumn | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  studentId: string | null;
+
+  @ManyToOne(() => StudentImport, { onDelete: 'CASCADE' })
+  import: Relation<StudentImport>;
+}

@@ -1,0 +1,86 @@
+/** A file of students that a club uploaded: how far its import has come, and what it came to. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { ImportError, ImportStatus } from '../../domain/access/import.policy.ts';
+import type { FileFormat } from '../../domain/access/import-header.ts';
+import { Club } from '../clubs/club.ts';
+
+@Entity('student_imports')
+@Check('student_imports_status', `status in ('uploading', 'pending', 'running', 'completed', 'failed', 'canceled')`)
+@Check('student_imports_ended', `(completed_at IS NOT NULL) = (status in ('completed', 'failed', 'canceled'))`)
+@Check('student_imports_error', `(error IS NOT NULL) = (status = 'failed')`)
+@Index('student_imports_club', ['clubId', 'createdAt', 'id'])
+@Index('student_imports_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
+export class StudentImport {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  status: ImportStatus;
+
+  @Column({ type: 'text', nullable: true })
+  fileName: string | null;
+
+  /** What each student of the file is given. */
+  @Column({ type: 'uuid', array: true })
+  deliveryIds: string[];
+
+  /** Whether new students are mailed an invitation. */
+  @Column({ type: 'boolean' })
+  invite: boolean;
+
+  /** What the header line says of the rows. */
+  @Column({ type: 'jsonb' })
+  format: FileFormat;
+
+  /** Columns of the file that mean nothing to us. */
+  @Column({ type: 'text', array: true })
+  ignoredColumns: string[];
+
+  /** Null until the file has arrived. */
+  @Column({ type: 'integer', nullable: true })
+  fileBytes: number | null;
+
+  /** By the file's line breaks; exact once the import is completed. */
+  @Column({ type: 'integer', nullable: true })
+  rowsTotal: number | null;
+
+  /** Where in the file the next row begins, in bytes. A batch is recorded together with its end. */
+  @Column({ type: 'integer' })
+  cursor: number;
+
+  /** The number of that row; the header line is row 1. */
+  @Column({ type: 'integer' })
+  nextRow: number;
+
+  @Column({ type: 'integer', default: 0 })
+  createdCount: number;
+
+  @Column({ type: 'integer', default: 0 })
+  existingCount: number;
+
+  @Column({ type: 'integer', default: 0 })
+  failedCount: number;
+
+  @Column({ type: 'text', nullable: true })
+  error: ImportError | null;
+
+  /** By when its workflow has shown itself again; null when nothing is left to do, the file's removal included. */
+  @Column({ type: 'timestamptz', nullable: true })
+  looksAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  startedAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  completedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -52,6 +52,7 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
       database: { source, bell },
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,
+      classroomUrl: config.classroomUrl,
       egress,
       storage,
     },

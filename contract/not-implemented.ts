@@ -10,6 +10,5 @@ export const notImplemented: readonly OperationId[] = [
   'getAutomation',
   'getRepository',
   'leaveCommunitySpace',
-  'claimRegistrationLink',
   'getStorageUsage',
 ];

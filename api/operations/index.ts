@@ -13,6 +13,8 @@ import * as standing from './standing.ts';
 import * as sales from './sales.ts';
 import * as studentImports from './student-imports.ts';
 import * as studentSessions from './student-sessions.ts';
+import * as products from './products.ts';
+import * as registrationLinks from './registration-links.ts';
 import * as students from './students.ts';
 import * as webhookEndpoints from './webhook-endpoints.ts';
 
@@ -30,6 +32,8 @@ export const operations: Operations = {
   ...sales,
   ...studentImports,
   ...studentSessions,
+  ...products,
+  ...registrationLinks,
   ...students,
   ...webhookEndpoints,
 };

@@ -170,6 +170,27 @@ export function keepDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promi
   return readDelivery(tx, clubId, deliveryId, 'FOR SHARE');
 }
 
+/**
+ * The condition under which a delivery can be granted by itself, to whoever signs up or claims a link: neither archived,
+ * nor in a cohort with which the access would have ended already.
+ * @param delivery @param now SQL expressions, such as `delivery` and `$1`
+ */
+export function grantable({ delivery, now }: { delivery: string; now: string }): string {
+  return `${delivery}.archived_at IS NULL AND NOT EXISTS (
+    SELECT FROM cohorts cohort
+     WHERE cohort.id = ${delivery}.cohort_id AND cohort.ends_at <= ${now} AND ${delivery}.access_days IS NULL)`;
+}
+
+/** @throws DomainError not_found if one of them is none of the club's */
+export async function expectDeliveries(tx: Transaction, clubId: Id, deliveryIds: readonly Id[]): Promise<void> {
+  const [strangers] = await tx.query<unknown[]>(
+    `SELECT 1 FROM unnest($2::uuid[]) AS given (id)
+      WHERE NOT EXISTS (SELECT FROM access_deliveries delivery WHERE delivery.id = given.id AND delivery.club_id = $1) LIMIT 1`,
+    [clubId, deliveryIds],
+  );
+  if (strangers) throw notFound('delivery');
+}
+
 /** @throws DomainError not_found for a course that is none of the club's, or a cohort that is none of the course's */
 async function expectOpening(tx: Transaction, clubId: Id, opens: Opening): Promise<void> {
   await expectCourse(tx, clubId, opens.course_id);

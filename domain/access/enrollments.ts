@@ -8,7 +8,7 @@ import { newId, type Id } from '../core/ids.ts';
 import { optionalInstant } from '../core/instants.ts';
 import { holdStudent } from '../identity/accounts.ts';
 import { keepCohort } from './cohorts.ts';
-import { keepDelivery } from './deliveries.ts';
+import { grantable, keepDelivery } from './deliveries.ts';
 import { changeOfEnd, periodOf, type EnrollmentSource, type RevocationReason } from './enrollment.policy.ts';
 import {
   findEnrollment,
@@ -273,8 +273,9 @@ export function hasAccessToCourse({ course, student, now }: { course: string; st
 /** Gives whoever has just signed up the club's free deliveries (specification: Catalog, free delivery). */
 export async function grantFreeDeliveries(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
   const free = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM access_deliveries WHERE club_id = $1 AND free AND archived_at IS NULL ORDER BY created_at, id FOR SHARE`,
-    [clubId],
+    `SELECT id FROM access_deliveries delivery
+      WHERE club_id = $1 AND free AND ${grantable({ delivery: 'delivery', now: '$2' })} ORDER BY created_at, id FOR SHARE`,
+    [clubId, now],
   );
   for (const { id } of free) await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'free' }, now);
 }

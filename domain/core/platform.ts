@@ -11,4 +11,6 @@ export interface Platform {
 export interface AddressedPlatform extends Platform {
   /** Where callers reach the API, without a slash at the end. */
   publicUrl: string;
+  /** Where classrooms are, without a slash at the end; `{slug}` stands for the club's. */
+  classroomUrl: string;
 }

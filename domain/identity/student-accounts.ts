@@ -1,9 +1,9 @@
 /** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { grantFreeDeliveries } from '../access/enrollments.ts';
+import { claimLink, expectClaimable } from '../access/registration-link-claims.ts';
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
-import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { Platform } from '../core/platform.ts';
 import { foldEmail, tidyName } from '../core/text.policy.ts';
@@ -28,9 +28,11 @@ export interface SignUp {
 }
 
 /**
- * Signs a student up. A known e-mail gets a mail that says so, or its confirmation once more, and the same answer.
+ * Signs a student up, with the free deliveries and those of the registration link. A known e-mail gets a mail that says so,
+ * or its confirmation once more, and the same answer; it claims nothing.
  * @param clubId of a club that exists
- * @throws DomainError not_found for a registration code that is none, limit_reached (no place for another student)
+ * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no place for
+ *   another student)
  */
 export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const email = foldEmail(input.email);
@@ -38,9 +40,9 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
   const done = await inTransaction(platform.database, async (tx) => {
-    // No registration link exists yet, so no code is one.
-    if (input.registration_code !== undefined) throw notFound('registration link');
-
+    // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
+    const code = input.registration_code;
+    if (code !== undefined) await expectClaimable(tx, clubId, code, now);
     // Before the e-mail is looked up: a club without a place answers all alike, whether or not it is known.
     const places = await holdPlaces(tx, clubId, 1, 'person');
     const [created] = await tx.query<{ id: Id }[]>(
@@ -52,6 +54,7 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
       await takePlaces(tx, clubId, places, now);
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
       await grantFreeDeliveries(tx, clubId, created.id, now);
+      if (code !== undefined) await claimLink(tx, clubId, created.id, code, now);
       const recipient = { studentId: created.id };
       await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
       return true;

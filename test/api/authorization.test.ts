@@ -101,6 +101,16 @@ const table: Record<OperationId, Row> = {
   restoreEnrollment: { sessions: admin, roles: content, answer: 'not_found' },
   moveEnrollment: { sessions: admin, roles: content, answer: 'not_found' },
   setEnrollmentEnd: { sessions: admin, roles: content, answer: 'not_found' },
+  listProducts: { sessions: admin, roles, answer: 200 },
+  createProduct: { sessions: admin, roles: content, answer: 201 },
+  getProduct: { sessions: admin, roles, answer: 'not_found' },
+  updateProduct: { sessions: admin, roles: content, answer: 'not_found' },
+  deleteProduct: { sessions: admin, roles: content, answer: 'not_found' },
+  listRegistrationLinks: { sessions: admin, roles, answer: 200 },
+  createRegistrationLink: { sessions: admin, roles: content, answer: 'not_found' },
+  getRegistrationLink: { sessions: admin, roles, answer: 'not_found' },
+  updateRegistrationLink: { sessions: admin, roles: content, answer: 'not_found' },
+  revokeRegistrationLink: { sessions: admin, roles: content, answer: 'not_found' },
   listOwnEnrollments: { sessions: student, answer: 200 },
   listSalesConnections: { sessions: admin, roles: administration, answer: 200 },
   createSalesConnection: { sessions: admin, roles: administration, answer: 201 },
@@ -175,7 +185,7 @@ const table: Record<OperationId, Row> = {
   askAgent: { sessions: student, answer: 'not_implemented' },
   reserveAssignmentFile: { sessions: student, answer: 'not_implemented' },
   leaveCommunitySpace: { sessions: student, answer: 'not_implemented' },
-  claimRegistrationLink: { sessions: student, answer: 'not_implemented' },
+  claimRegistrationLink: { sessions: student, answer: 'not_found' },
 };
 
 interface Caller {

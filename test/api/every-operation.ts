@@ -37,6 +37,7 @@ const fresh: Readonly<Record<string, () => unknown>> = {
   points: () => (pointsGiven = (pointsGiven % 100) + 1),
   email: () => `${newId()}@example.com`,
   url: () => 'https://93.184.216.34/hooks/club',
+  external_id: () => newId(),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),
 };
 

@@ -36,6 +36,7 @@ export async function testPlatform(): Promise<AddressedPlatform> {
     database: { source, bell: { ring() {} } },
     vault: createVault(readConfig().masterKey),
     publicUrl: readConfig().api.publicUrl,
+    classroomUrl: readConfig().classroomUrl,
   };
 }
 

@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up in a club
-         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; a club that does not exist answers `403`, as everywhere under a club's path; a registration code that is none of the club's, `404`.
+         * @description Creates a student of the club, with an unconfirmed e-mail, and sends a token to confirm it. The answer is the same whether or not the e-mail is known; if it is, its owner gets a mail that says so. Fires `student.created`. A club whose plan has no room for another student answers `402 limit_reached`, with a message for the person who signs up; a club that does not exist answers `403`, as everywhere under a club's path. A registration code is claimed with it, and the free deliveries of the club are given: `access.granted` for each. A code that is none of the club's, expired or revoked: `404`; one that is used up: `409 registration_link_used_up`; whether or not the e-mail is known.
          *
          *     Codes of its own:
          *
@@ -19,6 +19,7 @@ export interface paths {
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `registration_link_used_up` | 409 | The registration link was claimed as often as it may be. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
         post: operations["signUpStudent"];
@@ -2689,6 +2690,190 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/products": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List products
+         * @description Newest first.
+         */
+        get: operations["listProducts"];
+        put?: never;
+        /**
+         * Create a product
+         * @description Says what a product of a sales platform is, and which deliveries a sale of it gives. A product with this platform and `external_id` that the club has already: `409 product_exists`; a delivery that is none of the club: `404`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `product_exists` | 409 | The club has a product with this platform and `external_id` already. |
+         */
+        post: operations["createProduct"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/products/{productId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a product
+         * @description Reads one product of the club.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getProduct"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a product
+         * @description Deletes a product that nothing was sold of. Otherwise: `409 in_use`; without `delivery_ids` it gives nothing any more.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `in_use` | 409 | Something else still needs the resource; the message says what. |
+         */
+        delete: operations["deleteProduct"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a product
+         * @description Changes what is given; what is absent stays. `delivery_ids` replaces the whole mapping, for sales from now on: what was sold already stays as it is. Another product with the platform and `external_id`: `409 product_exists`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `product_exists` | 409 | The club has a product with this platform and `external_id` already. |
+         */
+        patch: operations["updateProduct"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/registration-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List registration links
+         * @description Newest first, with those that are expired, revoked or used up.
+         */
+        get: operations["listRegistrationLinks"];
+        put?: never;
+        /**
+         * Create a registration link
+         * @description Creates a link that gives its deliveries to each student who claims it, signed in or while signing up. The code is made where none is given. A code that another link of the club has, in any case: `409 code_taken`; a delivery that is none of the club: `404`; an `expires_at` that is past: `422`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `code_taken` | 409 | Another registration link of the club has this code. |
+         */
+        post: operations["createRegistrationLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/registration-links/{linkId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a registration link
+         * @description Reads one registration link of the club.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getRegistrationLink"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a registration link
+         * @description Changes what is given; what is absent stays. `delivery_ids` replaces what the link gives from now on; a `max_uses` that is reached already lets nobody in any more.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["updateRegistrationLink"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/registration-links/{linkId}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a registration link
+         * @description Nobody can claim it any more; who has claimed it keeps what it gave. Revoking it once more changes nothing.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["revokeRegistrationLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/classroom/registration-links/{code}/claim": {
         parameters: {
             query?: never;
@@ -2700,14 +2885,14 @@ export interface paths {
         put?: never;
         /**
          * Claim a registration link
-         * @description Gives the student access to the deliveries of the link.
+         * @description Gives the student access to the deliveries of the link, once: claiming it again answers with the same, counts no further use and gives nothing anew, whatever became of the link meanwhile. Fires `access.granted` for each delivery that the student did not have. A link that is unknown, expired or revoked answers `404`; one that was claimed as often as it may be, `409 registration_link_used_up`. The code is compared without regard to case.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
-         *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
+         *     | `registration_link_used_up` | 409 | The registration link was claimed as often as it may be. |
          */
         post: operations["claimRegistrationLink"];
         delete?: never;
@@ -3465,6 +3650,9 @@ export interface components {
          *     | `notice_not_failed` | 409 | The notice did not fail, so there is nothing to replay. |
          *     | `already_enrolled` | 409 | The student has access to this delivery already. |
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
+         *     | `product_exists` | 409 | The club has a product with this platform and `external_id` already. |
+         *     | `code_taken` | 409 | Another registration link of the club has this code. |
+         *     | `registration_link_used_up` | 409 | The registration link was claimed as often as it may be. |
          *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
          *     | `enrollment_not_revoked` | 409 | The enrollment is not revoked, so there is nothing to restore. |
          *     | `certificate_exists` | 409 | The student has a certificate of this course already; it can be issued again. |
@@ -3494,7 +3682,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -6328,6 +6516,151 @@ export interface components {
             cover_url?: string;
         };
         /**
+         * @description What a sales platform sells for the club. Every field is always present.
+         * @example {
+         *       "id": "b0c1d2e3-4f50-4a61-8b72-93a4b5c6d7e8",
+         *       "platform": "storefront",
+         *       "external_id": "1180432",
+         *       "name": "Knots for Beginners, with a rope",
+         *       "delivery_ids": [
+         *         "d3d94468-02a4-4259-b55d-38e6d163e820"
+         *       ],
+         *       "created_at": "2026-03-01T12:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        Product: {
+            /** Format: uuid */
+            id: string;
+            /** @description The name of the platform, as in the address of its notices. */
+            platform: string;
+            /** @description The platform's own id of the product. */
+            external_id: string;
+            name: string;
+            /** @description The deliveries that a sale of it gives. */
+            delivery_ids: string[];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description The name of the platform, as in the address of its notices. */
+        ProductPlatform: string;
+        /** @description The platform's own id of the product, compared exactly; no blanks around it. */
+        ProductExternalId: string;
+        /** @description 1 to 200 characters, not only blanks. */
+        ProductName: string;
+        /** @description The deliveries that a sale gives; none means that it gives nothing. */
+        ProductMapping: string[];
+        /**
+         * @example {
+         *       "platform": "storefront",
+         *       "external_id": "1180432",
+         *       "name": "Knots for Beginners, with a rope"
+         *     }
+         */
+        ProductCreation: {
+            platform: components["schemas"]["ProductPlatform"];
+            external_id: components["schemas"]["ProductExternalId"];
+            name: components["schemas"]["ProductName"];
+            delivery_ids?: components["schemas"]["ProductMapping"];
+        };
+        /**
+         * @description At least one of them.
+         * @example {
+         *       "name": "Knots for Beginners"
+         *     }
+         */
+        ProductChange: {
+            platform?: components["schemas"]["ProductPlatform"];
+            external_id?: components["schemas"]["ProductExternalId"];
+            name?: components["schemas"]["ProductName"];
+            delivery_ids?: components["schemas"]["ProductMapping"];
+        };
+        /**
+         * @description A link that gives its deliveries to each student who claims it. Every field but `max_uses`, `expires_at`, `revoked_at` and `url` is always present.
+         * @example {
+         *       "id": "c4d5e6f7-8091-4a2b-9c3d-4e5f60718293",
+         *       "code": "spring-open-day",
+         *       "name": "Spring open day",
+         *       "deliveries": [
+         *         {
+         *           "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
+         *           "name": "Knots for Beginners"
+         *         }
+         *       ],
+         *       "max_uses": 100,
+         *       "uses": 12,
+         *       "created_at": "2026-03-01T12:00:00.000Z"
+         *     }
+         */
+        RegistrationLink: {
+            /** Format: uuid */
+            id: string;
+            /** @description As it was chosen; case does not matter. */
+            code: string;
+            name: string;
+            /** @description What it gives. */
+            deliveries: components["schemas"]["EnrolledDelivery"][];
+            /** @description How many students may claim it; absent for any number. */
+            max_uses?: number;
+            /** @description How many students have claimed it. */
+            uses: number;
+            /**
+             * Format: date-time
+             * @description Absent for a link that does not expire.
+             */
+            expires_at?: string;
+            /**
+             * Format: date-time
+             * @description Absent for a link that is not revoked.
+             */
+            revoked_at?: string;
+            /** @description Where students come to claim it. */
+            url?: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description 1 to 120 characters, not only blanks. */
+        RegistrationLinkName: string;
+        /** @description What it gives: 1 to 50 deliveries. */
+        RegistrationLinkDeliveries: string[];
+        /**
+         * @example {
+         *       "name": "Spring open day",
+         *       "code": "spring-open-day",
+         *       "delivery_ids": [
+         *         "d3d94468-02a4-4259-b55d-38e6d163e820"
+         *       ],
+         *       "max_uses": 100
+         *     }
+         */
+        RegistrationLinkCreation: {
+            name: components["schemas"]["RegistrationLinkName"];
+            /** @description Absent for one that is made. */
+            code?: string;
+            delivery_ids: components["schemas"]["RegistrationLinkDeliveries"];
+            /** Format: int32 */
+            max_uses?: number;
+            expires_at?: components["schemas"]["DateTime"];
+        };
+        /**
+         * @description At least one of them.
+         * @example {
+         *       "name": "Spring open week"
+         *     }
+         */
+        RegistrationLinkChange: {
+            name?: components["schemas"]["RegistrationLinkName"];
+            delivery_ids?: components["schemas"]["RegistrationLinkDeliveries"];
+            /**
+             * Format: int32
+             * @description 0 takes the limit away.
+             */
+            max_uses?: number;
+            expires_at?: components["schemas"]["DateTimeOrNone"];
+        };
+        /**
          * @description What claiming a registration link gave; every field is always present.
          * @example {
          *       "club_name": "Harbour Academy",
@@ -7957,6 +8290,16 @@ export interface components {
          */
         CertificateCode: string;
         /**
+         * @description Id of a product of this club.
+         * @example b0c1d2e3-4f50-4a61-8b72-93a4b5c6d7e8
+         */
+        productId: string;
+        /**
+         * @description Id of a registration link of this club.
+         * @example c4d5e6f7-8091-4a2b-9c3d-4e5f60718293
+         */
+        linkId: string;
+        /**
          * @description Id of a sales connection of this club.
          * @example 4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11
          */
@@ -8014,6 +8357,15 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14486,6 +14838,564 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listProducts: {
+        parameters: {
+            query?: {
+                /** @description Only those of this platform. */
+                platform?: string;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of products. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Product"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createProduct: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProductCreation"];
+            };
+        };
+        responses: {
+            /** @description The product. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Product"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getProduct: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a product of this club.
+                 * @example b0c1d2e3-4f50-4a61-8b72-93a4b5c6d7e8
+                 */
+                productId: components["parameters"]["productId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The product. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Product"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    deleteProduct: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a product of this club.
+                 * @example b0c1d2e3-4f50-4a61-8b72-93a4b5c6d7e8
+                 */
+                productId: components["parameters"]["productId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The product is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateProduct: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a product of this club.
+                 * @example b0c1d2e3-4f50-4a61-8b72-93a4b5c6d7e8
+                 */
+                productId: components["parameters"]["productId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProductChange"];
+            };
+        };
+        responses: {
+            /** @description The product. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Product"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listRegistrationLinks: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of registration links. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RegistrationLink"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createRegistrationLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegistrationLinkCreation"];
+            };
+        };
+        responses: {
+            /** @description The link. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RegistrationLink"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getRegistrationLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a registration link of this club.
+                 * @example c4d5e6f7-8091-4a2b-9c3d-4e5f60718293
+                 */
+                linkId: components["parameters"]["linkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RegistrationLink"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateRegistrationLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a registration link of this club.
+                 * @example c4d5e6f7-8091-4a2b-9c3d-4e5f60718293
+                 */
+                linkId: components["parameters"]["linkId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegistrationLinkChange"];
+            };
+        };
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RegistrationLink"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    revokeRegistrationLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a registration link of this club.
+                 * @example c4d5e6f7-8091-4a2b-9c3d-4e5f60718293
+                 */
+                linkId: components["parameters"]["linkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RegistrationLink"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     claimRegistrationLink: {
         parameters: {
             query?: never;
@@ -14519,8 +15429,9 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The club's plan does not cover the request. */
-            402: {
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14528,9 +15439,8 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            403: components["responses"]["Forbidden"];
-            /** @description There is no such resource in this club. */
-            404: {
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

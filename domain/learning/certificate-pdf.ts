@@ -91,8 +91,14 @@ function drawIssue(pdf: PDFKit.PDFDocument, { issuedAt, timeZone, version }: Pri
   const column = { x: 84, width: 220 };
   drawFitted(pdf, printedDay(issuedAt, timeZone), { ...column, y: 468, height: 20, style: 'regular', largest: 14 });
   drawLine(pdf, column.x + 20, 490, column.width - 40);
-  const issued = version === 1 ? 'Date of issue' : `Date of issue · version ${version}`;
-  drawFitted(pdf, issued, { ...column, y: 496, height: 14, style: 'regular', largest: 9, color: paint.soft });
+  drawFitted(pdf, `Date of issue · version ${version}`, {
+    ...column,
+    y: 496,
+    height: 14,
+    style: 'regular',
+    largest: 9,
+    color: paint.soft,
+  });
 }
 
 /** The code and where to verify it, at the lower right. */

@@ -1,0 +1,256 @@
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { expect } from 'chai';
+import { completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
+import { buildCourse } from '../support/access.ts';
+import { call, expectError, testApi, visible } from '../support/api.ts';
+import { buildCertificate, certificateCalls, type CertificateRecord } from '../support/certificates.ts';
+import { testDatabase } from '../support/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+
+/** What browsers send. */
+const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+const verify = (code: string, accept = 'application/json') =>
+  call('GET', `/certificates/${code}`, { headers: { accept } });
+const see = (code: string) => verify(code, browser);
+
+/** Codes that belong to no certificate: unknown, mistyped, malformed, in whatever form a path can carry. */
+const wrongCodes = (code: string) => {
+  const mistyped = code.slice(0, -1) + (code.endsWith('2') ? '3' : '2');
+  const swapped = completeCode(code.slice(0, 11).replace(/^(.)(.)/, (_, a: string, b: string) => b + a));
+  const unknown = swapped === code ? completeCode(code.slice(1)) : swapped;
+  const odd = [
+    'x',
+    '%20',
+    '%00',
+    '%ED%A0%80',
+    '%E0%A4%A',
+    '..%2F..',
+    'a%2Fb',
+    '<script>',
+    '%3Cscript%3E',
+    "'--",
+    'no%20code',
+  ];
+  return [
+    unknown,
+    formatCode(unknown),
+    mistyped,
+    formatCode(mistyped),
+    code.slice(1),
+    `${code}2`,
+    'A'.repeat(2_000),
+    ...odd,
+  ];
+};
+
+describe('GET /certificates/{certificateCode}', () => {
+  let club: TestClub;
+  let certificate: CertificateRecord;
+  before(async () => {
+    club = await buildClub();
+    const student = await buildStudent(club.id, { name: 'Zoë Ōtsuka' });
+    const course = await buildCourse(club.id, { title: 'Knots & Bends', hours: 9 });
+    const source = await testDatabase();
+    await source.query(`UPDATE clubs SET time_zone = 'America/Sao_Paulo' WHERE id = $1`, [club.id]);
+    await source.query(
+      `INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES ($1, $2, $3, '2026-03-02T01:15:00Z')`,
+      [student.id, course.id, club.id],
+    );
+    certificate = await buildCertificate(club, { student, courseId: course.id });
+  });
+
+  describe('200', () => {
+    it('JSON for programs: course, club, name, state, version and days; no id, no e-mail', async () => {
+      const answer = await verify(certificate.code);
+      expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([
+        200,
+        'application/json; charset=utf-8',
+      ]);
+      expect(answer.body).to.deep.equal({
+        data: {
+          code: certificate.code,
+          code_formatted: certificate.code_formatted,
+          state: 'valid',
+          student_name: 'Zoë Ōtsuka',
+          course_title: 'Knots & Bends',
+          club_name: certificate.club_name,
+          time_zone: 'America/Sao_Paulo',
+          lesson_count: 4,
+          hours: 9,
+          version: 1,
+          issued_at: certificate.issued_at,
+          completed_at: '2026-03-02T01:15:00.000Z',
+          verify_url: certificate.verify_url,
+        },
+      });
+    });
+
+    it('a page for people, which says the same; days are days of the club', async () => {
+      const answer = await see(certificate.code);
+      expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
+      for (const said of [
+        '<!doctype html>\n<html lang="en">',
+        'This certificate is valid',
+        'Zoë Ōtsuka',
+        'Knots &amp; Bends',
+        certificate.club_name,
+        certificate.code_formatted,
+        '4 lessons · 9 hours',
+        '>1 March 2026</time>',
+      ]) {
+        expect(answer.text).to.include(said);
+      }
+      expect(answer.text).to.not.include(certificate.student_email).and.to.not.include(certificate.student_id);
+    });
+
+    it('any spelling of the code answers alike, as JSON and as a page', async () => {
+      const { code, code_formatted: printed } = certificate;
+      const spellings = [
+        printed,
+        code.toLowerCase(),
+        printed.toLowerCase(),
+        printed.replaceAll('-', '%20'),
+        `%20${printed}%20`,
+      ];
+      for (const ask of [verify, see]) {
+        const expected = visible(await ask(code));
+        for (const spelling of spellings) expect(visible(await ask(spelling)), spelling).to.equal(expected);
+      }
+    });
+
+    it('Accept decides: HTML only for those who prefer it to JSON; caches are told', async () => {
+      const types: Record<string, string> = {
+        'text/html': 'text/html',
+        'text/*': 'text/html',
+        [browser]: 'text/html',
+        'application/json;q=0.5, text/html': 'text/html',
+        'application/json': 'application/json',
+        'text/html;q=0.5, application/json': 'application/json',
+        '*/*': 'application/json',
+        'image/png': 'application/json',
+      };
+      for (const [accept, type] of Object.entries(types)) {
+        const { headers } = await verify(certificate.code, accept);
+        expect(headers.get('content-type'), accept).to.equal(`${type}; charset=utf-8`);
+        expect(headers.get('vary')).to.match(/\bAccept\b/);
+      }
+    });
+
+    it('HEAD: the same headers and no body', async () => {
+      const { port } = await testApi();
+      const head = (accept: string) =>
+        new Promise<{
+          status: number | undefined;
+          type: string | undefined;
+          length: string | undefined;
+          bytes: number;
+        }>((resolve, reject) => {
+          const path = `/certificates/${certificate.code}`;
+          request({ port, host: '127.0.0.1', method: 'HEAD', path, headers: { accept } }, (response) => {
+            let bytes = 0;
+            const { 'content-type': type, 'content-length': length } = response.headers;
+            response.on('data', (chunk: Buffer) => (bytes += chunk.length));
+            response.on('end', () => resolve({ status: response.statusCode, type, length, bytes }));
+          })
+            .on('error', reject)
+            .end();
+        });
+      for (const accept of ['application/json', 'text/html']) {
+        const { bytes } = await verify(certificate.code, accept);
+        expect(await head(accept)).to.deep.equal({
+          status: 200,
+          type: `${accept}; charset=utf-8`,
+          length: String(bytes.length),
+          bytes: 0,
+        });
+      }
+    });
+
+    it('the page takes no notice of parameters that others add to links; programs are told', async () => {
+      expect(visible(await see(`${certificate.code}?utm_source=mail&fbclid=1`))).to.equal(
+        visible(await see(certificate.code)),
+      );
+      expectError(await verify(`${certificate.code}?utm_source=mail`), 'malformed_request');
+    });
+
+    it('needs no session, and takes no notice of one', async () => {
+      const answer = await call('GET', `/certificates/${certificate.code}`, { token: 'no-token-of-ours' });
+      expect(answer.status).to.equal(200);
+    });
+  });
+
+  describe('the page', () => {
+    it('allows nothing but its own style: no script, no form, no frame, no other host', async () => {
+      const { headers, text } = await see(certificate.code);
+      const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? [];
+      const hash = createHash('sha256').update(style).digest('base64');
+      expect(headers.get('content-security-policy')).to.equal(
+        `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      );
+      expect(headers.get('referrer-policy')).to.equal('no-referrer');
+      expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      expect(text).to.not.match(/<script|<link|<img|<form|<iframe|style=|\son\w+=|https?:/i);
+      expect(text).to.include('<meta name="robots" content="noindex">').and.to.include('@media print');
+      expect(text).to.include('<meta name="viewport" content="width=device-width, initial-scale=1">');
+    });
+
+    it('what people are called stays text: markup, quotes and ampersands do nothing', async () => {
+      const hostile = `<script>alert(1)</script><img src=x onerror="alert('2')">&amp;`;
+      const escaped =
+        '&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=&quot;alert(&#39;2&#39;)&quot;&gt;&amp;amp;';
+      const student = await buildStudent(club.id, { name: hostile });
+      const course = await buildCourse(club.id, { title: `${hostile}</style></title>` });
+      const { code } = await buildCertificate(club, { student, courseId: course.id });
+      const { text } = await see(code);
+      expect(text.split(escaped)).to.have.length(3);
+      expect(text).to.not.match(/<script|<img/i);
+      expect(text.match(/<\/style>/g)).to.have.length(1);
+      expect((await verify(code)).body.data.student_name).to.equal(hostile);
+    });
+  });
+
+  it('200: revoked says so and since when, not why; issued again it is valid, in the next version', async () => {
+    const { id, code } = await buildCertificate(club);
+    const revoked = (await certificateCalls(club, id).revoke('A secret reason.')).body.data;
+    const { body } = await verify(code);
+    expect(body.data).to.include({ state: 'revoked', revoked_at: revoked.revoked_at, student_name: 'Stella Student' });
+    const page = await see(code);
+    expect([page.status, page.text]).to.satisfy(
+      ([status, text]: [number, string]) => status === 200 && text.includes('was revoked'),
+    );
+    for (const { text } of [await verify(code), page])
+      expect(text).to.not.include('secret').and.to.not.include('is valid');
+    await certificateCalls(club, id).reissue();
+    const again = (await verify(code)).body.data;
+    expect(again).to.include({ state: 'valid', version: 2 }).and.to.not.have.property('revoked_at');
+  });
+
+  describe('404', () => {
+    it('unknown, mistyped and malformed codes answer byte for byte alike, as JSON', async () => {
+      const answers = new Set<string>();
+      for (const code of wrongCodes(certificate.code)) {
+        const answer = await verify(code);
+        expectError(answer, 'not_found');
+        answers.add(visible(answer));
+      }
+      expect([...answers]).to.have.length(1);
+    });
+
+    it('and as a page, which repeats nothing of what was typed', async () => {
+      const answers = new Set<string>();
+      for (const code of wrongCodes(certificate.code)) {
+        const answer = await see(code);
+        expect([answer.status, answer.headers.get('content-type')], code).to.deep.equal([
+          404,
+          'text/html; charset=utf-8',
+        ]);
+        answers.add(visible(answer));
+      }
+      expect([...answers]).to.have.length(1);
+      expect([...answers][0])
+        .to.include('No such certificate')
+        .and.to.include("default-src 'none'");
+    });
+  });
+});

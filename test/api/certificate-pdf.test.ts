@@ -1,0 +1,177 @@
+import { expect } from 'chai';
+import QRCode from 'qrcode';
+import { newId } from '../../domain/core/ids.ts';
+import { buildCourse } from '../support/access.ts';
+import { call, expectError, type Answer } from '../support/api.ts';
+import { buildCertificate, certificateCalls } from '../support/certificates.ts';
+import { testDatabase } from '../support/database.ts';
+import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
+import { readPdf } from '../support/pdf.ts';
+
+const printOwn = (club: TestClub, student: TestStudent, id: string) =>
+  call('GET', `/v1/clubs/${club.id}/classroom/certificates/${id}/pdf`, { token: student.token });
+
+/** The squares of a printed QR code, row by row from its upper left corner: what a camera sees. */
+function printedModules(answer: Answer): number[] {
+  const fills = readPdf(answer.bytes).fills.filter((fill) => fill.length > 0);
+  const [ground] = fills.at(-2) ?? [];
+  const squares = fills.at(-1) ?? [];
+  if (!ground) throw new Error('A code is drawn on its ground.');
+  const [x, y, side] = ground;
+  const module = Math.min(...squares.map(([, , , height]) => height));
+  const size = Math.round(side / module) - 8;
+  const modules: number[] = Array.from({ length: size * size }, () => 0);
+  for (const [left, top, width] of squares) {
+    const row = Math.round((top - y) / module) - 4;
+    const column = Math.round((left - x) / module) - 4;
+    modules.fill(1, row * size + column, row * size + column + Math.round(width / module));
+  }
+  return modules;
+}
+
+describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
+  describe('200', () => {
+    it('a page in landscape A4, shown where it is opened, kept under the name of its code', async () => {
+      const club = await buildClub();
+      const { id, code_formatted: code } = await buildCertificate(club);
+      const answer = await certificateCalls(club, id).print();
+      expect(answer.status).to.equal(200);
+      expect(answer.headers.get('content-type')).to.equal('application/pdf');
+      expect(answer.headers.get('content-disposition')).to.equal(`inline; filename="certificate-${code}.pdf"`);
+      expect(answer.headers.get('content-length')).to.equal(String(answer.bytes.length));
+      expect(readPdf(answer.bytes).pages).to.deep.equal([[841.89, 595.28]]);
+    });
+
+    it('says who completed what, where, when and how much of it, by which code; days are days of the club', async () => {
+      const club = await buildClub();
+      const student = await buildStudent(club.id, { name: 'José Ángel Świętopełk' });
+      const course = await buildCourse(club.id, { title: 'Nós e amarrações', hours: 1 });
+      const source = await testDatabase();
+      await source.query(`UPDATE clubs SET name = 'Clube do Porto', time_zone = 'America/Sao_Paulo' WHERE id = $1`, [
+        club.id,
+      ]);
+      await source.query(
+        `INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES ($1, $2, $3, '2026-03-02T01:15:00Z')`,
+        [student.id, course.id, club.id],
+      );
+      const {
+        id,
+        code_formatted: code,
+        verify_url: url,
+      } = await buildCertificate(club, { student, courseId: course.id });
+      await source.query(`UPDATE certificates SET issued_at = '2026-03-02T03:15:00Z' WHERE id = $1`, [id]);
+      const { lines, links } = readPdf((await certificateCalls(club, id).print()).bytes);
+      expect(lines).to.deep.equal([
+        'Clube do Porto',
+        'Certificate of Completion',
+        'This certifies that',
+        'José Ángel Świętopełk',
+        'has completed the course',
+        'Nós e amarrações',
+        '4 lessons · 1 hour · completed on 1 March 2026',
+        '2 March 2026',
+        'Date of issue · version 1',
+        code,
+        url.replace('http://', ''),
+      ]);
+      expect(links).to.deep.equal([url]);
+    });
+
+    it('the QR code is that of verify_url, with light around it', async () => {
+      const club = await buildClub();
+      const { id, verify_url: url } = await buildCertificate(club);
+      const { modules } = QRCode.create(url, { errorCorrectionLevel: 'M' });
+      expect(printedModules(await certificateCalls(club, id).print())).to.deep.equal(Array.from(modules.data, Number));
+    });
+
+    const names = {
+      Cyrillic: 'Владислав Щербаков',
+      Greek: 'Ωκεανός Παπαδόπουλος',
+      Vietnamese: 'Nguyễn Thị Hường',
+      Turkish: 'Çağrı Öztürk İpek',
+      Armenian: 'Արամ Խաչատրյան',
+    };
+    for (const [script, name] of Object.entries(names)) {
+      it(`a name in letters outside Latin-1 is printed: ${script}`, async () => {
+        const club = await buildClub();
+        const { id } = await buildCertificate(club, { student: await buildStudent(club.id, { name }) });
+        const { lines } = readPdf((await certificateCalls(club, id).print()).bytes);
+        expect(lines.map((line) => line.normalize('NFC'))).to.include(name.normalize('NFC'));
+      });
+    }
+
+    it('scripts that run from right to left are set in the order in which they are seen', async () => {
+      const club = await buildClub();
+      for (const name of ['שרה בת אברהם', 'محمد عبد الله']) {
+        const { id } = await buildCertificate(club, { student: await buildStudent(club.id, { name }) });
+        const { lines } = readPdf((await certificateCalls(club, id).print()).bytes);
+        expect(lines.map((line) => line.split('').toReversed().join(''))).to.include(name);
+      }
+    });
+
+    it('the longest name, title and club stay on one page, every letter of them', async () => {
+      const club = await buildClub();
+      const [name, title, clubName] = ['W'.repeat(120), 'M'.repeat(200), 'Q'.repeat(120)];
+      const student = await buildStudent(club.id, { name });
+      const course = await buildCourse(club.id, { title });
+      await (await testDatabase()).query(`UPDATE clubs SET name = $2 WHERE id = $1`, [club.id, clubName]);
+      const { id } = await buildCertificate(club, { student, courseId: course.id });
+      const { lines, pages } = readPdf((await certificateCalls(club, id).print()).bytes);
+      expect(pages).to.have.length(1);
+      for (const text of [name, title, clubName]) expect(lines.join('')).to.include(text);
+    });
+
+    it('the same bytes every time, until it is issued again', async () => {
+      const club = await buildClub();
+      const { id } = await buildCertificate(club);
+      const { print, reissue } = certificateCalls(club, id);
+      const [first, second] = [await print(), await print()];
+      expect(first.bytes.equals(second.bytes)).to.equal(true);
+      await reissue();
+      expect(readPdf((await print()).bytes).lines).to.include('Date of issue · version 2');
+    });
+
+    it('every member may print, support too', async () => {
+      const club = await buildClub();
+      const { id } = await buildCertificate(club);
+      const support = await buildMember(club.id, 'support');
+      expect((await certificateCalls(club, id, support.token).print()).status).to.equal(200);
+    });
+  });
+
+  it('409: a revoked one is not printed, until it is issued again', async () => {
+    const club = await buildClub();
+    const { id } = await buildCertificate(club);
+    const { print, revoke, reissue } = certificateCalls(club, id);
+    await revoke();
+    expectError(await print(), 'certificate_revoked');
+    await reissue();
+    expect((await print()).status).to.equal(200);
+  });
+});
+
+describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', () => {
+  it('200: the student’s own, byte for byte what the club prints', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const { id } = await buildCertificate(club, { student });
+    const own = await printOwn(club, student, id);
+    expect(own.status).to.equal(200);
+    expect(own.bytes.equals((await certificateCalls(club, id).print()).bytes)).to.equal(true);
+  });
+
+  it('404: of another student, of another club, unknown', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const student = await buildStudent(club.id);
+    const ids = [(await buildCertificate(club)).id, (await buildCertificate(other)).id, newId()];
+    for (const id of ids) expectError(await printOwn(club, student, id), 'not_found');
+  });
+
+  it('409: revoked', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const { id } = await buildCertificate(club, { student });
+    await certificateCalls(club, id).revoke();
+    expectError(await printOwn(club, student, id), 'certificate_revoked');
+  });
+});

@@ -1,13 +1,14 @@
 /**
  * The tour: a student signs up through the API, and becomes a signed HTTPS delivery that is refused, waits in a durable
- * timer, is tried again and is accepted; an endpoint that fails is throttled and recovers; its secret is rotated. Told as it
- * happens, with links to look closer.
+ * timer, is tried again and is accepted; an endpoint that fails is throttled and recovers; its secret is rotated; a sale becomes
+ * access, a completed course and a certificate that verifies. Told as it happens, with links to look closer.
  */
 import type { Authority } from './certificates.ts';
 import { host } from './ports.ts';
 import { startReceiver } from './receiver.ts';
 import { throttledEndpointRecovers } from './tour/breaker.ts';
 import { secretIsRotated } from './tour/rotation.ts';
+import { fromSaleToCertificate } from './tour/sale.ts';
 import { setScene, type Say, type Scene } from './tour/scene.ts';
 import { fromSignUpToDelivery } from './tour/sign-up.ts';
 
@@ -44,14 +45,19 @@ export async function runTour({ environment, authority, say }: TourOptions): Pro
 
 async function tell(scene: Scene): Promise<void> {
   const { environment, mailbox, say } = scene;
-  say('THE TOUR: from a sign-up to a signed delivery, and what happens when the receiver fails\n');
+  say(
+    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, and from a sale to a certificate\n',
+  );
   const { club, studentId, studentMail, run } = await fromSignUpToDelivery(scene);
   const shaky = await throttledEndpointRecovers(scene, club, studentId);
   await secretIsRotated(scene, club, shaky);
+  const sale = await fromSaleToCertificate(scene, club);
 
   say('\nLOOK CLOSER');
   say(`   API reference            ${environment['PUBLIC_URL']}/docs`);
   say(`   the delivery's run       ${run}`);
   say(`   the gate's run           ${shaky.gate}`);
+  say(`   the sale's run           ${sale.notice}`);
+  say(`   the certificate          ${sale.verifyUrl}`);
   say(`   the student's mail       ${mailbox.linkTo(studentMail)}`);
 }

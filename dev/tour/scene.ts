@@ -19,7 +19,7 @@ export interface Scene {
   /** Tells each call. */
   client(token?: string): ContractClient;
   /** Says nothing. */
-  quietClient(token: string): ContractClient;
+  quietClient(token?: string): ContractClient;
 }
 
 /** A club of the tour, and a session of its owner. */

@@ -1,0 +1,138 @@
+/** A sale on a platform becomes a student with access, who completes the course and gets a certificate that anybody can verify. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Problem } from '../problem.ts';
+import { isSignedWith } from '../receiver.ts';
+import { expectOk, runPage, tokenIn, until, type Club, type Scene } from './scene.ts';
+
+const events = [
+  'student.created',
+  'purchase.paid',
+  'access.granted',
+  'lesson.completed',
+  'course.completed',
+  'certificate.issued',
+] as const;
+
+/** @returns what to look at closer */
+export async function fromSaleToCertificate(
+  scene: Scene,
+  { clubId, token }: Club,
+): Promise<{ notice: string; verifyUrl: string }> {
+  const { say, receiver, mailbox } = scene;
+  const administrator = scene.client(token);
+  const params = { path: { clubId } };
+
+  say('\n8. A course of two lessons, what opens it, and what the shop calls it');
+  const course = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/courses', {
+      params,
+      body: { title: 'Knots for Beginners', hours: 9, certificate_on_completion: true },
+    }),
+  ).data;
+  const ofCourse = { path: { clubId, courseId: course.id } };
+  const part = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/courses/{courseId}/modules', {
+      params: ofCourse,
+      body: { title: 'On deck' },
+    }),
+  ).data;
+  for (const title of ['Bends', 'Hitches']) {
+    expectOk(
+      await administrator.POST('/v1/clubs/{clubId}/modules/{moduleId}/lessons', {
+        params: { path: { clubId, moduleId: part.id } },
+        body: { title, content: `# ${title}`, published: true },
+      }),
+    );
+  }
+  expectOk(
+    await administrator.PATCH('/v1/clubs/{clubId}/courses/{courseId}', {
+      params: ofCourse,
+      body: { status: 'published' },
+    }),
+  );
+  const delivery = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/deliveries', {
+      params,
+      body: { name: course.title, opens: { kind: 'course', course_id: course.id }, free: false },
+    }),
+  ).data;
+  const product = `knots-${randomBytes(3).toString('hex')}`;
+  expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/products', {
+      params,
+      body: { platform: 'generic', external_id: product, name: 'Knots, the box', delivery_ids: [delivery.id] },
+    }),
+  );
+  const shop = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/sales-connections', {
+      params,
+      body: { platform: 'generic', name: 'The shop of the tour' },
+    }),
+  ).data;
+  const registered = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/webhook-endpoints', {
+      params,
+      body: { url: `${receiver.url}/hooks/sale`, event_types: [...events] },
+    }),
+  ).data;
+
+  say('\n9. The shop posts a notice of a sale, twice, to somebody unknown');
+  const email = `berta.${randomBytes(3).toString('hex')}@example.com`;
+  const notice = {
+    event: 'purchase.paid',
+    occurred_at: new Date().toISOString(),
+    product: { id: product },
+    buyer: { email, name: 'Berta Brook' },
+    purchase: { id: randomUUID(), amount: 4_900, currency: 'EUR' },
+  };
+  const address = { path: { platform: 'generic', token: shop.token } } as const;
+  const anonymous = scene.quietClient();
+  for (const _ of [1, 2]) {
+    expectOk(await anonymous.POST('/webhooks/{platform}/{token}', { params: address, body: notice }));
+    say('   POST /webhooks/generic/… → 202');
+  }
+  const quiet = scene.quietClient(token);
+  const notices = await until('The processing of the notices', async () => {
+    const { data } = expectOk(await quiet.GET('/v1/clubs/{clubId}/sales-notices', { params }));
+    return data.every(({ status }) => status === 'processed') ? data : undefined;
+  });
+
+  say('\n10. The buyer follows the invitation, and completes the course');
+  const mail = await mailbox.waitFor(email);
+  say(`   the invitation has arrived: ${mailbox.linkTo(mail)}`);
+  const { token: studentToken, student } = expectOk(
+    await scene.client().POST('/v1/auth/verify-email', { body: { token: tokenIn(mail) } }),
+  ).data;
+  const classroom = scene.client(studentToken);
+  const outline = expectOk(
+    await classroom.GET('/v1/clubs/{clubId}/classroom/courses/{publicId}', {
+      params: { path: { clubId, publicId: course.public_id } },
+    }),
+  ).data;
+  for (const { public_id: publicId } of outline.modules.flatMap(({ lessons }) => lessons)) {
+    expectOk(
+      await classroom.PUT('/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', {
+        params: { path: { clubId, publicId } },
+      }),
+    );
+  }
+  const [certificate] = expectOk(await classroom.GET('/v1/clubs/{clubId}/classroom/certificates', { params })).data;
+  if (certificate === undefined) throw new Problem('The completed course brought no certificate.');
+  say(`   ${student.name} has the certificate ${certificate.code_formatted}`);
+
+  say('\n11. Anybody verifies it, and the receiver has heard of each step once');
+  const verified = await fetch(certificate.verify_url, { headers: { accept: 'application/json' } });
+  const said = (await verified.json()) as { data: { state: string; student_name?: string } };
+  say(`   GET ${new URL(certificate.verify_url).pathname} → ${verified.status}: ${said.data.state}`);
+  if (said.data.state !== 'valid') throw new Problem('The certificate does not verify.');
+  const heard = await until('The events of the sale', async () => {
+    const requests = receiver.requests.filter(({ path }) => path === '/hooks/sale');
+    return requests.length > events.length ? requests : undefined;
+  });
+  for (const request of heard) {
+    if (!isSignedWith(registered.secret, request)) throw new Problem('A signature does not verify.');
+    say(`   ${(JSON.parse(request.body.toString('utf8')) as { type: string }).type}  ✓ verified`);
+  }
+  const [first] = notices;
+  return { notice: runPage(scene, 'salesNotice', first?.id ?? ''), verifyUrl: certificate.verify_url };
+}

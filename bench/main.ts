@@ -1,5 +1,6 @@
-/** `npm run bench -- webhooks [measurement] | api`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
+/** `npm run bench -- webhooks [measurement] | api | reads`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
 import { benchApi } from './api.ts';
+import { benchReads, readMeasurements } from './reads.ts';
 import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
 
 interface Suite {
@@ -10,6 +11,7 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
   api: { measurements: ['session'], run: benchApi },
+  reads: { measurements: readMeasurements, run: benchReads },
 };
 
 const [name = '', ...chosen] = process.argv.slice(2);

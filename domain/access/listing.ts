@@ -3,6 +3,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
+import { countListed } from '../core/list-tallies.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
 import { presentOpening, type OpeningRow } from './deliveries.ts';
 import { enrollmentStatus } from './enrollment.policy.ts';
@@ -74,7 +75,11 @@ export async function listEnrollments(
     conditions.push(`enrollment.${column} = $${parameters.length}`);
   }
   if (filter.revoked !== undefined) conditions.push(`enrollment.revoked_at IS ${filter.revoked ? 'NOT NULL' : 'NULL'}`);
-  const { rows, total } = await pageOf<EnrollmentOfStudent>(tx, columns, conditions, parameters, filter);
+  const rows = await pageOf<EnrollmentOfStudent>(tx, columns, conditions, parameters, filter);
+  const total =
+    filter.student_id === undefined
+      ? await countListed(tx, { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked })
+      : await countOneByOne(tx, conditions, parameters);
   return { rows: rows.map((row) => presentEnrollment(row, now)), total };
 }
 
@@ -85,13 +90,15 @@ export async function listOwnEnrollments(
   page: Page,
   now: Date,
 ): Promise<Listed<RecordOf<'OwnEnrollment'>>> {
-  const { rows, total } = await pageOf<Enrollment & { opens: OpeningRow }>(
+  const conditions = ['enrollment.student_id = $1', shown];
+  const rows = await pageOf<Enrollment & { opens: OpeningRow }>(
     tx,
     `${columns}, jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id) AS opens`,
-    ['enrollment.student_id = $1', shown],
+    conditions,
     [studentId],
     page,
   );
+  const total = await countOneByOne(tx, conditions, [studentId]);
   return { rows: rows.map((row) => ({ ...presentAccess(row, now), opens: presentOpening(row.opens) })), total };
 }
 
@@ -101,17 +108,24 @@ async function pageOf<Row>(
   conditions: readonly string[],
   parameters: readonly unknown[],
   page: Page,
-): Promise<Listed<Row>> {
+): Promise<Row[]> {
   const { limit, offset } = windowOf(page);
-  const where = conditions.join(' AND ');
-  const [counted] = await tx.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM enrollments enrollment WHERE ${where}`,
-    [...parameters],
-  );
-  const rows = await tx.query<Row[]>(
-    `SELECT ${selected} FROM ${tables} WHERE ${where}
+  return tx.query<Row[]>(
+    `SELECT ${selected} FROM ${tables} WHERE ${conditions.join(' AND ')}
       ORDER BY enrollment.created_at DESC, enrollment.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [...parameters],
   );
-  return { rows, total: counted?.total ?? 0 };
+}
+
+/** One student's are few. */
+async function countOneByOne(
+  tx: Transaction,
+  conditions: readonly string[],
+  parameters: readonly unknown[],
+): Promise<number> {
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM enrollments enrollment WHERE ${conditions.join(' AND ')}`,
+    [...parameters],
+  );
+  return counted?.total ?? 0;
 }

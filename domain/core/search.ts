@@ -8,10 +8,12 @@ export const searchRules = {
   most: 1_000,
   /** The newest records, which are looked at first. */
   probe: 1_000,
-  /** As many matches among them, and the text is common: walking on is quicker than an index over what holds it. */
-  common: 100,
-  /** How far the newest are walked at most. */
-  walk: 10_000,
+  /** As many that fit among them, and the text is common: walking on is quicker than reading all that an index finds. */
+  common: 30,
+  /** How far a list is walked for a common text: where one of 30 fits, 1,000 are found by then. */
+  walk: 40_000,
+  /** How far it is walked for a text that makes no trigram. */
+  walkWithoutIndex: 10_000,
 } as const;
 
 export interface SearchedList {
@@ -39,31 +41,42 @@ function makesTrigrams(text: string): boolean {
  * @returns their ids, newest first
  */
 export async function search(tx: Transaction, text: string, list: SearchedList): Promise<Id[]> {
-  const indexed = makesTrigrams(text);
-  const probed = await walk(tx, list, searchRules.probe);
+  const probed = await probe(tx, list);
   if (probed.complete) return probed.ids;
-  if (!indexed || probed.ids.length >= searchRules.common) {
-    const walked = await walk(tx, list, searchRules.walk);
-    if (!indexed || walked.complete) return walked.ids;
+  if (!makesTrigrams(text)) return walk(tx, list, searchRules.walkWithoutIndex);
+  if (probed.ids.length >= searchRules.common) {
+    const ids = await walk(tx, list, searchRules.walk);
+    if (ids.length === searchRules.most) return ids;
   }
   return findByIndex(tx, list);
 }
 
-/** @returns what fits among the newest so many, and whether that is all that a search finds */
-async function walk(
-  tx: Transaction,
-  { from, alias, orderedBy, conditions, matching, parameters }: SearchedList,
-  length: number,
-): Promise<{ ids: Id[]; complete: boolean }> {
-  const newestFirst = `${alias}.${orderedBy} DESC, ${alias}.id DESC`;
+const newestFirst = ({ alias, orderedBy }: SearchedList) => `${alias}.${orderedBy} DESC, ${alias}.id DESC`;
+
+/** The newest of the list so far, under the list's own alias. */
+const newest = (list: SearchedList, length: number) =>
+  `(SELECT * FROM ${list.from} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${list.alias}`;
+
+/** @returns what fits among the newest, and whether that is all that a search finds */
+async function probe(tx: Transaction, list: SearchedList): Promise<{ ids: Id[]; complete: boolean }> {
   const [seen] = await tx.query<{ looked: number; ids: Id[] }[]>(
     `SELECT count(*)::int AS looked,
-            coalesce(array_agg(${alias}.id ORDER BY ${newestFirst}) FILTER (WHERE ${matching}), '{}') AS ids
-       FROM (SELECT * FROM ${from} WHERE ${conditions} ORDER BY ${newestFirst} LIMIT ${length}) AS ${alias}`,
-    [...parameters],
+            coalesce(array_agg(${list.alias}.id ORDER BY ${newestFirst(list)}) FILTER (WHERE ${list.matching}), '{}') AS ids
+       FROM ${newest(list, searchRules.probe)}`,
+    [...list.parameters],
   );
   const { looked, ids } = seen ?? { looked: 0, ids: [] };
-  return { ids: ids.slice(0, searchRules.most), complete: looked < length || ids.length >= searchRules.most };
+  return { ids, complete: looked < searchRules.probe || ids.length >= searchRules.most };
+}
+
+/** @returns what fits among so many of the newest; it stops at as many as a search finds */
+async function walk(tx: Transaction, list: SearchedList, length: number): Promise<Id[]> {
+  const found = await tx.query<{ id: Id }[]>(
+    `SELECT ${list.alias}.id FROM ${newest(list, length)}
+      WHERE ${list.matching} ORDER BY ${newestFirst(list)} LIMIT ${searchRules.most}`,
+    [...list.parameters],
+  );
+  return found.map(({ id }) => id);
 }
 
 /** Apart from the order, so that no plan walks the whole list in the hope of a match. */

@@ -1,0 +1,36 @@
+/** Which indexes serve what a function reads, by EXPLAIN of every statement that it sends. */
+import type { DataSource } from 'typeorm';
+import type { Transaction } from '../domain/core/database.ts';
+
+/** @returns their names, in the order of the statements; `sequential: table` where none does */
+export async function indexesOf(source: DataSource, read: (tx: Transaction) => Promise<unknown>): Promise<string[]> {
+  const found = new Set<string>();
+  await source.transaction(async (tx) => {
+    const send = tx.query.bind(tx);
+    const explaining = Object.create(tx, {
+      query: {
+        value: async (statement: string, parameters?: unknown[]): Promise<unknown> => {
+          const [plan] = await send<{ 'QUERY PLAN': unknown }[]>(`EXPLAIN (FORMAT JSON) ${statement}`, parameters);
+          for (const name of namesIn(plan?.['QUERY PLAN'])) found.add(name);
+          return send(statement, parameters);
+        },
+      },
+    }) as Transaction;
+    await read(explaining);
+  });
+  return [...found];
+}
+
+/** Tables of a few rows, which Postgres reads whole, say nothing. */
+const small = new Set(['clubs', 'courses', 'access_deliveries', 'list_tallies', 'list_tally_changes']);
+
+function namesIn(node: unknown): string[] {
+  if (Array.isArray(node)) return node.flatMap(namesIn);
+  if (typeof node !== 'object' || node === null) return [];
+  const own = 'Index Name' in node ? [String(node['Index Name'])] : [];
+  if ('Node Type' in node && node['Node Type'] === 'Seq Scan' && 'Relation Name' in node) {
+    const table = String(node['Relation Name']);
+    if (!small.has(table)) own.push(`sequential: ${table}`);
+  }
+  return [...own, ...Object.values(node).flatMap(namesIn)];
+}

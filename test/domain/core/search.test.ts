@@ -1,0 +1,90 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { searchRules } from '../../../domain/core/search.ts';
+import { listStudents, type StudentFilter } from '../../../domain/identity/students.ts';
+import { testDatabase } from '../../support/database.ts';
+import { buildClub } from '../../support/factories.ts';
+
+const size = 12_000;
+
+describe('a search in a list of 12,000', () => {
+  let clubId: Id;
+  before(async () => {
+    const source = await testDatabase();
+    clubId = (await buildClub()).id;
+    // From the oldest: one of 2,000 is called Rare, the oldest 50 are Ancient, one of 3 is Common; the very first is Qz.
+    await source.query(
+      `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
+       SELECT gen_random_uuid(), $1,
+              concat_ws(' ', 'N' || n, CASE WHEN n % 2000 = 0 THEN 'Rare' END, CASE WHEN n <= 50 THEN 'Ancient' END,
+                        CASE WHEN n % 3 = 0 THEN 'Common' END, CASE WHEN n IN (1, 6000) THEN 'Qz' END),
+              'n' || n || '.' || $2 || '@example.com', CASE WHEN n % 2 = 0 THEN now() END, '2026-01-01'::timestamptz + make_interval(secs => n)
+         FROM generate_series(1, ${size}) AS n`,
+      [clubId, newId()],
+    );
+    await source.query(`ANALYZE students`);
+  });
+
+  const list = async (filter: Partial<StudentFilter>) => {
+    const { manager } = await testDatabase();
+    const { rows, total } = await listStudents(manager, clubId, { page: 1, page_size: 100, ...filter });
+    return { names: rows.map(({ name }) => name), total };
+  };
+  const numbers = (names: readonly string[]) => names.map((name) => Number(/^N(\d+)/.exec(name)?.[1]));
+  const downwards = (from: number, step: number, count: number) =>
+    Array.from({ length: count }, (_, index) => from - step * index);
+
+  it('finds what is rare, however old, newest first', async () => {
+    const rare = await list({ q: 'rare' });
+    expect([rare.total, numbers(rare.names)]).to.deep.equal([6, downwards(12_000, 2_000, 6)]);
+    const ancient = await list({ q: 'ANCIENT' });
+    expect([ancient.total, numbers(ancient.names)]).to.deep.equal([50, downwards(50, 1, 50)]);
+    const one = await list({ q: 'n7777.' });
+    expect([one.total, numbers(one.names)]).to.deep.equal([1, [7_777]]);
+  });
+
+  it('with a filter besides', async () => {
+    const { total, names } = await list({ q: 'ancient', verified: true });
+    expect([total, numbers(names)]).to.deep.equal([25, downwards(50, 2, 25)]);
+  });
+
+  it('of what is common, and of what everybody has: the newest 1,000, page by page', async () => {
+    for (const [q, step] of [
+      ['common', 3],
+      ['example', 1],
+      ['n', 1],
+    ] as const) {
+      const found = await list({ q, page: 4 });
+      expect(found.total, q).to.equal(searchRules.most);
+      expect(numbers(found.names), q).to.deep.equal(downwards(12_000 - 300 * step, step, 100));
+      expect(numbers((await list({ q, page: 10 })).names).at(-1), q).to.equal(12_000 - 999 * step);
+      expect((await list({ q, page: 11 })).names, q).to.deep.equal([]);
+    }
+  });
+
+  it('of a text without three letters or digits in a row: among the newest 10,000', async () => {
+    const { total, names } = await list({ q: 'qz' });
+    expect([total, numbers(names)]).to.deep.equal([1, [6_000]]);
+  });
+
+  it('of nothing that anybody has: nothing', async () => {
+    for (const q of ['nobody of this name', 'xq', '%%'])
+      expect(await list({ q })).to.deep.equal({ names: [], total: 0 });
+  });
+
+  it('without a search: everybody, counted exactly', async () => {
+    expect((await list({})).total).to.equal(size);
+    expect((await list({ verified: false })).total).to.equal(size / 2);
+    expect((await list({ q: '  ' })).total).to.equal(size);
+  });
+
+  it('the trigram index serves what is rare', async () => {
+    const source = await testDatabase();
+    const [plan] = await source.query<object[]>(
+      `EXPLAIN (FORMAT JSON) SELECT id FROM students student
+        WHERE student.club_id = $1 AND student.removed_at IS NULL AND (student.name ILIKE '%quetzal%' OR student.email ILIKE '%quetzal%')`,
+      [clubId],
+    );
+    expect(JSON.stringify(plan)).to.contain('"Index Name":"students_search"');
+  });
+});

@@ -11,7 +11,7 @@ import type { StudentImportActivities } from '../activities/student-import.ts';
 import { lookAgain } from './loop.ts';
 
 const { importRows } = proxyActivities<StudentImportActivities>({
-  startToCloseTimeout: '2m', // S3's time limit of 20 s, three times, and statements of Postgres of at most 30 s
+  startToCloseTimeout: '1m', // a batch takes a second or two; one that takes longer is repeated, which does no harm
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' }, // for ever: a bad row is a result, only our own faults throw
 });
 

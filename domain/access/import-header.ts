@@ -1,5 +1,5 @@
 /** The first line of an imported file: its delimiter, and where e-mail and name stand. */
-import { parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import { DomainError } from '../core/errors.ts';
 import { importRules, type ImportColumn } from './import.policy.ts';
 
@@ -35,7 +35,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function readHeader(head: Buffer, isWhole: boolean): Header {
   refuseOtherEncodings(head);
   const start = byteOrderMark.every((byte, place) => head[place] === byte) ? byteOrderMark.length : 0;
-  const candidates = delimiters.map((delimiter) => headerBy(delimiter, head, start, isWhole));
+  const candidates = delimiters.flatMap((delimiter) => headerBy(delimiter, head, start, isWhole) ?? []);
+  if (candidates.length === 0) throw headerProblem('its quotes do not close');
   const complete = candidates.find(({ names }) => wanted.every((column) => names.includes(column)));
   if (!complete) {
     const missing = wanted.find((column) => !candidates.some(({ names }) => names.includes(column))) ?? 'email';
@@ -57,10 +58,11 @@ export function readHeader(head: Buffer, isWhole: boolean): Header {
   };
 }
 
-/** UTF-16, and whatever else is full of NUL bytes, would be thousands of rows that mean nothing. */
+/** UTF-16, and whatever else begins with NUL bytes, would be thousands of rows that mean nothing. */
 function refuseOtherEncodings(head: Buffer): void {
   const mark = head.toString('hex', 0, 2);
-  if (mark === 'feff' || mark === 'fffe' || head.includes(0)) {
+  const firstLine = head.includes('\n') ? head.subarray(0, head.indexOf('\n')) : head;
+  if (mark === 'feff' || mark === 'fffe' || firstLine.includes(0)) {
     throw new DomainError('invalid_request', 'The file must be text in UTF-8: this is UTF-16, or no text.');
   }
 }
@@ -75,10 +77,10 @@ interface Candidate {
   nextRow: number;
 }
 
-/** @throws DomainError invalid_request */
-function headerBy(delimiter: string, head: Buffer, start: number, isWhole: boolean): Candidate {
+/** @returns undefined where the quotes make no sense with this delimiter @throws DomainError invalid_request */
+function headerBy(delimiter: string, head: Buffer, start: number, isWhole: boolean): Candidate | undefined {
   const line = head.subarray(start);
-  if (!isWhole && !line.includes(0x0a)) throw headerProblem(`it is longer than ${importRules.headBytes} bytes`);
+  if (!isWhole && !line.includes('\n')) throw headerProblem(`it is longer than ${importRules.headBytes} bytes`);
   let found: Candidate | undefined;
   const take = (fields: Buffer[], { bytes, empty_lines: empty }: { bytes: number; empty_lines: number }) => {
     const written = fields.map((field) => textOf(field).normalize('NFC').trim());
@@ -88,8 +90,8 @@ function headerBy(delimiter: string, head: Buffer, start: number, isWhole: boole
   try {
     parse(line, { ...parsing, delimiter, to: 1, on_record: take as never });
   } catch (error) {
-    if (error instanceof DomainError) throw error;
-    throw headerProblem('its quotes do not close');
+    if (error instanceof CsvError) return undefined;
+    throw error;
   }
   if (!found) throw headerProblem('the file is empty');
   return found;

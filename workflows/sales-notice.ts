@@ -5,7 +5,7 @@ import type { SalesActivities } from '../activities/sales.ts';
 import { lookAgainUntilDone } from './loop.ts';
 
 const { processNotice } = proxyActivities<SalesActivities>({
-  startToCloseTimeout: '40s', // the lease's 30 s and some: a repetition then finds the lease run out
+  startToCloseTimeout: '15s', // the lease's 10 s and some: a repetition then finds the lease run out
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' }, // for ever: a refusal is a result, only our own faults throw
 });
 

@@ -9,8 +9,8 @@ import { noticeErrorCodes, type NoticeErrorCode, type NoticeStatus, type SalesPl
 import { salesAdapters } from './platforms/index.ts';
 import { NoticeRefusal } from './refusal.ts';
 
-/** Longer than the transaction of a notice can take, so that a living worker never loses its lease. */
-const leaseSeconds = 30;
+/** A transaction of some ten statements. One that waits longer for its locks is overtaken, and by its fence records nothing. */
+const leaseSeconds = 10;
 
 export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };

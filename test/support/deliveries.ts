@@ -161,7 +161,7 @@ export async function eventRow(id: Id): Promise<WebhookEvent> {
 
 /** Changes columns of a row behind everybody's back. */
 export async function alter(
-  table: 'webhook_deliveries' | 'webhook_endpoints' | 'transactional_mails' | 'students',
+  table: 'webhook_deliveries' | 'webhook_endpoints' | 'transactional_mails' | 'students' | 'sales_notices',
   id: Id,
   columns: Readonly<Record<string, unknown>>,
 ): Promise<void> {

@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { call, expectError } from '../support/api.ts';
+import { columnsHolding, rowCounts, testDatabase } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+import { buildConnection } from '../support/sales.ts';
+
+const path = ({ id }: TestClub, rest = '') => `/v1/clubs/${id}/sales-connections${rest}`;
+const post = (url: string, body: unknown = { event: 'nothing' }) => call('POST', new URL(url).pathname, { body });
+
+describe('POST /v1/clubs/{clubId}/sales-connections', () => {
+  describe('201', () => {
+    it('shows the token and the whole address, and keeps the hash alone', async () => {
+      const club = await buildClub();
+      const body = { platform: 'kiwify', name: ' Main  shop ', secret: `secret-${newId()}` };
+      const { status, body: answer } = await call('POST', path(club), { token: club.owner.token, body });
+      expect(status).to.equal(201);
+      const { token, url, ...shown } = answer.data;
+      expect(shown).to.include({ platform: 'kiwify', name: 'Main shop', has_secret: true });
+      expect(Buffer.from(token, 'base64url')).to.have.length(32);
+      expect(url).to.match(new RegExp(`^https?://.+/webhooks/kiwify/${token}$`));
+      for (const secret of [token, body.secret]) expect(await columnsHolding(secret)).to.deep.equal([]);
+      expect((await post(url)).status).to.equal(202);
+    });
+
+    it('never shows either again', async () => {
+      const club = await buildClub();
+      const connection = await buildConnection(club.id, 'generic', 'the secret');
+      const { text, body } = await call('GET', path(club), { token: club.owner.token });
+      expect(body.total).to.equal(1);
+      expect(body.data[0]).to.include({ id: connection.id, has_secret: true }).and.not.have.property('last_notice_at');
+      for (const secret of [connection.token, 'the secret']) expect(text).not.to.contain(secret);
+    });
+  });
+
+  it('422: an unknown platform, a blank name, an empty secret; nothing is left behind', async () => {
+    const club = await buildClub();
+    const before = await rowCounts();
+    for (const body of [
+      { platform: 'storefront', name: 'Shop' },
+      { platform: 'generic', name: '  ' },
+      { platform: 'generic', name: 'x'.repeat(121) },
+      { platform: 'generic', name: 'Shop', secret: '' },
+    ])
+      expectError(await call('POST', path(club), { token: club.owner.token, body }), 'invalid_request');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+});
+
+describe('POST …/{connectionId}/rotate', () => {
+  it('200: a new address; the one before is worth nothing', async () => {
+    const club = await buildClub();
+    const connection = await buildConnection(club.id);
+    const { body } = await call('POST', path(club, `/${connection.id}/rotate`), { token: club.owner.token });
+    expect(body.data.token).not.to.equal(connection.token);
+    expectError(await call('POST', `/webhooks/generic/${connection.token}`, { body: {} }), 'not_found');
+    expect((await post(body.data.url)).status).to.equal(202);
+  });
+
+  it('404: a connection of another club, and one that was deleted', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const connection = await buildConnection(other.id);
+    const rotate = (of: TestClub) => call('POST', path(of, `/${connection.id}/rotate`), { token: of.owner.token });
+    expectError(await rotate(club), 'not_found');
+    expect((await call('POST', `/webhooks/generic/${connection.token}`, { body: {} })).status).to.equal(202);
+    await call('DELETE', path(other, `/${connection.id}`), { token: other.owner.token });
+    expectError(await rotate(other), 'not_found');
+  });
+});
+
+describe('DELETE …/{connectionId}', () => {
+  it('204: takes no notices any more; those that came stay', async () => {
+    const club = await buildClub();
+    const connection = await buildConnection(club.id);
+    await call('POST', `/webhooks/generic/${connection.token}`, { body: {} });
+    const remove = () => call('DELETE', path(club, `/${connection.id}`), { token: club.owner.token });
+    expect((await remove()).status).to.equal(204);
+    expectError(await remove(), 'not_found');
+    expectError(await call('POST', `/webhooks/generic/${connection.token}`, { body: {} }), 'not_found');
+    expect((await call('GET', path(club), { token: club.owner.token })).body).to.deep.equal({ data: [], total: 0 });
+    const source = await testDatabase();
+    expect(await source.query(`SELECT 1 FROM sales_notices WHERE connection_id = $1`, [connection.id])).to.have.length(
+      1,
+    );
+  });
+
+  it('404: a connection of another club, which stays', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const connection = await buildConnection(other.id);
+    expectError(await call('DELETE', path(club, `/${connection.id}`), { token: club.owner.token }), 'not_found');
+    expect((await call('GET', path(other), { token: other.owner.token })).body.total).to.equal(1);
+  });
+});

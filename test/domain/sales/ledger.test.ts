@@ -1,0 +1,257 @@
+import { expect } from 'chai';
+import { changeEnd, revokeAccess } from '../../../domain/access/enrollments.ts';
+import { removeStudent } from '../../../domain/identity/students.ts';
+import { newId } from '../../../domain/core/ids.ts';
+import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../support/database.ts';
+import { buildStudent } from '../../support/factories.ts';
+import {
+  buildProduct,
+  buildShop,
+  factTypes,
+  noticeOf,
+  noticeRow,
+  process,
+  purchaseNotice,
+  sell,
+  take,
+  type Shop,
+} from '../../support/sales.ts';
+
+const day = 86_400_000;
+const later = new Date(Date.now() + 30 * day).toISOString();
+
+interface Access {
+  id: string;
+  deliveryId: string;
+  source: string;
+  revokedReason: string | null;
+  endsAt: Date | null;
+}
+
+async function accessOf({ club }: Shop): Promise<Access[]> {
+  const source = await testDatabase();
+  return source.query<Access[]>(
+    `SELECT id, delivery_id AS "deliveryId", source, revoked_reason AS "revokedReason", ends_at AS "endsAt"
+       FROM enrollments WHERE club_id = $1 ORDER BY id`,
+    [club.id],
+  );
+}
+
+async function studentOf({ club, email }: Shop): Promise<string> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
+    club.id,
+    email,
+  ]);
+  return row?.id ?? '';
+}
+
+const subscribed = { subscription: { id: 'sub-1' } };
+const canceled = (shop: Shop, further: object = {}) =>
+  noticeOf(shop, 'subscription.canceled', {
+    occurred_at: '2026-03-20T00:00:00Z',
+    subscription: { id: 'sub-1', ...further },
+  });
+
+describe('what a notice of a sale leads to', () => {
+  it('a sale to a stranger: the account, an invitation, the purchase, and every delivery that the product is mapped to', async () => {
+    const shop = await buildShop(2);
+    expect(await sell(shop, purchaseNotice(shop, 'paid'))).to.deep.equal(['processed']);
+    expect(await factTypes(shop.club.id)).to.deep.equal([
+      'student.created',
+      'purchase.paid',
+      'access.granted',
+      'access.granted',
+    ]);
+    expect(await mailsTo(await studentOf(shop))).to.deep.equal(['student_invitation']);
+    expect((await accessOf(shop)).map(({ source, revokedReason }) => [source, revokedReason])).to.deep.equal([
+      ['purchase', null],
+      ['purchase', null],
+    ]);
+  });
+
+  it('a sale to a student whom the club knows opens no account and mails nothing', async () => {
+    const shop = await buildShop();
+    const student = await buildStudent(shop.club.id, { email: shop.email });
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await factTypes(shop.club.id)).to.deep.equal(['purchase.paid', 'access.granted']);
+    expect(await mailsTo(student.id)).to.deep.equal([]);
+  });
+
+  it('a refund that comes first is the sale too: both facts, access granted and revoked; the sale then adds nothing', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'refunded'));
+    const told = ['student.created', 'purchase.paid', 'access.granted', 'purchase.refunded', 'access.revoked'];
+    expect(await factTypes(shop.club.id)).to.deep.equal(told);
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await factTypes(shop.club.id)).to.deep.equal(told);
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
+  });
+
+  it('a product without deliveries is recorded, and gives nothing', async () => {
+    const shop = await buildShop(0);
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid']);
+  });
+
+  it('what is mapped after the sale is not given by the notice that is sent again', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const { deliveryIds } = await buildProduct(shop.club.id);
+    const source = await testDatabase();
+    await source.query(`INSERT INTO product_deliveries (product_id, delivery_id) VALUES ($1, $2)`, [
+      shop.product.id,
+      deliveryIds[0],
+    ]);
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await accessOf(shop)).to.have.length(1);
+  });
+
+  it('an access that an administrator restored after the refund stays, whatever is sent again', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'refunded'));
+    const source = await testDatabase();
+    await source.query(`UPDATE enrollments SET revoked_at = NULL, revoked_reason = NULL WHERE club_id = $1`, [
+      shop.club.id,
+    ]);
+    await sell(shop, purchaseNotice(shop, 'refunded'), purchaseNotice(shop, 'paid'));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
+  });
+
+  it('charges of a subscription are purchases of their own, and its access is one enrollment', async () => {
+    const shop = await buildShop();
+    const charge = (id: string) =>
+      purchaseNotice(shop, 'paid', { purchase: { id, amount: 900, currency: 'EUR' }, ...subscribed });
+    await sell(shop, charge('one'), charge('two'));
+    expect(await factTypes(shop.club.id)).to.deep.equal([
+      'student.created',
+      'access.granted',
+      'purchase.paid',
+      'purchase.paid',
+    ]);
+    expect((await accessOf(shop)).map(({ source }) => source)).to.deep.equal(['subscription']);
+  });
+
+  it('the same external id of two platforms are two sales', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const other = await buildShop();
+    await sell(other, purchaseNotice(other, 'paid'));
+    expect(await factTypes(other.club.id)).to.include('purchase.paid');
+  });
+});
+
+describe('a cancellation', () => {
+  it('without a period end revokes the access, for a cancellation', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop));
+    expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.revoked']);
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
+  });
+
+  it('with a period end that has passed revokes it as well', async () => {
+    const shop = await buildShop();
+    await sell(
+      shop,
+      purchaseNotice(shop, 'paid', subscribed),
+      canceled(shop, { current_period_end: '2026-03-25T00:00:00Z' }),
+    );
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
+  });
+
+  it('with a period end to come shortens it, and a timer is woken', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop, { current_period_end: later }));
+    expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.shortened']);
+    expect((await accessOf(shop))[0]).to.deep.include({ revokedReason: null, endsAt: new Date(later) });
+    const source = await testDatabase();
+    expect(
+      await source.query(`SELECT workflow_type FROM wakes WHERE club_id = $1 AND workflow_type = 'subscriptionEnd'`, [
+        shop.club.id,
+      ]),
+    ).to.have.length(1);
+  });
+
+  it('moves no end later: one that an administrator set before it stays', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed));
+    const { database } = await testPlatform();
+    const sooner = new Date(Date.now() + day);
+    const [{ id } = { id: '' }] = await accessOf(shop);
+    await database.source.transaction((tx) => changeEnd(tx, shop.club.id, id, sooner, new Date()));
+    await sell(shop, canceled(shop, { current_period_end: later }));
+    expect((await accessOf(shop))[0]?.endsAt).to.deep.equal(sooner);
+  });
+
+  it('and a charge after it: taken up again, but not what an administrator revoked', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed));
+    const { database } = await testPlatform();
+    const [{ id } = { id: '' }] = await accessOf(shop);
+    await database.source.transaction((tx) => revokeAccess(tx, shop.club.id, id, 'revocation', new Date()));
+    const again = {
+      purchase: { id: 'two', amount: 1, currency: 'EUR', paid_at: '2026-04-01T00:00:00Z' },
+      ...subscribed,
+    };
+    await sell(shop, canceled(shop), purchaseNotice(shop, 'paid', again));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('revocation');
+    expect(await factTypes(shop.club.id)).not.to.include('access.restored');
+  });
+});
+
+describe('the removal of a student', () => {
+  it('takes the bodies of every notice about them, also of those that could not be read; purchases keep their amounts', async () => {
+    const shop = await buildShop();
+    const name = `Bea ${newId()}`;
+    const buyer = { email: shop.email, name };
+    await sell(
+      shop,
+      purchaseNotice(shop, 'paid', { buyer }),
+      purchaseNotice(shop, 'paid', {
+        buyer,
+        product: { id: 'unknown' },
+        purchase: { id: 'x', amount: 1, currency: 'EUR' },
+      }),
+      { event: 'purchase.paid', who: { mail: `<${shop.email.toUpperCase()}>`, name } },
+      { event: 'something else', contact: `${name} ${shop.email}` },
+    );
+    const waiting = await take(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
+    expect(await columnsHolding(name)).to.include('sales_notices.body');
+    const studentId = await studentOf(shop);
+    await removeStudent((await testPlatform()).database, shop.club.id, studentId, new Date());
+    for (const text of [name, shop.email]) expect(await columnsHolding(text)).to.deep.equal([]);
+    expect(await noticeRow(waiting)).to.include({ status: 'ignored', errorCode: 'student_removed', body: null });
+    const source = await testDatabase();
+    expect(
+      await source.query(`SELECT amount, currency FROM purchases WHERE student_id = $1`, [studentId]),
+    ).to.deep.equal([{ amount: '4900', currency: 'EUR' }]);
+  });
+
+  it('is not undone by a notice that is sent again, which loses its body at once; a new purchase opens a new account', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const studentId = await studentOf(shop);
+    await removeStudent((await testPlatform()).database, shop.club.id, studentId, new Date());
+    const before = await factTypes(shop.club.id);
+    const again = await take(shop.connection, purchaseNotice(shop, 'refunded'));
+    expect(await process(again)).to.deep.equal({ done: true, outcome: 'ignored' });
+    expect(await noticeRow(again)).to.include({ errorCode: 'student_removed', body: null, studentId });
+    expect(await factTypes(shop.club.id)).to.deep.equal(before);
+    expect(await columnsHolding(shop.email)).to.deep.equal([]);
+    await sell(shop, purchaseNotice(shop, 'paid', { purchase: { id: 'sale-2', amount: 1, currency: 'EUR' } }));
+    expect(await studentOf(shop)).not.to.equal(studentId);
+  });
+
+  it('leaves the notices of others alone', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const other = await take(
+      shop.connection,
+      purchaseNotice({ ...shop, email: `x${shop.email}` }, 'paid', {
+        purchase: { id: '2', amount: 1, currency: 'EUR' },
+      }),
+    );
+    await removeStudent((await testPlatform()).database, shop.club.id, await studentOf(shop), new Date());
+    expect((await noticeRow(other)).body).not.to.equal(null);
+  });
+});

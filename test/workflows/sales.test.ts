@@ -1,0 +1,176 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { expect } from 'chai';
+import { salesActivities } from '../../activities/sales.ts';
+import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enrollments.ts';
+import type { Transaction } from '../../domain/core/database.ts';
+import type { Id } from '../../domain/core/ids.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { processNotice } from '../../domain/sales/processing.ts';
+import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { testPlatform } from '../support/database.ts';
+import { until } from '../support/deliveries.ts';
+import { everyText, summariesOf } from '../support/histories.ts';
+import { relayHere, type RelayHere } from '../support/relay-here.ts';
+import { buildShop, noticeOf, noticePlatform, noticeRow, purchaseNotice, take, type Shop } from '../support/sales.ts';
+import { searchAttributes } from '../support/skipped-engine.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
+import { runWorkerHere } from '../support/worker.ts';
+
+const day = 86_400_000;
+
+describe('sales, with time skipped', function () {
+  this.timeout(60_000);
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
+  const environment = useTimeSkipping();
+  let relay: RelayHere;
+  /** How often the next notices fail by a fault of ours. */
+  let faults = 0;
+
+  before('start the worker', async () => {
+    const { connection, nativeConnection } = environment();
+    await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+    relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['salesNotice', 'subscriptionEnd']);
+    const platform = await noticePlatform({
+      async failpoint(name) {
+        if (name !== 'notice_recorded' || faults === 0) return;
+        faults -= 1;
+        throw new Error('a fault of ours');
+      },
+    });
+    const activities = relay.carryingAfterEach(salesActivities(platform));
+    workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'sales', activities }));
+  });
+  beforeEach(function () {
+    faults = 0;
+    this.currentTest?.retries(1); // as in skipped-engine.ts
+  });
+
+  const now = async () => new Date(await environment().currentTimeMs());
+  const runOf = (type: 'salesNotice' | 'subscriptionEnd', id: Id): WorkflowHandle =>
+    environment().client.workflow.getHandle(workflowIdOf(type, id));
+
+  async function shopHere(): Promise<Shop> {
+    const shop = await buildShop();
+    relay.serve(shop.club.id);
+    return shop;
+  }
+
+  /** A subscription whose access ends in so many days. */
+  async function canceledIn(
+    days: number,
+  ): Promise<{ shop: Shop; id: Id; enrollmentId: Id; end: Date; handle: WorkflowHandle }> {
+    const shop = await shopHere();
+    const at = await now();
+    const end = new Date(at.getTime() + days * day);
+    const subscription = { id: 'sub-1', current_period_end: end.toISOString() };
+    const platform = await noticePlatform();
+    for (const body of [
+      purchaseNotice(shop, 'paid', { subscription }),
+      noticeOf(shop, 'subscription.canceled', { occurred_at: '2026-03-20T00:00:00Z', subscription }),
+    ])
+      await processNotice(platform, await take(shop.connection, body), Math.max(at.getTime(), Date.now()));
+    const [row] = await platform.database.source.query<{ id: Id; enrollmentId: Id }[]>(
+      `SELECT subscription.id, enrollment.id AS "enrollmentId"
+         FROM subscriptions subscription JOIN enrollments enrollment ON enrollment.origin_id = subscription.id
+        WHERE subscription.club_id = $1`,
+      [shop.club.id],
+    );
+    if (!row) throw new Error('There is no subscription.');
+    await relay.carry();
+    const handle = runOf('subscriptionEnd', row.id);
+    await untilItLooksAt(row.id, end);
+    return { shop, ...row, end, handle };
+  }
+
+  async function endingOf(id: Id): Promise<{ looksAt: Date | null; endedAt: Date | null }> {
+    const { database } = await testPlatform();
+    const [row] = await database.source.query<{ looksAt: Date | null; endedAt: Date | null }[]>(
+      `SELECT end_looks_at AS "looksAt", access_ended_at AS "endedAt" FROM subscriptions WHERE id = $1`,
+      [id],
+    );
+    return row ?? { looksAt: null, endedAt: null };
+  }
+
+  const untilItLooksAt = (id: Id, end: Date) =>
+    until('the timer', { timeoutMs: 15_000 }, async () => (await endingOf(id)).looksAt?.getTime() === end.getTime());
+
+  /** Something that an administrator does, and what it wakes. */
+  async function act(what: (tx: Transaction) => Promise<unknown>): Promise<void> {
+    const { database } = await testPlatform();
+    await database.source.transaction(what);
+    await relay.carry();
+  }
+
+  describe('sales-notice', () => {
+    it('processes a notice, and ends as it ended', async () => {
+      const shop = await shopHere();
+      const id = await take(shop.connection, purchaseNotice(shop, 'paid'));
+      await relay.carry();
+      expect(await runOf('salesNotice', id).result()).to.equal('processed');
+      expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
+    });
+
+    it('a fault of ours is repeated until it is gone; what was done is done once', async () => {
+      const shop = await shopHere();
+      faults = 3;
+      const id = await take(shop.connection, purchaseNotice(shop, 'paid'));
+      await relay.carry();
+      expect(await runOf('salesNotice', id).result()).to.equal('processed');
+      expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
+    });
+
+    it('tells Temporal opaque ids alone: no address, name, amount or token', async () => {
+      const shop = await shopHere();
+      const id = await take(
+        shop.connection,
+        purchaseNotice(shop, 'paid', { purchase: { id: 'sale-77', amount: 4_911, currency: 'EUR' } }),
+      );
+      await relay.carry();
+      const handle = runOf('salesNotice', id);
+      await handle.result();
+      const kept = everyText([await handle.fetchHistory(), await handle.describe()]);
+      expect(kept).to.contain(id);
+      for (const secret of [shop.email, 'Bea Buyer', '4911', shop.connection.token, 'sale-77', '69526128664'])
+        expect(kept).not.to.contain(secret);
+    });
+  });
+
+  describe('subscription-end', () => {
+    it('waits until the recorded end, says so, and notes that it has come', async () => {
+      const { id, end, handle } = await canceledIn(40);
+      expect(await handle.result()).to.equal('ended');
+      expect(await now()).to.be.at.least(end);
+      expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: end });
+      const { timers } = await summariesOf(handle);
+      expect(timers[0]).to.match(/^the end of the access in about (39|40) d$/);
+    });
+
+    it('an administrator extends meanwhile: it waits until the new end', async () => {
+      const { shop, id, enrollmentId, end, handle } = await canceledIn(20);
+      const further = new Date(end.getTime() + 30 * day);
+      await act(async (tx) => changeEnd(tx, shop.club.id, enrollmentId, further, await now()));
+      await untilItLooksAt(id, further);
+      expect(await handle.result()).to.equal('ended');
+      expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: further });
+    });
+
+    it('an administrator takes the end away: nothing is awaited any more', async () => {
+      const { shop, id, enrollmentId, handle } = await canceledIn(20);
+      await act(async (tx) => changeEnd(tx, shop.club.id, enrollmentId, null, await now()));
+      expect(await handle.result()).to.equal('open');
+      expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: null });
+    });
+
+    it('an administrator revokes, and restores: it waits again, for the same end', async () => {
+      const { shop, id, enrollmentId, end } = await canceledIn(20);
+      await act(async (tx) => revokeAccess(tx, shop.club.id, enrollmentId, 'revocation', await now()));
+      // Not by awaiting its result: that would let the time pass in which the access is restored.
+      await until('its note', { timeoutMs: 15_000 }, async () => (await endingOf(id)).endedAt !== null);
+      await act(async (tx) => restoreAccess(tx, shop.club.id, enrollmentId, await now()));
+      await untilItLooksAt(id, end);
+      expect(await runOf('subscriptionEnd', id).result()).to.equal('ended');
+      expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: end });
+    });
+  });
+});

@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { expectError } from '../support/api.ts';
+import { buildCohort, buildCourse, buildDelivery, buildEnrollment, type TestCourse } from '../support/access.ts';
+import { rowCounts } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+import { callsOf, type ClubCalls } from './club-calls.ts';
+
+const spring = { starts_at: '2026-03-01T00:00:00.000Z', ends_at: '2026-06-01T00:00:00.000Z' };
+describe('cohorts of a course', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  let course: TestCourse;
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+    course = await buildCourse(club.id);
+  });
+
+  describe('GET and POST /v1/clubs/{clubId}/courses/{courseId}/cohorts', () => {
+    it('201: the whole record, listed newest first among those of the course', async () => {
+      await buildCohort(club.id, (await buildCourse(club.id)).id);
+      const plain = await send('POST', `/courses/${course.id}/cohorts`, { name: 'Plain' });
+      const { status, body } = await send('POST', `/courses/${course.id}/cohorts`, {
+        name: ' Spring  term ',
+        ...spring,
+      });
+      expect(status).to.equal(201);
+      const { id, created_at: at } = body.data;
+      expect(body.data).to.deep.equal({
+        id,
+        course_id: course.id,
+        name: 'Spring term',
+        ...spring,
+        created_at: at,
+        updated_at: at,
+      });
+      const list = await send('GET', `/courses/${course.id}/cohorts`);
+      expect(list.body).to.deep.equal({ data: [body.data, plain.body.data], total: 2 });
+      expect(plain.body.data).to.not.have.any.keys('starts_at', 'ends_at');
+    });
+
+    it('404: an unknown course and one of another club', async () => {
+      const foreign = await buildCourse((await buildClub()).id);
+      for (const id of [newId(), foreign.id]) {
+        expectError(await send('GET', `/courses/${id}/cohorts`), 'not_found');
+        expectError(await send('POST', `/courses/${id}/cohorts`, { name: 'Spring' }), 'not_found');
+      }
+    });
+
+    it('422: an end that is not after the beginning, times that do not exist; nothing is written', async () => {
+      const before = await rowCounts();
+      for (const dates of [
+        { starts_at: spring.ends_at, ends_at: spring.starts_at },
+        { starts_at: spring.starts_at, ends_at: spring.starts_at },
+        { ends_at: '2026-02-31T00:00:00Z' },
+        { ends_at: '2016-12-31T23:59:60Z' },
+        { ends_at: 'tomorrow' },
+        { ends_at: '' },
+      ])
+        expectError(await send('POST', `/courses/${course.id}/cohorts`, { name: 'Bad', ...dates }), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+  });
+
+  describe('PATCH /v1/clubs/{clubId}/cohorts/{cohortId}', () => {
+    const build = async (): Promise<Id> =>
+      (await send('POST', `/courses/${course.id}/cohorts`, { name: 'Spring', ...spring })).body.data.id;
+
+    it('200: changes what is given; what is absent stays; the empty text takes a date away', async () => {
+      const id = await build();
+      const change = async (body: object) => (await send('PATCH', `/cohorts/${id}`, body)).body.data;
+      expect(await change({ name: 'Early' })).to.include({ name: 'Early', ...spring });
+      expect(await change({ ends_at: '2026-07-01T02:00:00+02:00' })).to.include({
+        ends_at: '2026-07-01T00:00:00.000Z',
+      });
+      const open = await change({ ends_at: '' });
+      expect(open).to.include({ starts_at: spring.starts_at }).and.not.have.property('ends_at');
+      expect(await change({ starts_at: '' })).to.not.have.property('starts_at');
+    });
+
+    it('422: an end that is not after the beginning that stands, and what is no time', async () => {
+      const id = await build();
+      for (const bad of [
+        { ends_at: spring.starts_at },
+        { starts_at: spring.ends_at },
+        { ends_at: '2026-02-30T00:00:00Z' },
+        { ends_at: '2026-7-1' },
+        {},
+      ])
+        expectError(await send('PATCH', `/cohorts/${id}`, bad), 'invalid_request');
+    });
+  });
+
+  describe('DELETE /v1/clubs/{clubId}/cohorts/{cohortId}', () => {
+    it('204: one that nobody and nothing is in', async () => {
+      const { id } = await buildCohort(club.id, course.id);
+      expect((await send('DELETE', `/cohorts/${id}`)).status).to.equal(204);
+      expect((await send('GET', `/courses/${course.id}/cohorts`)).body).to.deep.equal({ data: [], total: 0 });
+    });
+
+    it('409 in_use: while a delivery opens it, or an enrollment is in it, a revoked one too', async () => {
+      const [one, two] = [await buildCohort(club.id, course.id), await buildCohort(club.id, course.id)];
+      await buildDelivery(club.id, { courseId: course.id, cohortId: one.id });
+      const { id: deliveryId } = await buildDelivery(club.id, { courseId: course.id });
+      const enrollment = await buildEnrollment(club.id, { deliveryId, cohortId: two.id, revoked: 'refund' });
+      for (const { id } of [one, two]) expectError(await send('DELETE', `/cohorts/${id}`), 'in_use');
+      await send('DELETE', `/enrollments/${enrollment.id}`);
+      expect((await send('DELETE', `/cohorts/${two.id}`)).status).to.equal(204);
+    });
+
+    it('against grants at once: each grant is in it or is refused, and it goes only if none is', async () => {
+      const { id: deliveryId } = await buildDelivery(club.id, { courseId: course.id });
+      for (let round = 0; round < 5; round++) {
+        const cohort = await buildCohort(club.id, course.id);
+        const student = await buildEnrollment(club.id);
+        const grant = { student_id: student.studentId, delivery_id: deliveryId, cohort_id: cohort.id };
+        const [granted, deleted] = await Promise.all([
+          send('POST', '/enrollments', grant),
+          send('DELETE', `/cohorts/${cohort.id}`),
+        ]);
+        expect(['201 409', '404 204']).to.include(`${granted.status} ${deleted.status}`);
+      }
+    });
+  });
+
+  it('404: an unknown cohort and one of another club', async () => {
+    const other = await buildClub();
+    const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
+    for (const id of [newId(), foreign.id]) {
+      expectError(await send('PATCH', `/cohorts/${id}`, { name: 'New' }), 'not_found');
+      expectError(await send('DELETE', `/cohorts/${id}`), 'not_found');
+    }
+  });
+});

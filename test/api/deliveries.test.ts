@@ -1,0 +1,163 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { expectError } from '../support/api.ts';
+import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../support/access.ts';
+import { factsOf, rowCounts } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+import { callsOf, type ClubCalls } from './club-calls.ts';
+
+describe('what a club sells or grants', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  const opening = (courseId: Id, cohortId?: Id) => ({
+    kind: 'course',
+    course_id: courseId,
+    ...(cohortId && { cohort_id: cohortId }),
+  });
+
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+  });
+
+  describe('POST /v1/clubs/{clubId}/deliveries', () => {
+    it('201: the whole record, as it is read afterwards; no fact', async () => {
+      const course = await buildCourse(club.id);
+      const cohort = await buildCohort(club.id, course.id);
+      const { status, body } = await send('POST', '/deliveries', {
+        name: '  Knots   for all ',
+        opens: opening(course.id.toUpperCase(), cohort.id),
+        free: true,
+        access_days: 30,
+      });
+      expect(status).to.equal(201);
+      const { id, created_at: at } = body.data;
+      expect(body.data).to.deep.equal({
+        id,
+        name: 'Knots for all',
+        opens: opening(course.id, cohort.id),
+        free: true,
+        access_days: 30,
+        archived: false,
+        created_at: at,
+        updated_at: at,
+      });
+      expect((await send('GET', `/deliveries/${id}`)).body).to.deep.equal(body);
+      expect(await factsOf(club.id)).to.deep.equal([]);
+    });
+
+    it('201: what is absent is absent: no cohort, not free, no limit of days', async () => {
+      const course = await buildCourse(club.id);
+      const { body } = await send('POST', '/deliveries', { name: 'Knots', opens: opening(course.id) });
+      expect(body.data).to.not.have.property('access_days');
+      expect(body.data).to.deep.include({ free: false, opens: opening(course.id) });
+    });
+
+    it('404: a course of another club, a cohort of another course; nothing is written', async () => {
+      const [course, other] = [await buildCourse(club.id), await buildCourse(club.id)];
+      const foreign = await buildCourse((await buildClub()).id);
+      const cohort = await buildCohort(club.id, other.id);
+      const before = await rowCounts();
+      for (const opens of [opening(newId()), opening(foreign.id), opening(course.id, cohort.id)])
+        expectError(await send('POST', '/deliveries', { name: 'Knots', opens }), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('422: the bounds of name and days, and kinds that it cannot open', async () => {
+      const { id } = await buildCourse(club.id);
+      const good = { name: 'Knots', opens: opening(id) };
+      for (const days of [1, 36_500])
+        expect((await send('POST', '/deliveries', { ...good, access_days: days })).status).to.equal(201);
+      for (const bad of [
+        { ...good, name: ' ' },
+        { ...good, name: 'a'.repeat(121) },
+        { ...good, access_days: 0 },
+        { ...good, access_days: 36_501 },
+        { ...good, opens: { kind: 'space', course_id: id } },
+      ])
+        expectError(await send('POST', '/deliveries', bad), 'invalid_request');
+    });
+  });
+
+  describe('GET /v1/clubs/{clubId}/deliveries', () => {
+    it('200: newest first, archived or not, those of the club alone', async () => {
+      await buildDelivery((await buildClub()).id);
+      const [first, second] = [await buildDelivery(club.id), await buildDelivery(club.id, { archived: true })];
+      const ids = async (query: string) => {
+        const { body } = await send('GET', `/deliveries${query}`);
+        return [body.total, ...body.data.map(({ id }: { id: Id }) => id)];
+      };
+      expect(await ids('')).to.deep.equal([2, second.id, first.id]);
+      expect(await ids('?archived=true')).to.deep.equal([1, second.id]);
+      expect(await ids('?archived=false')).to.deep.equal([1, first.id]);
+      expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first.id]);
+    });
+  });
+
+  describe('PATCH /v1/clubs/{clubId}/deliveries/{deliveryId}', () => {
+    it('200: changes what is given; what is absent stays; 0 days take the limit away', async () => {
+      const delivery = await buildDelivery(club.id, { accessDays: 7 });
+      const path = `/deliveries/${delivery.id}`;
+      const before = (await send('GET', path)).body.data;
+      const named = (await send('PATCH', path, { name: 'Renamed', free: true })).body.data;
+      expect(named).to.deep.equal({ ...before, name: 'Renamed', free: true, updated_at: named.updated_at });
+      expect((await send('PATCH', path, { access_days: 9 })).body.data.access_days).to.equal(9);
+      expect((await send('PATCH', path, { access_days: 0 })).body.data).to.not.have.property('access_days');
+    });
+
+    it('200: what it opens can be changed while nobody is enrolled, and by the same opening always', async () => {
+      const [course, cohort] = [await buildCourse(club.id), { id: '' }];
+      cohort.id = (await buildCohort(club.id, course.id)).id;
+      const delivery = await buildDelivery(club.id);
+      const path = `/deliveries/${delivery.id}`;
+      const { body } = await send('PATCH', path, { opens: opening(course.id, cohort.id) });
+      expect(body.data.opens).to.deep.equal(opening(course.id, cohort.id));
+      await buildEnrollment(club.id, { deliveryId: delivery.id });
+      const same = { opens: opening(course.id.toUpperCase(), cohort.id.toUpperCase()), name: 'Same' };
+      expect((await send('PATCH', path, same)).status).to.equal(200);
+    });
+
+    it('409 in_use: another course or cohort once somebody is or was enrolled; nothing is changed', async () => {
+      const course = await buildCourse(club.id);
+      const cohort = await buildCohort(club.id, course.id);
+      const delivery = await buildDelivery(club.id, { courseId: course.id });
+      await buildEnrollment(club.id, { deliveryId: delivery.id, revoked: 'refund' });
+      const path = `/deliveries/${delivery.id}`;
+      const before = (await send('GET', path)).body;
+      for (const opens of [opening((await buildCourse(club.id)).id), opening(course.id, cohort.id)])
+        expectError(await send('PATCH', path, { name: 'New', opens }), 'in_use');
+      expect((await send('GET', path)).body).to.deep.equal(before);
+    });
+
+    it('404 comes before 409: a course of another club', async () => {
+      const delivery = await buildDelivery(club.id);
+      await buildEnrollment(club.id, { deliveryId: delivery.id });
+      const foreign = await buildCourse((await buildClub()).id);
+      expectError(await send('PATCH', `/deliveries/${delivery.id}`, { opens: opening(foreign.id) }), 'not_found');
+    });
+  });
+
+  describe('POST …/deliveries/{deliveryId}/archive and …/unarchive', () => {
+    it('200: each once changes it, a second time nothing', async () => {
+      const { id } = await buildDelivery(club.id);
+      for (const [verb, archived] of [
+        ['archive', true],
+        ['unarchive', false],
+      ] as const) {
+        const once = await send('POST', `/deliveries/${id}/${verb}`);
+        expect([once.status, once.body.data.archived]).to.deep.equal([200, archived]);
+        expect((await send('POST', `/deliveries/${id}/${verb}`)).body).to.deep.equal(once.body);
+      }
+    });
+  });
+
+  it('404: an unknown delivery and one of another club, in every operation on one', async () => {
+    const foreign = await buildDelivery((await buildClub()).id);
+    for (const id of [newId(), foreign.id]) {
+      expectError(await send('GET', `/deliveries/${id}`), 'not_found');
+      expectError(await send('PATCH', `/deliveries/${id}`, { name: 'New' }), 'not_found');
+      expectError(await send('POST', `/deliveries/${id}/archive`), 'not_found');
+      expectError(await send('POST', `/deliveries/${id}/unarchive`), 'not_found');
+    }
+  });
+});

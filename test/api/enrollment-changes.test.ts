@@ -1,0 +1,199 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { call, clock, expectError } from '../support/api.ts';
+import { buildCohort, buildDelivery, buildEnrollment, type TestEnrollment } from '../support/access.ts';
+import { factsOf, rowCounts, testDatabase } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+import { callsOf, factRecordsOf, type ClubCalls } from './club-calls.ts';
+
+const dayMs = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * dayMs);
+
+describe('an enrollment changed by hand', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  let enrollment: TestEnrollment;
+  const change = (verb: string, body?: object, id: Id = enrollment.id) =>
+    send(verb === 'end' ? 'PUT' : 'POST', `/enrollments/${id}/${verb}`, body);
+  const types = async () => (await factsOf(club.id)).map(({ type }) => type);
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+    enrollment = await buildEnrollment(club.id);
+  });
+
+  describe('POST …/revoke', () => {
+    it('200: revoked with the reason revocation, one access.revoked; once more changes nothing', async () => {
+      const { status, body } = await change('revoke');
+      expect(status).to.equal(200);
+      expect(body.data).to.include({ status: 'revoked', revoked_reason: 'revocation' });
+      clock.advance(1_000);
+      expect((await change('revoke')).body).to.deep.equal(body);
+      const { id: subjectId, studentId } = enrollment;
+      expect(await factRecordsOf(club.id)).to.deep.equal([
+        { type: 'access.revoked', studentId, subjectId, details: null },
+      ]);
+    });
+
+    it('two at once: one access.revoked', async () => {
+      await Promise.all([1, 2, 3, 4].map(() => change('revoke')));
+      expect(await types()).to.deep.equal(['access.revoked']);
+    });
+  });
+
+  describe('POST …/restore', () => {
+    it('200: the record is what it was before; access.restored', async () => {
+      const before = (await send('GET', `/enrollments/${enrollment.id}`)).body;
+      await change('revoke');
+      expect((await change('restore')).body).to.deep.equal(before);
+      expect(await types()).to.deep.equal(['access.revoked', 'access.restored']);
+    });
+
+    it('409 enrollment_not_revoked, and no fact', async () => {
+      expectError(await change('restore'), 'enrollment_not_revoked');
+      expect(await types()).to.deep.equal([]);
+    });
+
+    it('409 already_enrolled: the student was given the delivery anew', async () => {
+      await change('revoke');
+      await send('POST', '/enrollments', { student_id: enrollment.studentId, delivery_id: enrollment.deliveryId });
+      expectError(await change('restore'), 'already_enrolled');
+      expect(await types()).to.deep.equal(['access.revoked', 'access.granted']);
+    });
+
+    it('200: what a sale gave can be restored beside a grant', async () => {
+      const { studentId, deliveryId } = enrollment;
+      const sold = {
+        studentId,
+        deliveryId,
+        source: 'purchase' as const,
+        originId: newId(),
+        revoked: 'refund' as const,
+      };
+      const { id } = await buildEnrollment(club.id, sold);
+      expect((await change('restore', undefined, id)).body.data.status).to.equal('active');
+    });
+  });
+
+  describe('POST …/move', () => {
+    const build = async () => {
+      const { courseId, id: deliveryId } = await buildDelivery(club.id);
+      const [from, to] = [await buildCohort(club.id, courseId), await buildCohort(club.id, courseId)];
+      const { id } = await buildEnrollment(club.id, { deliveryId, cohortId: from.id, endsAt: inDays(3) });
+      return { id, from: from.id, to: to.id };
+    };
+
+    it('200: to another cohort, the dates stay; access.moved with the cohort before; the same again is no change', async () => {
+      const { id, from, to } = await build();
+      const before = (await send('GET', `/enrollments/${id}`)).body.data;
+      for (const cohort of [to, to, to.toUpperCase()]) {
+        const { status, body } = await change('move', { cohort_id: cohort }, id);
+        expect(status).to.equal(200);
+        expect(body.data).to.deep.equal({ ...before, cohort_id: to });
+      }
+      const [fact, ...more] = await factRecordsOf(club.id);
+      expect(more).to.deep.equal([]);
+      expect(fact).to.include({ type: 'access.moved', subjectId: id });
+      expect(fact?.details).to.deep.equal({ previousCohortId: from });
+    });
+
+    it('404: an unknown cohort, and one of another course', async () => {
+      const [{ id }, other] = [await build(), await build()];
+      for (const cohort of [newId(), other.to])
+        expectError(await change('move', { cohort_id: cohort }, id), 'not_found');
+    });
+
+    it('409 enrollment_revoked', async () => {
+      const { id, to } = await build();
+      await change('revoke', undefined, id);
+      expectError(await change('move', { cohort_id: to }, id), 'enrollment_revoked');
+    });
+  });
+
+  describe('PUT …/end', () => {
+    it('200: later, earlier, without an end; each with its fact and the end before; the same end is no change', async () => {
+      const [one, two] = [inDays(10).toISOString(), inDays(20).toISOString()];
+      for (const end of [one, one, two, one]) {
+        const { status, body } = await change('end', { ends_at: end });
+        expect([status, body.data.ends_at]).to.deep.equal([200, end]);
+      }
+      for (let times = 0; times < 2; times++)
+        expect((await change('end', {})).body.data).to.not.have.property('ends_at');
+      const facts = (await factRecordsOf(club.id)).map(({ type, details }) => [type, details]);
+      expect(facts).to.deep.equal([
+        ['access.shortened', null],
+        ['access.extended', { previousEndsAt: one }],
+        ['access.shortened', { previousEndsAt: two }],
+        ['access.extended', { previousEndsAt: one }],
+      ]);
+    });
+
+    it('200: an end that is past ends the access', async () => {
+      const { id } = await buildEnrollment(club.id, { startsAt: inDays(-9) });
+      const { body } = await change('end', { ends_at: inDays(-1).toISOString() }, id);
+      expect(body.data.status).to.equal('expired');
+    });
+
+    it('409 enrollment_revoked', async () => {
+      await change('revoke');
+      expectError(await change('end', {}), 'enrollment_revoked');
+    });
+
+    it('409 already_enrolled: one that had ended cannot be extended beside what followed it; without that, it can', async () => {
+      await change('end', { ends_at: inDays(1 / 24).toISOString() });
+      clock.advance(dayMs / 24);
+      const { studentId: student_id, deliveryId: delivery_id } = enrollment;
+      const next = (await send('POST', '/enrollments', { student_id, delivery_id })).body.data;
+      expectError(await change('end', {}), 'already_enrolled');
+      await change('revoke', undefined, next.id);
+      expect((await change('end', {})).body.data.status).to.equal('active');
+      expectError(await send('POST', '/enrollments', { student_id, delivery_id }), 'already_enrolled');
+      expectError(await change('restore', undefined, next.id), 'already_enrolled');
+    });
+
+    it('422: an end that is not after the beginning; nothing is changed', async () => {
+      const before = await rowCounts();
+      expectError(await change('end', { ends_at: inDays(-1).toISOString() }), 'invalid_request');
+      expectError(await change('end', { ends_at: '2027-02-30T00:00:00Z' }), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+  });
+
+  describe('DELETE /v1/clubs/{clubId}/enrollments/{enrollmentId}', () => {
+    const remove = (id: Id = enrollment.id) => send('DELETE', `/enrollments/${id}`);
+    const reasonOf = async (id: Id) => {
+      const source = await testDatabase();
+      return source.query<object[]>(`SELECT revoked_reason FROM enrollments WHERE id = $1`, [id]);
+    };
+
+    it('204: access.revoked with the reason removal; it is gone from lists and reads, and its row stays', async () => {
+      const { status, text } = await remove();
+      expect([status, text]).to.deep.equal([204, '']);
+      expect(await types()).to.deep.equal(['access.revoked']);
+      expect(await reasonOf(enrollment.id)).to.deep.equal([{ revoked_reason: 'removal' }]);
+      expect((await send('GET', '/enrollments')).body).to.deep.equal({ data: [], total: 0 });
+      expectError(await remove(), 'not_found');
+      expect(await types()).to.deep.equal(['access.revoked']);
+    });
+
+    it('204: one that is revoked already is removed without a further fact', async () => {
+      await change('revoke');
+      expect((await remove()).status).to.equal(204);
+      expect(await types()).to.deep.equal(['access.revoked']);
+    });
+  });
+
+  it('404: an unknown, a removed and a foreign enrollment, and one whose student was removed, in every change', async () => {
+    const foreign = await buildEnrollment((await buildClub()).id);
+    const removed = await buildEnrollment(club.id, { revoked: 'removal' });
+    await call('DELETE', `/v1/clubs/${club.id}/students/${enrollment.studentId}`, { token: club.owner.token });
+    const facts = await types();
+    for (const id of [newId(), foreign.id, removed.id, enrollment.id]) {
+      for (const verb of ['revoke', 'restore']) expectError(await change(verb, undefined, id), 'not_found');
+      expectError(await change('move', { cohort_id: newId() }, id), 'not_found');
+      expectError(await change('end', {}, id), 'not_found');
+      expectError(await send('DELETE', `/enrollments/${id}`), 'not_found');
+    }
+    expect(await types()).to.deep.equal(facts);
+  });
+});

@@ -1,0 +1,207 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { clock, expectError } from '../support/api.ts';
+import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../support/access.ts';
+import { factsOf, rowCounts } from '../support/database.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
+import { callsOf, factRecordsOf, type ClubCalls } from './club-calls.ts';
+
+const dayMs = 86_400_000;
+const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString();
+
+describe('access granted by hand', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  let student: TestStudent;
+  const grant = (deliveryId: Id, more: object = {}) =>
+    send('POST', '/enrollments', { student_id: student.id, delivery_id: deliveryId, ...more });
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+    student = await buildStudent(club.id);
+  });
+
+  describe('POST /v1/clubs/{clubId}/enrollments', () => {
+    it('201: the whole record, as it is read afterwards, and one access.granted', async () => {
+      const delivery = await buildDelivery(club.id);
+      const { status, body } = await grant(delivery.id);
+      expect(status).to.equal(201);
+      const { id, created_at: at } = body.data;
+      expect(body.data).to.deep.equal({
+        id,
+        status: 'active',
+        student: { id: student.id, name: 'Stella Student', email: student.email },
+        delivery: { id: delivery.id, name: delivery.name },
+        source: 'grant',
+        starts_at: at,
+        created_at: at,
+      });
+      expect((await send('GET', `/enrollments/${id}`)).body).to.deep.equal(body);
+      expect(await factRecordsOf(club.id)).to.deep.equal([
+        { type: 'access.granted', studentId: student.id, subjectId: id, details: null },
+      ]);
+    });
+
+    it('201: with dates and a cohort of its own', async () => {
+      const course = await buildCourse(club.id);
+      const cohort = await buildCohort(club.id, course.id);
+      const { id } = await buildDelivery(club.id, { courseId: course.id, accessDays: 7 });
+      const given = { cohort_id: cohort.id, starts_at: inDays(1), ends_at: inDays(2) };
+      expect((await grant(id, given)).body.data).to.include({ ...given, status: 'active' });
+    });
+
+    it('201: without dates it lasts for the days of the delivery, else as long as its cohort', async () => {
+      const course = await buildCourse(club.id);
+      const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
+      const cohort = await buildCohort(club.id, course.id, dates);
+      const opens = { courseId: course.id, cohortId: cohort.id };
+      const lasting = async (delivery: { id: Id }) => {
+        const { data } = (await grant(delivery.id)).body;
+        return [data.starts_at, data.ends_at, data.cohort_id];
+      };
+      const [begins, ends] = [dates.startsAt.toISOString(), dates.endsAt.toISOString()];
+      expect(await lasting(await buildDelivery(club.id, opens))).to.deep.equal([begins, ends, cohort.id]);
+      const afterDays = new Date(dates.startsAt.getTime() + 3 * dayMs).toISOString();
+      expect(await lasting(await buildDelivery(club.id, { ...opens, accessDays: 3 }))).to.deep.equal([
+        begins,
+        afterDays,
+        cohort.id,
+      ]);
+    });
+
+    it('404: a student or delivery that is unknown or of another club, a cohort of another course, a removed student', async () => {
+      const other = await buildClub();
+      const delivery = await buildDelivery(club.id);
+      const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
+      const removed = await buildStudent(club.id);
+      await send('DELETE', `/students/${removed.id}`);
+      const before = await rowCounts();
+      for (const bad of [
+        { student_id: newId() },
+        { student_id: (await buildStudent(other.id)).id },
+        { student_id: removed.id },
+        { delivery_id: newId() },
+        { delivery_id: (await buildDelivery(other.id)).id },
+        { cohort_id: cohort.id },
+      ])
+        expectError(await grant(delivery.id, bad), 'not_found');
+      expect((await rowCounts())['enrollments']).to.equal(before['enrollments']);
+      expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
+    });
+
+    it('409 already_enrolled: nothing changes, and no fact; once it has ended it can be granted anew', async () => {
+      const { id } = await buildDelivery(club.id);
+      await grant(id, { ends_at: inDays(1 / 24) });
+      const before = await rowCounts();
+      expectError(await grant(id), 'already_enrolled');
+      expectError(await grant(id.toUpperCase(), { ends_at: inDays(9) }), 'already_enrolled');
+      expect(await rowCounts()).to.deep.equal(before);
+      clock.advance(dayMs / 24);
+      expect((await grant(id)).status).to.equal(201);
+      expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['access.granted', 'access.granted']);
+    });
+
+    it('201: what was bought is no obstacle, nor what was revoked', async () => {
+      const { id } = await buildDelivery(club.id);
+      const ofStudent = { studentId: student.id, deliveryId: id };
+      await buildEnrollment(club.id, { ...ofStudent, source: 'purchase', originId: newId() });
+      await buildEnrollment(club.id, { ...ofStudent, revoked: 'revocation' });
+      expect((await grant(id)).status).to.equal(201);
+    });
+
+    it('409 delivery_archived, and nothing is written', async () => {
+      const { id } = await buildDelivery(club.id, { archived: true });
+      const before = await rowCounts();
+      expectError(await grant(id), 'delivery_archived');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('409: ten grants at once give one enrollment and one fact', async () => {
+      const { id } = await buildDelivery(club.id);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => grant(id)));
+      expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
+      for (const answer of answers) if (answer.status !== 201) expectError(answer, 'already_enrolled');
+      expect((await send('GET', `/enrollments?student_id=${student.id}`)).body.total).to.equal(1);
+      expect(await factsOf(club.id)).to.have.length(1);
+    });
+
+    it('422: an end that is not after the beginning', async () => {
+      const { id } = await buildDelivery(club.id);
+      const before = await rowCounts();
+      for (const bad of [
+        { ends_at: inDays(-1) },
+        { starts_at: inDays(2), ends_at: inDays(1) },
+        { starts_at: '2027-01-01T00:00:00Z', ends_at: '2027-01-01T00:00:00Z' },
+        { ends_at: '2027-02-29T00:00:00Z' },
+      ])
+        expectError(await grant(id, bad), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+  });
+
+  describe('GET /v1/clubs/{clubId}/enrollments', () => {
+    it('200: newest first, by student, delivery and revocation; removed ones and other clubs’ are not shown', async () => {
+      await buildEnrollment((await buildClub()).id);
+      const first = await buildEnrollment(club.id, { studentId: student.id });
+      const second = await buildEnrollment(club.id, { deliveryId: first.deliveryId, revoked: 'refund' });
+      const third = await buildEnrollment(club.id, { studentId: student.id });
+      await buildEnrollment(club.id, { studentId: student.id, revoked: 'removal' });
+      const ids = async (query: string) => {
+        const { body } = await send('GET', `/enrollments?${query}`);
+        return [body.total, ...body.data.map(({ id }: { id: Id }) => id)];
+      };
+      expect(await ids('')).to.deep.equal([3, third.id, second.id, first.id]);
+      expect(await ids(`student_id=${student.id}`)).to.deep.equal([2, third.id, first.id]);
+      expect(await ids(`delivery_id=${first.deliveryId}`)).to.deep.equal([2, second.id, first.id]);
+      expect(await ids('revoked=true')).to.deep.equal([1, second.id]);
+      expect(await ids(`revoked=false&student_id=${student.id}&delivery_id=${first.deliveryId}`)).to.deep.equal([
+        1,
+        first.id,
+      ]);
+      expect(await ids('page=3&page_size=1')).to.deep.equal([3, first.id]);
+      expect(await ids(`student_id=${newId()}`)).to.deep.equal([0]);
+    });
+
+    it('200: status as it is at that time: active, then expired; revoked with when and why', async () => {
+      const endsAt = new Date(inDays(1 / 24));
+      const one = await buildEnrollment(club.id, { endsAt });
+      const statusOf = async () => (await send('GET', `/enrollments/${one.id}`)).body.data.status;
+      expect(await statusOf()).to.equal('active');
+      clock.advance(dayMs / 24);
+      expect(await statusOf()).to.equal('expired');
+      const two = await buildEnrollment(club.id, { revoked: 'cancellation' });
+      const { data } = (await send('GET', `/enrollments/${two.id}`)).body;
+      expect(data).to.include({ status: 'revoked', revoked_reason: 'cancellation' }).and.have.property('revoked_at');
+    });
+  });
+
+  it('404: GET of an unknown, a removed and a foreign enrollment', async () => {
+    const foreign = await buildEnrollment((await buildClub()).id);
+    const removed = await buildEnrollment(club.id, { revoked: 'removal' });
+    for (const id of [newId(), foreign.id, removed.id])
+      expectError(await send('GET', `/enrollments/${id}`), 'not_found');
+  });
+
+  describe('GET /v1/clubs/{clubId}/classroom/enrollments', () => {
+    it('200: the student’s own with the names of their deliveries, and nobody else’s', async () => {
+      const delivery = await buildDelivery(club.id);
+      const own = await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id });
+      const revoked = await buildEnrollment(club.id, { studentId: student.id, revoked: 'refund' });
+      await buildEnrollment(club.id, { studentId: student.id, revoked: 'removal' });
+      await buildEnrollment(club.id, { deliveryId: delivery.id });
+      const { status, body } = await callsOf(club, student.token)('GET', '/classroom/enrollments');
+      expect([status, body.total]).to.deep.equal([200, 2]);
+      const [newest, oldest] = body.data;
+      expect(newest).to.include({ id: revoked.id, status: 'revoked', revoked_reason: 'refund' });
+      expect(oldest).to.deep.equal({
+        id: own.id,
+        status: 'active',
+        delivery: { id: delivery.id, name: delivery.name },
+        opens: { kind: 'course', course_id: delivery.courseId },
+        source: 'grant',
+        starts_at: oldest.starts_at,
+        created_at: oldest.created_at,
+      });
+    });
+  });
+});

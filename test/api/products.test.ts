@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { expectError } from '../support/api.ts';
+import { buildDelivery } from '../support/access.ts';
+import { rowCounts } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+import { callsOf, type ClubCalls } from './club-calls.ts';
+
+describe('products of sales platforms', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  const create = (body: object = {}) =>
+    send('POST', '/products', { platform: 'storefront', external_id: newId(), name: 'Knots', ...body });
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+  });
+
+  it('201: the whole record with its mapping, as it is read afterwards', async () => {
+    const deliveries = [await buildDelivery(club.id), await buildDelivery(club.id)].map(({ id }) => id);
+    const { status, body } = await create({ external_id: 'A-1', name: ' Knots  kit ', delivery_ids: deliveries });
+    expect(status).to.equal(201);
+    const { id, created_at: at } = body.data;
+    expect(body.data).to.deep.equal({
+      id,
+      platform: 'storefront',
+      external_id: 'A-1',
+      name: 'Knots kit',
+      delivery_ids: deliveries.toSorted(),
+      created_at: at,
+      updated_at: at,
+    });
+    expect((await send('GET', `/products/${id}`)).body).to.deep.equal(body);
+  });
+
+  it('200: listed newest first, by platform, those of the club alone', async () => {
+    await callsOf(await buildClub())('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
+    const first = (await create()).body.data.id;
+    const second = (await create({ platform: 'bazaar' })).body.data.id;
+    const ids = async (query: string) => {
+      const { body } = await send('GET', `/products${query}`);
+      return [body.total, ...body.data.map(({ id }: { id: Id }) => id)];
+    };
+    expect(await ids('')).to.deep.equal([2, second, first]);
+    expect(await ids('?platform=storefront')).to.deep.equal([1, first]);
+    expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
+  });
+
+  it('200: a change keeps what is absent, and replaces the mapping as a set', async () => {
+    const [one, two] = [await buildDelivery(club.id), await buildDelivery(club.id)];
+    const { data } = (await create({ delivery_ids: [one.id] })).body;
+    const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
+    const named = await change({ name: 'Other' });
+    expect(named).to.deep.equal({ ...data, name: 'Other', updated_at: named.updated_at });
+    expect((await change({ delivery_ids: [two.id] })).delivery_ids).to.deep.equal([two.id]);
+    expect((await change({ delivery_ids: [] })).delivery_ids).to.deep.equal([]);
+    expect(await change({ platform: 'bazaar', external_id: 'B-2' })).to.include({
+      platform: 'bazaar',
+      external_id: 'B-2',
+    });
+  });
+
+  it('409 product_exists: the same platform and external_id, compared exactly; in another club it is free', async () => {
+    await create({ external_id: 'A-1' });
+    const other = (await create({ external_id: 'a-1' })).body.data;
+    expect((await create({ external_id: 'A-1', platform: 'bazaar' })).status).to.equal(201);
+    const before = await rowCounts();
+    expectError(await create({ external_id: 'A-1' }), 'product_exists');
+    expectError(await send('PATCH', `/products/${other.id}`, { external_id: 'A-1' }), 'product_exists');
+    expect(await rowCounts()).to.deep.equal(before);
+    const elsewhere = callsOf(await buildClub());
+    const same = { platform: 'storefront', external_id: 'A-1', name: 'Knots' };
+    expect((await elsewhere('POST', '/products', same)).status).to.equal(201);
+  });
+
+  it('409 product_exists: eight at once: one is made', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create({ external_id: 'A-1' })));
+    expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
+  });
+
+  it('404: a delivery that is unknown or of another club; nothing is written', async () => {
+    const foreign = await buildDelivery((await buildClub()).id);
+    const { data } = (await create()).body;
+    const before = await rowCounts();
+    for (const id of [newId(), foreign.id]) {
+      expectError(await create({ delivery_ids: [id] }), 'not_found');
+      expectError(await send('PATCH', `/products/${data.id}`, { name: 'New', delivery_ids: [id] }), 'not_found');
+    }
+    expect(await rowCounts()).to.deep.equal(before);
+    expect((await send('GET', `/products/${data.id}`)).body.data).to.deep.equal(data);
+  });
+
+  it('422: bounds, patterns, the same delivery twice', async () => {
+    const { id } = await buildDelivery(club.id);
+    for (const bad of [
+      { platform: 'Store Front' },
+      { platform: '' },
+      { external_id: ' A-1' },
+      { external_id: 'a'.repeat(201) },
+      { name: ' ' },
+      { delivery_ids: [id, id] },
+      { delivery_ids: Array.from({ length: 51 }, () => newId()) },
+    ])
+      expectError(await create(bad), 'invalid_request');
+  });
+
+  it('204: deleted with its mapping; then it is gone', async () => {
+    const { id: deliveryId } = await buildDelivery(club.id);
+    const before = await rowCounts();
+    const { id } = (await create({ delivery_ids: [deliveryId] })).body.data;
+    expect((await send('DELETE', `/products/${id}`)).status).to.equal(204);
+    expect(await rowCounts()).to.deep.equal(before);
+    expectError(await send('GET', `/products/${id}`), 'not_found');
+  });
+
+  it('404: an unknown product and one of another club', async () => {
+    const other = callsOf(await buildClub());
+    const made = await other('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
+    for (const id of [newId(), made.body.data.id]) {
+      expectError(await send('GET', `/products/${id}`), 'not_found');
+      expectError(await send('PATCH', `/products/${id}`, { name: 'New' }), 'not_found');
+      expectError(await send('DELETE', `/products/${id}`), 'not_found');
+    }
+  });
+});

@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { expectError } from '../support/api.ts';
+import { buildDelivery, type TestDelivery } from '../support/access.ts';
+import { rowCounts, testDatabase } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+import { callsOf, type ClubCalls } from './club-calls.ts';
+
+const later = () => new Date(Date.now() + 3_600_000).toISOString();
+
+describe('registration links as administrators keep them', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  let delivery: TestDelivery;
+  const create = (body: object = {}) =>
+    send('POST', '/registration-links', { name: 'Open day', delivery_ids: [delivery.id], ...body });
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+    delivery = await buildDelivery(club.id);
+  });
+
+  describe('POST /v1/clubs/{clubId}/registration-links', () => {
+    it('201: the whole record, as it is read afterwards, with the address in the classroom', async () => {
+      const given = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
+      const { status, body } = await create({ ...given, name: ' Open  day ' });
+      expect(status).to.equal(201);
+      const { id, created_at: at } = body.data;
+      const source = await testDatabase();
+      const [row] = await source.query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [club.id]);
+      expect(body.data).to.deep.equal({
+        id,
+        ...given,
+        name: 'Open day',
+        deliveries: [{ id: delivery.id, name: delivery.name }],
+        uses: 0,
+        url: `http://${row?.slug}.classroom.localhost:3000/join/Spring_open-day`,
+        created_at: at,
+      });
+      expect((await send('GET', `/registration-links/${id}`)).body).to.deep.equal(body);
+    });
+
+    it('201: a code is made where none is given, another each time', async () => {
+      const codes = [(await create()).body.data.code, (await create()).body.data.code];
+      for (const code of codes) expect(code).to.match(/^[2-9a-hjkmnp-z]{10}$/);
+      expect(codes[0]).to.not.equal(codes[1]);
+    });
+
+    it('409 code_taken, in any case; in another club it is free', async () => {
+      await create({ code: 'Spring' });
+      const before = await rowCounts();
+      for (const code of ['Spring', 'SPRING']) expectError(await create({ code }), 'code_taken');
+      expect(await rowCounts()).to.deep.equal(before);
+      const elsewhere = await buildClub();
+      const body = { name: 'x', code: 'spring', delivery_ids: [(await buildDelivery(elsewhere.id)).id] };
+      expect((await callsOf(elsewhere)('POST', '/registration-links', body)).status).to.equal(201);
+    });
+
+    it('404: a delivery that is unknown or of another club; nothing is written', async () => {
+      const foreign = await buildDelivery((await buildClub()).id);
+      const before = await rowCounts();
+      for (const id of [newId(), foreign.id])
+        expectError(await create({ delivery_ids: [delivery.id, id] }), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('422: bounds and patterns, and an expiry that is past', async () => {
+      for (const code of ['a', 'a'.repeat(64)]) expect((await create({ code })).status).to.equal(201);
+      for (const bad of [
+        { code: '' },
+        { code: 'a'.repeat(65) },
+        { code: 'open day' },
+        { code: 'ñ' },
+        { name: ' ' },
+        { max_uses: 0 },
+        { delivery_ids: [] },
+        { delivery_ids: [delivery.id, delivery.id] },
+        { expires_at: new Date(Date.now() - 1_000).toISOString() },
+        { expires_at: '2027-02-30T00:00:00Z' },
+      ])
+        expectError(await create(bad), 'invalid_request');
+    });
+  });
+
+  it('GET 200: newest first, those of the club alone', async () => {
+    const [first, second] = [(await create()).body.data, (await create()).body.data];
+    const ids = async (query: string) => {
+      const { body } = await send('GET', `/registration-links${query}`);
+      return [body.total, ...body.data.map(({ id }: { id: Id }) => id)];
+    };
+    expect(await ids('')).to.deep.equal([2, second.id, first.id]);
+    expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first.id]);
+    expect((await callsOf(await buildClub())('GET', '/registration-links')).body).to.deep.equal({ data: [], total: 0 });
+  });
+
+  it('PATCH 200: changes what is given; what is absent stays; 0 and the empty text take limits away', async () => {
+    const { data } = (await create({ max_uses: 3, expires_at: later() })).body;
+    const other = await buildDelivery(club.id);
+    const change = async (body: object) => (await send('PATCH', `/registration-links/${data.id}`, body)).body.data;
+    expect(await change({ name: 'Week' })).to.deep.equal({ ...data, name: 'Week' });
+    expect((await change({ delivery_ids: [other.id] })).deliveries).to.deep.equal([{ id: other.id, name: other.name }]);
+    expect(await change({ max_uses: 9 })).to.include({ max_uses: 9, expires_at: data.expires_at });
+    expect(await change({ max_uses: 0 })).to.not.have.property('max_uses');
+    const past = new Date(Date.now() - 1_000).toISOString();
+    expect(await change({ expires_at: past })).to.include({ expires_at: past });
+    expect(await change({ expires_at: '' })).to.not.have.property('expires_at');
+    expectError(await send('PATCH', `/registration-links/${data.id}`, { delivery_ids: [newId()] }), 'not_found');
+    expectError(await send('PATCH', `/registration-links/${data.id}`, { code: 'new' }), 'malformed_request');
+    expectError(await send('PATCH', `/registration-links/${data.id}`, {}), 'invalid_request');
+  });
+
+  it('POST …/revoke 200: revoked; once more changes nothing', async () => {
+    const { id } = (await create()).body.data;
+    const once = await send('POST', `/registration-links/${id}/revoke`);
+    expect(once.body.data).to.have.property('revoked_at');
+    expect((await send('POST', `/registration-links/${id}/revoke`)).body).to.deep.equal(once.body);
+  });
+
+  it('404: an unknown link and one of another club', async () => {
+    const other = await buildClub();
+    const body = { name: 'x', delivery_ids: [(await buildDelivery(other.id)).id] };
+    const foreign = (await callsOf(other)('POST', '/registration-links', body)).body.data.id;
+    for (const id of [newId(), foreign]) {
+      expectError(await send('GET', `/registration-links/${id}`), 'not_found');
+      expectError(await send('PATCH', `/registration-links/${id}`, { name: 'New' }), 'not_found');
+      expectError(await send('POST', `/registration-links/${id}/revoke`), 'not_found');
+    }
+  });
+});

@@ -93,8 +93,8 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   ];
 }
 
-/** Calls before a caller has used up what a minute allows: 20 questions to an agent are the fewest. */
-const callsEach = 15;
+/** Calls before a caller has used up what a minute allows: 10 comments on a lesson are the fewest. */
+const callsEach = 10;
 
 async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; token?: string }> {
   const club = await buildClub();

@@ -1,6 +1,6 @@
 /** Certificates as they are read: one, a page of a club's, a student's own, and the one of a code. */
 import type { Transaction } from '../core/database.ts';
-import { notFound } from '../core/errors.ts';
+import { DomainError, notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { countListed } from '../core/list-tallies.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
@@ -151,6 +151,6 @@ export async function listOwnCertificates(tx: Transaction, studentId: Id, page: 
  */
 export async function findCertificateByCode(tx: Transaction, typed: string): Promise<Certificate> {
   const [found] = await select(tx, 'certificate.code = $1', [readCode(typed) ?? 'no code']);
-  if (!found) throw notFound('certificate');
+  if (!found) throw new DomainError('not_found', 'No certificate has this code.');
   return found;
 }

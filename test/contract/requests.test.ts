@@ -379,6 +379,19 @@ describe('responses, as tests check them', () => {
     expect(validatorsOf('endSession').response(204, { data: {} })).to.deep.equal(['204 has no JSON body']);
   });
 
+  it('knows responses that are no JSON: accepts their type alone, and not without a body', () => {
+    const pdf = validatorsOf('getCertificatePdf');
+    expect(pdf.response(200, '%PDF-1.3', 'application/pdf')).to.deep.equal([]);
+    expect(pdf.response(200, '', 'application/pdf')).to.deep.equal(['200 has no body']);
+    expect(pdf.response(200, { data: {} })).to.deep.equal(['getCertificatePdf declares no application/json with 200']);
+    expect(pdf.response(404, '<p>', 'text/html')).to.deep.equal(['getCertificatePdf declares no text/html with 404']);
+    expect(pdf.response(404, { error: { code: 'not_found' } })).to.deep.equal([]);
+    expect(session.response(200, '<p>', 'text/html')).to.deep.equal(['getSession declares no text/html with 200']);
+    const page = validatorsOf('verifyCertificate');
+    expect(page.response(200, '<!doctype html>', 'text/html')).to.deep.equal([]);
+    expect(page.response(200, { data: {} })).to.have.length(1);
+  });
+
   it('accepts not_implemented from those operations only', () => {
     const body = { error: { code: 'not_implemented' } };
     expect(ask.response(501, body)).to.deep.equal([]);

@@ -9,7 +9,7 @@ describe('looking a certificate up by a code', () => {
       const statements: string[] = [];
       const tx = { query: async (sql: string) => (statements.push(sql), []) } as unknown as Transaction;
       const refusal: unknown = await findCertificateByCode(tx, typed).catch((error: unknown) => error);
-      expect(refusal).to.include({ code: 'not_found', message: 'There is no such certificate in this club.' });
+      expect(refusal).to.include({ code: 'not_found', message: 'No certificate has this code.' });
       asked.push(statements);
     }
     expect(asked[0]).to.have.length(1);

@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { assembleBody, type FactToTell } from '../../../domain/webhooks/bodies.ts';
+import { buildCourse } from '../../support/access.ts';
+import { buildCertificate, certificateCalls, type CertificateRecord } from '../../support/certificates.ts';
+import { eventFaults } from '../../support/contract-schemas.ts';
+import { testDatabase } from '../../support/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+
+/** The body that is sent about a certificate, assembled now from its fact. */
+async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promise<unknown> {
+  const { manager } = await testDatabase();
+  const [fact] = await manager.query<FactToTell[]>(
+    `SELECT id, club_id AS "clubId", type, student_id AS "studentId", subject_id AS "subjectId", details,
+            occurred_at AS "occurredAt" FROM facts WHERE club_id = $1 AND type = 'certificate.issued'`,
+    [club.id],
+  );
+  if (!fact) throw new Error('Issuing raised no fact.');
+  const student = {
+    id: certificate.student_id,
+    name: certificate.student_name,
+    email: certificate.student_email,
+    verified: true,
+    createdAt: new Date('2026-02-20T08:00:00.123Z'),
+    removed: false,
+  };
+  return JSON.parse(await assembleBody(manager, fact, student, new Date()));
+}
+
+describe('certificate.issued', () => {
+  it('says which certificate, course and student; with the version that the certificate has when the body is assembled', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const course = await buildCourse(club.id, { title: 'Knots' });
+    const certificate = await buildCertificate(club, { student, courseId: course.id });
+    for (const version of [1, 2]) {
+      const body = await bodyAbout(club, certificate);
+      expect(eventFaults('certificate.issued', body)).to.deep.equal([]);
+      expect(body).to.have.property('occurred_at', certificate.issued_at);
+      expect(body).to.have.deep.property('data', {
+        certificate: {
+          id: certificate.id,
+          code: certificate.code,
+          version,
+          issued_at: certificate.issued_at,
+          verify_url: certificate.verify_url,
+        },
+        course: { id: course.id, public_id: course.publicId, title: 'Knots' },
+        student: {
+          id: student.id,
+          name: 'Stella Student',
+          email: student.email,
+          verified: true,
+          created_at: '2026-02-20T08:00:00.123Z',
+        },
+      });
+      await certificateCalls(club, certificate.id).reissue();
+    }
+  });
+});

@@ -1,5 +1,6 @@
-/** `npm run bench -- webhooks [measurement] | api | reads`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
+/** `npm run bench -- webhooks [measurement] | api | import | reads`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
 import { benchApi } from './api.ts';
+import { benchImport } from './import.ts';
 import { benchReads, readMeasurements } from './reads.ts';
 import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
 
@@ -11,6 +12,7 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, run: benchWebhooks },
   api: { measurements: ['session'], run: benchApi },
+  import: { measurements: ['rows'], run: benchImport },
   reads: { measurements: readMeasurements, run: benchReads },
 };
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../../domain/core/ids.ts';
-import { searchRules } from '../../../domain/core/search.ts';
+import { search, searchRules } from '../../../domain/core/search.ts';
 import { listStudents, type StudentFilter } from '../../../domain/identity/students.ts';
 import { testDatabase } from '../../support/database.ts';
 import { buildClub } from '../../support/factories.ts';
@@ -12,12 +12,13 @@ describe('a search in a list of 12,000', () => {
   before(async () => {
     const source = await testDatabase();
     clubId = (await buildClub()).id;
-    // From the oldest: one of 2,000 is called Rare, the oldest 50 are Ancient, one of 3 is Common; the very first is Qz.
+    // From the oldest: one of 2,000 is called Rare, the oldest 50 are Ancient, one of 3 is Common; the very first is Qz; the newest
+    // 10 and the oldest 20 are Fresh.
     await source.query(
       `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
        SELECT gen_random_uuid(), $1,
               concat_ws(' ', 'N' || n, CASE WHEN n % 2000 = 0 THEN 'Rare' END, CASE WHEN n <= 50 THEN 'Ancient' END,
-                        CASE WHEN n % 3 = 0 THEN 'Common' END, CASE WHEN n IN (1, 6000) THEN 'Qz' END),
+                        CASE WHEN n % 3 = 0 THEN 'Common' END, CASE WHEN n IN (1, 6000) THEN 'Qz' END, CASE WHEN n <= 20 OR n > ${size - 10} THEN 'Fresh' END),
               'n' || n || '.' || $2 || '@example.com', CASE WHEN n % 2 = 0 THEN now() END, '2026-01-01'::timestamptz + make_interval(secs => n)
          FROM generate_series(1, ${size}) AS n`,
       [clubId, newId()],
@@ -70,6 +71,36 @@ describe('a search in a list of 12,000', () => {
   it('of nothing that anybody has: nothing', async () => {
     for (const q of ['nobody of this name', 'xq', '%%'])
       expect(await list({ q })).to.deep.equal({ names: [], total: 0 });
+  });
+
+  const found = async (text: string, rules: Partial<typeof searchRules>) => {
+    const { manager } = await testDatabase();
+    const everybody = {
+      from: 'students student',
+      alias: 'student',
+      orderedBy: 'created_at',
+      conditions: 'student.club_id = $1',
+      matching: 'student.name ILIKE $2',
+      parameters: [clubId, `%${text}%`],
+    };
+    const ids = await search(manager, text, everybody, { ...searchRules, ...rules });
+    const rows = await manager.query<{ id: Id; name: string }[]>(`SELECT id, name FROM students WHERE id = ANY ($1)`, [
+      ids,
+    ]);
+    const names = new Map(rows.map(({ id, name }) => [id, name]));
+    return numbers(ids.map((id) => names.get(id) ?? ''));
+  };
+
+  it('what is common among the newest and rare before them is found in full all the same', async () => {
+    const all = [...downwards(12_000, 1, 10), ...downwards(20, 1, 20)];
+    expect(await found('fresh', { probe: 50, common: 5, walk: 500, most: 100 })).to.deep.equal(all);
+    expect(await found('fresh', { probe: 50, common: 5, walk: 500, most: 8 })).to.deep.equal(all.slice(0, 8));
+  });
+
+  it('of more than a search finds, it is the newest, by whatever way', async () => {
+    expect(await found('rare', { most: 4 })).to.deep.equal(downwards(12_000, 2_000, 4));
+    expect(await found('rare', { most: 4, probe: 5_000, common: 1 })).to.deep.equal(downwards(12_000, 2_000, 4));
+    expect(await found('common', { most: 40, probe: 50 })).to.deep.equal(downwards(12_000, 3, 40));
   });
 
   it('without a search: everybody, counted exactly', async () => {

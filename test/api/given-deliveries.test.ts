@@ -1,0 +1,104 @@
+/** What comes with an account: the deliveries of an invitation, and the free ones of a sign-up. */
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { call, expectError } from '../support/api.ts';
+import { buildCohort, buildCourse, buildDelivery } from '../support/access.ts';
+import { factsOf, rowCounts } from '../support/database.ts';
+import { buildClub, password, type TestClub } from '../support/factories.ts';
+import { callsOf, type ClubCalls } from './club-calls.ts';
+
+const someone = () => `${newId()}@example.com`;
+
+describe('deliveries that come with an account', () => {
+  let club: TestClub;
+  let send: ClubCalls;
+  beforeEach(async () => {
+    club = await buildClub();
+    send = callsOf(club);
+  });
+  const types = async () => (await factsOf(club.id)).map(({ type }) => type);
+  const given = async (query = '') => {
+    const { data } = (await send('GET', `/enrollments${query}`)).body;
+    return data.map((one: { source: string; delivery: { id: Id } }) => [one.source, one.delivery.id]);
+  };
+
+  describe('POST /v1/clubs/{clubId}/students with delivery_ids', () => {
+    const invite = (ids: readonly Id[], email = someone()) =>
+      send('POST', '/students', { name: 'Ada', email, delivery_ids: ids });
+
+    it('201: student.created, then access.granted for each, by invitation; free deliveries are for who signs up', async () => {
+      await buildDelivery(club.id, { free: true });
+      const [one, two] = [await buildDelivery(club.id), await buildDelivery(club.id)];
+      const { status, body } = await invite([one.id, two.id]);
+      expect(status).to.equal(201);
+      expect(await types()).to.deep.equal(['student.created', 'access.granted', 'access.granted']);
+      expect(await given(`?student_id=${body.data.id}`)).to.have.deep.members([
+        ['invite', one.id],
+        ['invite', two.id],
+      ]);
+    });
+
+    it('201: the same delivery in two spellings is given once; none are none', async () => {
+      const { id } = await buildDelivery(club.id);
+      expect((await invite([id, id.toUpperCase()])).status).to.equal(201);
+      expect((await invite([])).status).to.equal(201);
+      expect(await given()).to.deep.equal([['invite', id]]);
+    });
+
+    it('404, 409 and 422: an unknown, a foreign, an archived delivery, one twice, 51 of them: nothing is written', async () => {
+      const good = await buildDelivery(club.id);
+      const foreign = await buildDelivery((await buildClub()).id);
+      const archived = await buildDelivery(club.id, { archived: true });
+      const before = await rowCounts();
+      expectError(await invite([good.id, newId()]), 'not_found');
+      expectError(await invite([good.id, foreign.id]), 'not_found');
+      expectError(await invite([good.id, archived.id]), 'delivery_archived');
+      expectError(await invite([good.id, good.id]), 'invalid_request');
+      expectError(await invite(Array.from({ length: 51 }, () => newId())), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('409 email_taken: who is known is given nothing', async () => {
+      const { id } = await buildDelivery(club.id);
+      const email = someone();
+      await invite([], email);
+      expectError(await invite([id], email), 'email_taken');
+      expect(await given()).to.deep.equal([]);
+    });
+  });
+
+  describe('POST …/classroom/sign-up', () => {
+    const signUp = (email = someone()) =>
+      call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
+
+    it('202: gives the free deliveries of the club, those that are granted still', async () => {
+      const free = await buildDelivery(club.id, { free: true });
+      await buildDelivery(club.id);
+      await buildDelivery(club.id, { free: true, archived: true });
+      await buildDelivery((await buildClub()).id, { free: true });
+      await signUp();
+      expect(await given()).to.deep.equal([['free', free.id]]);
+      expect(await types()).to.deep.equal(['student.created', 'access.granted']);
+    });
+
+    it('202: one whose cohort has ended is in nobody’s way: it is not given', async () => {
+      const course = await buildCourse(club.id);
+      const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - 1_000) });
+      const opens = { courseId: course.id, cohortId: over.id };
+      await buildDelivery(club.id, { ...opens, free: true });
+      const forDays = await buildDelivery(club.id, { ...opens, free: true, accessDays: 3 });
+      expect((await signUp()).status).to.equal(202);
+      expect(await given()).to.deep.equal([['free', forDays.id]]);
+    });
+
+    it('202: a repeated sign-up gives nothing again, not even what became free meanwhile', async () => {
+      await buildDelivery(club.id, { free: true });
+      const email = someone();
+      await Promise.all([signUp(email), signUp(email), signUp(email)]);
+      await buildDelivery(club.id, { free: true });
+      await signUp(email.toUpperCase());
+      expect(await given()).to.have.length(1);
+      expect(await types()).to.deep.equal(['student.created', 'access.granted']);
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { expect } from 'chai';
+import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { assembleBody, type FactToTell } from '../../../domain/webhooks/bodies.ts';
+import { buildCohort, buildDelivery, buildEnrollment, type TestDelivery } from '../../support/access.ts';
+import { eventFaults } from '../../support/contract-schemas.ts';
+import { testDatabase } from '../../support/database.ts';
+import { buildClub } from '../../support/factories.ts';
+
+const student = {
+  name: 'Zoë 学生',
+  email: 'zoe@example.com',
+  verified: false,
+  createdAt: new Date('2026-02-20T08:00:00.123Z'),
+  removed: false,
+};
+const startsAt = new Date('2026-03-02T09:15:00.000Z');
+const endsAt = new Date('2026-09-02T00:00:00.000Z');
+const now = new Date('2026-03-03T00:00:00.000Z');
+
+describe('the bodies of access.*', () => {
+  let clubId: Id;
+  let delivery: TestDelivery;
+  beforeEach(async () => {
+    ({ id: clubId } = await buildClub());
+    delivery = await buildDelivery(clubId);
+  });
+
+  /** `data` of the event, which must be as the contract says. */
+  const dataOf = async (
+    type: EventType,
+    enrollment: { id: Id; studentId: Id },
+    details: FactToTell['details'] = null,
+  ): Promise<unknown> => {
+    const { manager } = await testDatabase();
+    const subject = { subjectId: enrollment.id, studentId: enrollment.studentId };
+    const fact = { id: newId(), clubId, type, details, occurredAt: startsAt, ...subject };
+    const body = JSON.parse(await assembleBody(manager, fact, { id: enrollment.studentId, ...student }, now));
+    expect(eventFaults(type, body)).to.deep.equal([]);
+    return body.data;
+  };
+  const told = (studentId: Id) => ({
+    delivery: { id: delivery.id, name: delivery.name },
+    student: {
+      id: studentId,
+      name: student.name,
+      email: student.email,
+      verified: false,
+      created_at: '2026-02-20T08:00:00.123Z',
+    },
+  });
+
+  for (const type of [
+    'access.granted',
+    'access.restored',
+    'access.extended',
+    'access.shortened',
+    'access.moved',
+  ] as const)
+    it(`${type}: the enrollment, its delivery and the student as they are now`, async () => {
+      const cohort = await buildCohort(clubId, delivery.courseId);
+      const given = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
+      const enrollment = await buildEnrollment(clubId, given);
+      expect(await dataOf(type, enrollment)).to.deep.equal({
+        enrollment: {
+          id: enrollment.id,
+          status: 'active',
+          source: 'invite',
+          cohort_id: cohort.id,
+          starts_at: startsAt.toISOString(),
+          ends_at: endsAt.toISOString(),
+        },
+        ...told(enrollment.studentId),
+      });
+    });
+
+  for (const reason of ['refund', 'cancellation', 'revocation', 'removal'] as const)
+    it(`access.revoked (${reason}): the status is revoked already, with when and why`, async () => {
+      const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: reason });
+      const data = await dataOf('access.revoked', enrollment);
+      expect(data).to.deep.include(told(enrollment.studentId));
+      expect(data).to.have.nested.include({ 'enrollment.status': 'revoked', 'enrollment.revoked_reason': reason });
+      expect(data).to.have.nested.property('enrollment.revoked_at');
+    });
+
+  it('access.extended and access.shortened: the end before, absent where there was none', async () => {
+    const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, endsAt });
+    const previousEndsAt = '2026-06-02T00:00:00.000Z';
+    for (const type of ['access.extended', 'access.shortened'] as const) {
+      expect(await dataOf(type, enrollment, { previousEndsAt })).to.include({ previous_ends_at: previousEndsAt });
+      expect(await dataOf(type, enrollment)).to.not.have.property('previous_ends_at');
+    }
+  });
+
+  it('access.moved: the cohort before, absent where there was none', async () => {
+    const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt });
+    const previousCohortId = newId();
+    expect(await dataOf('access.moved', enrollment, { previousCohortId })).to.include({
+      previous_cohort_id: previousCohortId,
+    });
+    expect(await dataOf('access.moved', enrollment)).to.not.have.property('previous_cohort_id');
+  });
+});

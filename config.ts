@@ -1,6 +1,7 @@
 /** The configuration: read from the environment once, at the start of a process; every mistake is reported together. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { plans } from './domain/billing/plans.policy.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -95,6 +96,14 @@ export function readConfig(env: Environment = process.env) {
       privateBucket: read.text('S3_PRIVATE_BUCKET', 'club-private'),
       publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
     },
+    /** The payment processor: without a webhook secret its notices, without a key the add-ons answer 501. */
+    stripe: {
+      webhookSecret: env['STRIPE_WEBHOOK_SECRET'] ? read.secret('STRIPE_WEBHOOK_SECRET') : undefined,
+      secretKey: env['STRIPE_SECRET_KEY'] ? read.secret('STRIPE_SECRET_KEY') : undefined,
+      apiUrl: read.url('STRIPE_API_URL', 'https://api.stripe.com', ['http:', 'https:']),
+      /** Prices that stand for plans, beside those whose lookup key is a plan's name. */
+      pricePlans: read.list('STRIPE_PRICE_PLANS', isPricePlan, 'a price and its plan, such as price_1A2b=business'),
+    },
     /** 32 bytes: encrypts webhook secrets at rest and derives one-time tokens. */
     masterKey: read.key('MASTER_KEY', 32),
     egress: {
@@ -175,6 +184,11 @@ function protocolOf(value: string): string | undefined {
 
 function isOrigin(item: string): boolean {
   return URL.canParse(item) && new URL(item).origin === item;
+}
+
+function isPricePlan(item: string): boolean {
+  const [price, plan, ...more] = item.split('=');
+  return price !== '' && plan !== undefined && Object.hasOwn(plans, plan) && more.length === 0;
 }
 
 function isCidr(item: string): boolean {

@@ -5,12 +5,18 @@ import type { Id } from '../domain/core/ids.ts';
 import type { ObjectStore } from '../domain/core/object-store.ts';
 import type { AddressedPlatform } from '../domain/core/platform.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
+import type { NoticeReceiver } from '../domain/billing/notices.ts';
+import type { PaymentProcessor } from '../domain/billing/processor.ts';
 import type { Egress } from '../domain/webhooks/egress.ts';
 
 /** What the API process offers its handlers. */
 export interface Services extends AddressedPlatform {
   egress: Egress;
   storage: ObjectStore;
+  billing: Omit<NoticeReceiver, 'database'> & {
+    /** Undefined where the operator has set none up. */
+    processor: PaymentProcessor | undefined;
+  };
 }
 
 /** Whose session it is, and in a club's path: what they are there. */

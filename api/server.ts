@@ -13,6 +13,7 @@ import { createVault } from '../domain/core/secrets.ts';
 import { createLimiter } from '../domain/limits/limiter.ts';
 import { createEgress } from '../domain/webhooks/egress.ts';
 import { createApp } from './app.ts';
+import { billingOf } from './billing.ts';
 
 /** How long the load balancer is given to see that readiness is off, before the port closes. */
 const readinessGraceMs = 500;
@@ -55,6 +56,7 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
       classroomUrl: config.classroomUrl,
       egress,
       storage,
+      billing: billingOf(config.stripe, log),
     },
     limiter,
     log,

@@ -6,7 +6,6 @@ export const notImplemented: readonly OperationId[] = [
   'reserveAssignmentFile',
   'listAssignmentSubmissions',
   'listCampaignDeliveries',
-  'receiveBillingNotice',
   'getAutomation',
   'getRepository',
   'leaveCommunitySpace',

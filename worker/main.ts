@@ -11,6 +11,7 @@ import {
 } from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
+import { addOnActivities } from '../activities/add-on.ts';
 import { endpointGateActivities } from '../activities/endpoint-gate.ts';
 import { retentionActivities } from '../activities/retention.ts';
 import { salesActivities } from '../activities/sales.ts';
@@ -19,6 +20,7 @@ import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
 import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import { readConfig, type Config } from '../config.ts';
+import { createPaymentProcessor } from '../domain/billing/processor.ts';
 import { createBell } from '../domain/core/bell.ts';
 import { describeError } from '../domain/core/describe-error.ts';
 import { createObjectStore } from '../domain/core/object-store.ts';
@@ -97,6 +99,7 @@ export async function startWorker(
     }),
     sales: salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint }),
     imports: studentImportActivities({ database, vault, storage, failpoint }),
+    billing: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
     upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
   };
 

@@ -8,6 +8,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   mail: { workflowTasks: 10, activities: smtpConnections }, // none waits for a connection while its lease runs
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; more would only wait for connections
   imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy: more at a time would only make others wait
+  billing: { workflowTasks: 4, activities: 4 },
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 

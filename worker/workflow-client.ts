@@ -80,6 +80,7 @@ function attributePairs(attributes: WorkflowAttributes): SearchAttributePair[] {
 const summaries: Record<WorkflowType, (attributes: WorkflowAttributes) => string> = {
   webhookDelivery: ({ EventType, EndpointId }) => `${EventType} to endpoint ${EndpointId}`,
   endpointGate: ({ EndpointId }) => `gate of endpoint ${EndpointId}`,
+  addOn: () => 'an add-on, until it is known whether it is paid',
   transactionalMail: () => 'an e-mail that somebody is owed',
   salesNotice: () => 'a notice of a sales platform',
   subscriptionEnd: () => 'the end of what a canceled subscription gave',

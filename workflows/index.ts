@@ -1,4 +1,5 @@
 /** Every workflow type: the bundle that workers run. */
+export { addOn } from './add-on.ts';
 export { endpointGate } from './endpoint-gate.ts';
 export { retention } from './retention.ts';
 export { salesNotice } from './sales-notice.ts';

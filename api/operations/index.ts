@@ -1,5 +1,6 @@
 /** Every handler by its operationId. */
 import type { Operations } from '../operation.ts';
+import * as billing from './billing.ts';
 import * as administratorSessions from './administrator-sessions.ts';
 import * as classroom from './classroom.ts';
 import * as courses from './courses.ts';
@@ -26,6 +27,7 @@ export const operations: Operations = {
   ...deliveries,
   ...enrollments,
   ...certificates,
+  ...billing,
   ...members,
   ...meta,
   ...standing,

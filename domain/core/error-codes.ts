@@ -1,6 +1,7 @@
 /** Every error code of the contract and the status it goes with; `contract/schemas/error.yaml` states the same table. */
 export const errorStatus = {
   malformed_request: 400,
+  signature_invalid: 400,
   unauthenticated: 401,
   invalid_credentials: 401,
   feature_not_in_plan: 402,
@@ -36,6 +37,7 @@ export const errorStatus = {
   public_id_taken: 409,
   course_full: 409,
   points_taken: 409,
+  add_on_exists: 409,
   message_exists: 409,
   generation_in_progress: 409,
   token_gone: 410,

@@ -5,6 +5,7 @@ import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import { subscriptionEndWake } from '../access/enrollment-rows.ts';
 import { noticeWake } from '../sales/notices.ts';
+import { addOnWake } from '../billing/settling.ts';
 import { columnsToWake, deliveryWake, gateWake, type DeliveryToWake } from '../webhooks/wakes.ts';
 import { wake, type NewWake } from './facts.ts';
 import { workflowIdOf } from './workflow-names.policy.ts';
@@ -62,8 +63,16 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
         ORDER BY looks_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('studentImport', '')],
     );
+    const unsettled = await tx.query<{ id: Id; clubId: Id }[]>(
+      `SELECT id, club_id AS "clubId" FROM add_ons
+        WHERE status = 'pending' AND next_attempt_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || add_ons.id)
+        ORDER BY next_attempt_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('addOn', '')],
+    );
     const wakes: NewWake[] = [
       ...imports.map(importWake),
+      ...unsettled.map(addOnWake),
       ...deliveries.map(deliveryWake),
       ...gates.map(gateWake),
       ...notices.map(({ id, clubId }) => noticeWake(id, clubId)),

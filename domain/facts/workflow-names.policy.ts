@@ -1,12 +1,13 @@
 /** The one place where workflows are named: an operator who knows a row's id knows its run. */
 
-export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'upkeep'] as const;
+export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'billing', 'upkeep'] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */
 export const workflowTypes = {
   webhookDelivery: { prefix: 'webhook-delivery', taskQueue: 'webhooks' },
   endpointGate: { prefix: 'endpoint-gate', taskQueue: 'webhooks' },
+  addOn: { prefix: 'add-on', taskQueue: 'billing' },
   transactionalMail: { prefix: 'transactional-mail', taskQueue: 'mail' },
   salesNotice: { prefix: 'sales-notice', taskQueue: 'sales' },
   subscriptionEnd: { prefix: 'subscription-end', taskQueue: 'sales' },

@@ -48,8 +48,8 @@ const table: Record<OperationId, Row> = {
   confirmAdministratorPasswordReset: { sessions: nobody, answer: 'token_gone' },
   signInAdministrator: { sessions: nobody, answer: 'invalid_credentials' },
   acceptInvitation: { sessions: nobody, answer: 'token_gone' },
-  receiveBillingNotice: { sessions: nobody, answer: 'not_implemented' },
   receiveSalesNotice: { sessions: nobody, answer: 'not_found' },
+  receiveBillingNotice: { sessions: nobody, answer: 'not_configured' },
   getContract: { sessions: nobody, answer: 200 },
 
   getSession: { sessions: student, answer: 200 },
@@ -126,6 +126,9 @@ const table: Record<OperationId, Row> = {
   getStudentImport: { sessions: admin, roles, answer: 'not_found' },
   listStudentImportRows: { sessions: admin, roles, answer: 'not_found' },
   cancelStudentImport: { sessions: admin, roles: administration, answer: 'not_found' },
+  getClubPlan: { sessions: admin, roles, answer: 200 },
+  listAddOns: { sessions: admin, roles: administration, answer: 200 },
+  buyAddOn: { sessions: admin, roles: administration, answer: 'not_configured' },
 
   listWebhookEndpoints: { sessions: admin, roles: administration, answer: 200 },
   registerWebhookEndpoint: { sessions: admin, roles: administration, answer: 201 },

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
+import { billingOf } from '../../api/billing.ts';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
 import { createObjectStore } from '../../domain/core/object-store.ts';
 import { createLimiter } from '../../domain/limits/limiter.ts';
@@ -22,13 +23,16 @@ export interface ServedApp {
 export interface Replacements {
   /** How the egress guard looks names up. */
   resolve?: Resolve;
+  /** Further environment variables. */
+  env?: Record<string, string>;
   /** What the app is made of, from what it would be made of. */
   platform?: (usual: ApiPlatform) => ApiPlatform;
 }
 
-export async function serveApp({ resolve, platform = (usual) => usual }: Replacements): Promise<ServedApp> {
-  const config = await testConfig();
+export async function serveApp({ resolve, env = {}, platform = (usual) => usual }: Replacements): Promise<ServedApp> {
+  const config = await testConfig(env);
   const log: string[] = [];
+  const lines = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) }));
   const limiter = createLimiter({
     url: config.rateLimits.url,
     masterKey: config.masterKey,
@@ -39,9 +43,9 @@ export async function serveApp({ resolve, platform = (usual) => usual }: Replace
   const storage = createObjectStore(config.storage);
   const app = createApp(
     platform({
-      services: { ...(await testPlatform()), egress, storage },
+      services: { ...(await testPlatform()), egress, storage, billing: billingOf(config.stripe, lines) },
       limiter,
-      log: pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) })),
+      log: lines,
       clock: clock.now,
       settings: config.api,
       accepting: () => true,

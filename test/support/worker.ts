@@ -159,6 +159,7 @@ export async function strikeOffLeftovers(): Promise<void> {
   await source.query(`UPDATE sales_notices SET status = 'ignored' WHERE status = 'pending'`);
   await source.query(`UPDATE student_imports SET looks_at = NULL WHERE looks_at IS NOT NULL`);
   await source.query(`UPDATE subscriptions SET end_looks_at = NULL WHERE end_looks_at IS NOT NULL`);
+  await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
 }
 
 /** Of Prometheus' text: a line a time series, `name{labels} value`. */

@@ -31,6 +31,7 @@ describe('the sweeper: rescue', () => {
     const source = await testDatabase();
     await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
     await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
+    await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
     overdue = await buildDelivery(await buildSubscription(url), ago(2 * minute + second));
   });
 

@@ -1,0 +1,26 @@
+/** What the API process offers to the operations of billing, from its configuration. */
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { planOfPriceBy, type EventOutcome } from '../domain/billing/events.policy.ts';
+import { createPaymentProcessor } from '../domain/billing/processor.ts';
+import type { Services } from './operation.ts';
+
+/** Outcomes that an operator should look into: the plan of a club may not be what it pays for. */
+const notFollowed: ReadonlySet<string> = new Set<EventOutcome>([
+  'unknown_club',
+  'unknown_price',
+  'customer_of_another_club',
+]);
+
+export function billingOf(stripe: Config['stripe'], log: Logger): Services['billing'] {
+  return {
+    webhookSecret: stripe.webhookSecret,
+    planOfPrice: planOfPriceBy(stripe.pricePlans),
+    processor: createPaymentProcessor(stripe),
+    onEvent({ id, type, outcome }) {
+      const line = { event: id, type, outcome };
+      if (notFollowed.has(outcome)) log.warn(line, 'a billing event was not followed');
+      else log.info(line, 'a billing event was received');
+    },
+  };
+}

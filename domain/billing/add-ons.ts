@@ -1,0 +1,135 @@
+/** Add-ons: what a club buys beside its plan (specification: Errors, 402 `payment_failed`). */
+import type { RecordOf } from '../../contract/contract.ts';
+import { inTransaction, type Transaction } from '../core/database.ts';
+import { DomainError } from '../core/errors.ts';
+import type { Id } from '../core/ids.ts';
+import { windowOf, type Listed, type Page } from '../core/pages.ts';
+import { wake } from '../facts/facts.ts';
+import { addOnLeaseSeconds } from './add-ons.policy.ts';
+import { addOnCurrency, addOns, type AddOnKind, type AddOnStatus } from './plans.policy.ts';
+import { addOnWake, chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
+
+type AddOnRecord = RecordOf<'AddOn'>;
+
+export interface Purchase {
+  /** Chosen by the buyer, so that the same request again is the same purchase. */
+  id: Id;
+  kind: AddOnKind;
+  /** In packages. */
+  quantity: number;
+}
+
+const paymentFailed = () =>
+  new DomainError('payment_failed', 'The payment was declined; the allowance has not changed.');
+
+/**
+ * Buys an add-on. It is charged at once; where the processor does not say how that ended, the add-on stays pending and its
+ * workflow settles it.
+ * @returns the add-on, active or pending
+ * @throws DomainError not_configured, payment_failed, add_on_exists
+ */
+export async function buyAddOn(
+  platform: AddOnPlatform,
+  clubId: Id,
+  purchase: Purchase,
+  now: Date,
+): Promise<AddOnRecord> {
+  if (!platform.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
+  const id = purchase.id.toLowerCase();
+  const claimed = await inTransaction(platform.database, (tx) => begin(tx, clubId, { ...purchase, id }, now));
+  if (claimed) await chargeClaimed(platform, claimed, now, { wakeAfter: true });
+  const bought = await findPurchase(platform.database.source.manager, clubId, { ...purchase, id });
+  if (bought.status === 'failed') throw paymentFailed();
+  return bought;
+}
+
+/** Writes the purchase down, claimed for whoever asked, before anything is charged. @returns undefined if it was before */
+async function begin(
+  tx: Transaction,
+  clubId: Id,
+  { id, kind, quantity }: Purchase,
+  now: Date,
+): Promise<ClaimedAddOn | undefined> {
+  const [existing] = await tx.query<unknown[]>(`SELECT 1 FROM add_ons WHERE id = $1`, [id]);
+  if (existing) return undefined;
+  const [billing] = await tx.query<{ customerId: string | null }[]>(
+    `SELECT customer_id AS "customerId" FROM club_plans WHERE club_id = $1`,
+    [clubId],
+  );
+  if (!billing?.customerId) throw new DomainError('payment_failed', 'The club has no payment method.');
+  const [claimed] = await tx.query<ClaimedAddOn[]>(
+    `INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, customer_id, created_at, next_attempt_at,
+                          attempt_count, fence, lease_until)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $9, 1, 1, clock_timestamp() + make_interval(secs => $10))
+     ON CONFLICT (id) DO NOTHING RETURNING ${claimColumns}`,
+    [
+      id,
+      clubId,
+      kind,
+      quantity,
+      quantity * addOns[kind].adds,
+      quantity * addOns[kind].price,
+      addOnCurrency,
+      billing.customerId,
+      now,
+      addOnLeaseSeconds,
+    ],
+  );
+  if (claimed) await wake(tx, [addOnWake(claimed)], now);
+  return claimed;
+}
+
+interface AddOnRow {
+  id: Id;
+  clubId: Id;
+  kind: AddOnKind;
+  quantity: number;
+  /** A bigint, which the driver gives as text. */
+  adds: string;
+  amount: number;
+  currency: string;
+  status: AddOnStatus;
+  createdAt: Date;
+  settledAt: Date | null;
+}
+
+const columns = `id, club_id AS "clubId", kind, quantity, adds, amount, currency, status, created_at AS "createdAt", settled_at AS "settledAt"`;
+
+/** @throws DomainError add_on_exists, where the id stands for another purchase, or another club's */
+async function findPurchase(tx: Transaction, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
+  const [row] = await tx.query<AddOnRow[]>(`SELECT ${columns} FROM add_ons WHERE id = $1`, [id]);
+  if (!row || row.clubId !== clubId || row.kind !== kind || row.quantity !== quantity)
+    throw new DomainError('add_on_exists', 'This id was used for another purchase.');
+  return present(row);
+}
+
+/** @returns a page of the club's add-ons, newest first */
+export async function listAddOns(tx: Transaction, clubId: Id, page: Page): Promise<Listed<AddOnRecord>> {
+  const { limit, offset } = windowOf(page);
+  const rows = await tx.query<(AddOnRow & { total: number })[]>(
+    `SELECT ${columns}, count(*) OVER ()::int AS total FROM add_ons WHERE club_id = $1
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [clubId],
+  );
+  const [counted] = rows.length > 0 ? rows : await countOf(tx, clubId);
+  return { rows: rows.map(present), total: counted?.total ?? 0 };
+}
+
+/** For a page beyond the last. */
+function countOf(tx: Transaction, clubId: Id): Promise<{ total: number }[]> {
+  return tx.query<{ total: number }[]>(`SELECT count(*)::int AS total FROM add_ons WHERE club_id = $1`, [clubId]);
+}
+
+function present({ id, kind, quantity, adds, amount, currency, status, createdAt, settledAt }: AddOnRow): AddOnRecord {
+  return {
+    id,
+    kind,
+    quantity,
+    adds: Number(adds),
+    amount,
+    currency,
+    status,
+    created_at: createdAt.toISOString(),
+    ...(settledAt && { settled_at: settledAt.toISOString() }),
+  };
+}

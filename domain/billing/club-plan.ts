@@ -1,0 +1,66 @@
+/** A club's plan as its administrators see it: what it may use, and what it uses. */
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Transaction } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import {
+  addOns,
+  defaultPlan,
+  plans,
+  resources,
+  type AddOnKind,
+  type PlanName,
+  type PlanStatus,
+  type Resource,
+} from './plans.policy.ts';
+
+type ClubPlan = RecordOf<'ClubPlan'>;
+
+interface PlanRow {
+  plan: PlanName | null;
+  status: PlanStatus | null;
+  currentPeriodEnd: Date | null;
+  students: number;
+  /** What the add-ons in force add, by kind. */
+  bought: Partial<Record<AddOnKind, number>> | null;
+}
+
+/** An add-on in force at a time: an AI budget only in the month in which it was paid, by the club's time zone. */
+const inForce = (addOn: string, timeZone: string, now: string) =>
+  `${addOn}.status = 'active' AND (${addOn}.kind <> 'ai_budget' OR
+     date_trunc('month', ${addOn}.settled_at AT TIME ZONE ${timeZone}) = date_trunc('month', ${now}::timestamptz AT TIME ZONE ${timeZone}))`;
+
+/** @param clubId of a club that exists */
+export async function readClubPlan(tx: Transaction, clubId: Id, now: Date): Promise<ClubPlan> {
+  const [row] = await tx.query<PlanRow[]>(
+    `SELECT plan.plan, plan.status, plan.current_period_end AS "currentPeriodEnd",
+            ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
+             + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,
+            (SELECT jsonb_object_agg(kind, adds)
+               FROM (SELECT kind, sum(adds) AS adds FROM add_ons add_on
+                      WHERE add_on.club_id = club.id AND ${inForce('add_on', 'club.time_zone', '$2')} GROUP BY kind) AS sums) AS bought
+       FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = $1`,
+    [clubId, now],
+  );
+  if (!row) throw new Error('A club vanished under the session that acts in it');
+  const name = row.plan ?? defaultPlan;
+  // No operation of the service stores files or asks a model yet: nothing of the two others is used.
+  const used: Record<Resource, number> = { students: row.students, storage_bytes: 0, ai_budget: 0 };
+  const allowances = Object.fromEntries(
+    resources.map((resource) => [
+      resource,
+      { ...plans[name].allowances[resource], add_ons: boughtOf(resource, row.bought ?? {}), used: used[resource] },
+    ]),
+  ) as ClubPlan['allowances'];
+  return {
+    plan: name,
+    status: row.status ?? 'active',
+    features: [...plans[name].features],
+    allowances,
+    ...(row.currentPeriodEnd && { current_period_end: row.currentPeriodEnd.toISOString() }),
+  };
+}
+
+function boughtOf(resource: Resource, bought: Partial<Record<AddOnKind, number>>): number {
+  const kinds = (Object.keys(addOns) as AddOnKind[]).filter((kind) => addOns[kind].resource === resource);
+  return kinds.reduce((sum, kind) => sum + (bought[kind] ?? 0), 0);
+}

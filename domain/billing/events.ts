@@ -1,0 +1,115 @@
+/** The processor's events: each recorded once, and the club's plan made of all that are recorded. */
+import type { Transaction } from '../core/database.ts';
+import { inTransaction, type Database } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import { planStateOf, type EventOutcome, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
+
+/**
+ * Records an event and brings the club's plan to what all its events say. An event that was recorded before changes nothing.
+ * @returns what became of it, or undefined for a repetition
+ */
+export async function receiveEvent(database: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
+  return inTransaction(database, async (tx) => {
+    if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
+    // One customer's events come one after another: the one that says whose they are must see those that waited for it.
+    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || $1, 0))`, [event.customerId]);
+    if (event.priceUnknown) return recordOnce(tx, event, await clubOf(tx, event), 'unknown_price', now);
+    const known = await clubOfCustomer(tx, event.customerId);
+    const named = await clubNamed(tx, event);
+    const clubId = known ?? named;
+    if (clubId === undefined) return recordOnce(tx, event, null, 'unknown_club', now);
+    if (named !== undefined && named !== clubId) return recordOnce(tx, event, clubId, 'customer_of_another_club', now);
+    return follow(tx, clubId, event, now);
+  });
+}
+
+function saysSomething(event: ReadEvent): boolean {
+  return event.status !== null || event.priceUnknown || event.subscriptionId !== null;
+}
+
+/** Adds the event to those of the club, with what waited until its customer was known. */
+async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
+  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
+  const before = planStateOf(await eventsOf(tx, clubId));
+  const recorded = await recordOnce(tx, event, clubId, 'outdated', now);
+  if (recorded === undefined) return undefined;
+  await tx.query(
+    `UPDATE billing_events SET club_id = $1, outcome = 'applied' WHERE customer_id = $2 AND outcome = 'unknown_club'`,
+    [clubId, event.customerId],
+  );
+  const after = planStateOf(await eventsOf(tx, clubId));
+  await savePlan(tx, clubId, after);
+  if (JSON.stringify(before) === JSON.stringify(after)) return 'outdated';
+  await tx.query(`UPDATE billing_events SET outcome = 'applied' WHERE id = $1`, [event.id]);
+  return 'applied';
+}
+
+async function clubOf(tx: Transaction, event: ReadEvent): Promise<Id | null> {
+  return (await clubOfCustomer(tx, event.customerId)) ?? (await clubNamed(tx, event)) ?? null;
+}
+
+/** The club that the customer's events are about, since the first that named one. */
+async function clubOfCustomer(tx: Transaction, customerId: string | null): Promise<Id | undefined> {
+  const [row] = await tx.query<{ clubId: Id }[]>(
+    `SELECT club_id AS "clubId" FROM billing_events
+      WHERE customer_id = $1 AND club_id IS NOT NULL AND outcome IN ('applied', 'outdated') LIMIT 1`,
+    [customerId],
+  );
+  return row?.clubId;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The club that the event names, if there is one: an event of another environment names one of that. */
+async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
+  if (namedClub === null || !uuid.test(namedClub)) return undefined;
+  const [club] = await tx.query<{ id: Id }[]>(`SELECT id FROM clubs WHERE id = $1`, [namedClub]);
+  return club?.id;
+}
+
+/** @returns the outcome, or undefined where the event was recorded before */
+async function recordOnce(
+  tx: Transaction,
+  event: ReadEvent,
+  clubId: Id | null,
+  outcome: EventOutcome,
+  now: Date,
+): Promise<EventOutcome | undefined> {
+  const [recorded] = await tx.query<unknown[]>(
+    `INSERT INTO billing_events (id, club_id, type, created, received_at, customer_id, subscription_id, plan, status, current_period_end, outcome)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING RETURNING 1`,
+    [
+      event.id,
+      clubId,
+      event.type,
+      event.created,
+      now,
+      event.customerId,
+      event.subscriptionId,
+      event.plan,
+      event.status,
+      event.currentPeriodEnd,
+      outcome,
+    ],
+  );
+  return recorded === undefined ? undefined : outcome;
+}
+
+function eventsOf(tx: Transaction, clubId: Id): Promise<PlanEvent[]> {
+  return tx.query<PlanEvent[]>(
+    `SELECT id, type, created, customer_id AS "customerId", subscription_id AS "subscriptionId", plan, status,
+            current_period_end AS "currentPeriodEnd"
+       FROM billing_events WHERE club_id = $1 AND outcome IN ('applied', 'outdated')`,
+    [clubId],
+  );
+}
+
+async function savePlan(tx: Transaction, clubId: Id, state: PlanState): Promise<void> {
+  await tx.query(
+    `INSERT INTO club_plans (club_id, plan, status, customer_id, subscription_id, current_period_end, changed_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (club_id) DO UPDATE SET plan = excluded.plan, status = excluded.status, customer_id = excluded.customer_id,
+       subscription_id = excluded.subscription_id, current_period_end = excluded.current_period_end, changed_at = excluded.changed_at`,
+    [clubId, state.plan, state.status, state.customerId, state.subscriptionId, state.currentPeriodEnd, state.changedAt],
+  );
+}

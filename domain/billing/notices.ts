@@ -1,0 +1,57 @@
+/** Notices of the payment processor: believed only when signed, for anybody can post to the address. */
+import Stripe from 'stripe';
+import type { Secret } from '../../config.ts';
+import type { Database } from '../core/database.ts';
+import { DomainError } from '../core/errors.ts';
+import { receiveEvent } from './events.ts';
+import { readEvent, type EventOutcome, type PlanOfPrice } from './events.policy.ts';
+
+/** What a notice needs of the environment. */
+export interface NoticeReceiver {
+  database: Database;
+  /** Undefined where the operator has set no processor up. */
+  webhookSecret: Secret | undefined;
+  planOfPrice: PlanOfPrice;
+  /** Told what became of each event, for the log. */
+  onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
+}
+
+/** A notice may be so old, in seconds: whoever recorded one cannot send it again later. */
+const toleranceSeconds = 300;
+
+/**
+ * Verifies and records a notice.
+ * @param rawBody the bytes that were signed
+ * @throws DomainError not_configured, signature_invalid, malformed_request (signed, but no event)
+ */
+export async function receiveNotice(
+  receiver: NoticeReceiver,
+  rawBody: Buffer,
+  signature: string,
+  now: Date,
+): Promise<void> {
+  const { webhookSecret, planOfPrice, database, onEvent } = receiver;
+  if (webhookSecret === undefined)
+    throw new DomainError('not_configured', 'This environment has no payment processor.');
+  const event = readEvent(verified(rawBody, signature, webhookSecret, now), planOfPrice);
+  if (event === undefined) throw new DomainError('malformed_request', 'The body is no event.');
+  const outcome = await receiveEvent(database, event, now);
+  onEvent({ id: event.id, type: event.type, outcome: outcome ?? 'repeated' });
+}
+
+/** @returns the event that was signed @throws DomainError signature_invalid */
+function verified(rawBody: Buffer, signature: string, secret: Secret, now: Date): unknown {
+  try {
+    return Stripe.webhooks.constructEvent(
+      rawBody,
+      signature,
+      secret.reveal(),
+      toleranceSeconds,
+      undefined,
+      now.getTime(),
+    );
+  } catch {
+    // What the library says quotes the body and the header.
+    throw new DomainError('signature_invalid', 'The signature is missing, wrong or too old.');
+  }
+}

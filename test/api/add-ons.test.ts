@@ -1,0 +1,232 @@
+import { expect } from 'chai';
+import { readClubPlan } from '../../domain/billing/club-plan.ts';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { call, callAt, expectError, type Answer } from '../support/api.ts';
+import { serveApp, type ServedApp } from '../support/app.ts';
+import { addOnRow, insertAddOn, wakesOf } from '../support/add-ons.ts';
+import { columnsHolding, rowCounts, testPlatform } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+import { putOnPlan } from '../support/plans.ts';
+import { startStripe, type StripeServer } from '../support/stripe-server.ts';
+
+const path = ({ id }: TestClub) => `/v1/clubs/${id}/add-ons`;
+
+describe('POST /v1/clubs/{clubId}/add-ons', () => {
+  let stripe: StripeServer;
+  let api: ServedApp;
+  let club: TestClub;
+  let customer = '';
+  before(async () => {
+    stripe = await startStripe();
+    api = await serveApp({ env: { STRIPE_SECRET_KEY: stripe.secretKey, STRIPE_API_URL: stripe.url } });
+  });
+  after(() => Promise.all([api.close(), stripe.close()]));
+  beforeEach(async () => {
+    stripe.fates = [];
+    stripe.calls = [];
+    stripe.payments = [];
+    stripe.delayMs = 0;
+    stripe.up = true;
+    club = await buildClub();
+    customer = `cus_${newId()}`;
+    stripe.paymentMethods.set(customer, 'pm_card');
+    await putOnPlan(club.id, 'professional', { customer_id: customer, subscription_id: `sub_${customer}` });
+  });
+  const buy = (id: Id, more: object = {}, by = club): Promise<Answer> =>
+    callAt(api.base, 'POST', path(by), {
+      token: by.owner.token,
+      body: { id, kind: 'students', quantity: 2, ...more },
+    });
+  const plan = async () => (await call('GET', `/v1/clubs/${club.id}/plan`, { token: club.owner.token })).body.data;
+  const list = async (query = '') =>
+    (await call('GET', `${path(club)}${query}`, { token: club.owner.token })).body as { data: object[]; total: number };
+
+  describe('201', () => {
+    it('charges the club’s payment method once, and adds to the allowance', async () => {
+      const id = newId();
+      const { status, body } = await buy(id);
+      expect(status).to.equal(201);
+      const { created_at: created, settled_at: settled, ...rest } = body.data;
+      expect(rest).to.deep.equal({
+        id,
+        kind: 'students',
+        quantity: 2,
+        adds: 200,
+        amount: 2_000,
+        currency: 'usd',
+        status: 'active',
+      });
+      expect(settled).to.equal(created);
+      expect(stripe.paidFor(id)).to.have.length(1);
+      expect(stripe.paidFor(id)[0]).to.include({ amount: 2_000, currency: 'usd', customer, payment_method: 'pm_card' });
+      expect(stripe.calls.at(-1)).to.equal(`POST /v1/payment_intents ${id}`);
+      expect((await plan()).allowances.students).to.include({ included: 10_000, add_ons: 200 });
+      expect(await list()).to.deep.equal({ data: [body.data], total: 1 });
+    });
+
+    it('the subscription’s own payment method goes before the customer’s', async () => {
+      stripe.paymentMethods.set(`sub_${customer}`, 'pm_of_subscription');
+      const id = newId();
+      await buy(id);
+      expect(stripe.paidFor(id)[0]?.payment_method).to.equal('pm_of_subscription');
+    });
+
+    it('the same id again answers the same, and charges nothing', async () => {
+      const id = newId();
+      const first = await buy(id);
+      const calls = stripe.calls.length;
+      const before = await rowCounts();
+      for (const again of [id, id.toUpperCase()]) expect((await buy(again)).body).to.deep.equal(first.body);
+      expect(stripe.calls).to.have.length(calls);
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('two at once with one id: one charge; the other is told that it is pending, or paid', async () => {
+      stripe.delayMs = 200;
+      const id = newId();
+      const answers = await Promise.all([buy(id), buy(id), buy(id)]);
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+      const statuses = answers.map(({ body }) => body.data.status as string).toSorted();
+      expect(statuses).to.deep.equal(['active', 'pending', 'pending']);
+      expect(stripe.payments).to.have.length(1);
+      expect((await list()).total).to.equal(1);
+    });
+
+    it('an AI budget is for the month in which it was paid; storage stays', async () => {
+      await buy(newId(), { kind: 'ai_budget', quantity: 3 });
+      await buy(newId(), { kind: 'storage', quantity: 1 });
+      const added = async () => {
+        const { allowances } = await plan();
+        return [allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons];
+      };
+      expect(await added()).to.deep.equal([3_000, 100_000_000_000]);
+      const later = new Date(Date.now() + 32 * 86_400_000);
+      const { source } = (await testPlatform()).database;
+      const { allowances } = await readClubPlan(source.manager, club.id, later);
+      expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
+    });
+
+    const unknown = {
+      cut_after_charge: 1,
+      cut_before_charge: 0,
+      error: 0,
+      error_after_charge: 1,
+      processing: 0,
+    } as const;
+    for (const [fate, charges] of Object.entries(unknown)) {
+      it(`pending, while nobody knows whether it is paid (${fate}): the allowance waits, and its workflow is woken`, async () => {
+        stripe.fates = [fate as keyof typeof unknown];
+        const id = newId();
+        const { status, body } = await buy(id);
+        expect([status, body.data.status]).to.deep.equal([201, 'pending']);
+        expect(body.data).to.not.have.property('settled_at');
+        expect(stripe.paidFor(id)).to.have.length(charges);
+        expect((await plan()).allowances.students.add_ons).to.equal(0);
+        expect(await wakesOf(id)).to.deep.equal(['addOn']);
+        const calls = stripe.calls.length;
+        expect((await buy(id)).body).to.deep.equal(body);
+        expect(stripe.calls).to.have.length(calls);
+        expect(await addOnRow(id)).to.include({ attempt_count: 1, lease_until: null });
+      });
+    }
+  });
+
+  describe('402', () => {
+    it('payment_failed: a declined card changes nothing; the same id again answers the same, without a charge', async () => {
+      stripe.fates = ['declined'];
+      const id = newId();
+      const first = await buy(id);
+      expectError(first, 'payment_failed');
+      const calls = stripe.calls.length;
+      expect((await buy(id)).text).to.equal(first.text);
+      expect(stripe.calls).to.have.length(calls);
+      expect((await plan()).allowances.students.add_ons).to.equal(0);
+      expect((await list()).data).to.have.length(1);
+      expect((await list()).data[0]).to.include({ id, status: 'failed' });
+      expect((await buy(newId())).status).to.equal(201);
+    });
+
+    it('payment_failed: a club without a payment method; nothing is charged', async () => {
+      stripe.paymentMethods.delete(customer);
+      const id = newId();
+      expectError(await buy(id), 'payment_failed');
+      expect(stripe.payments).to.deep.equal([]);
+      expect(await addOnRow(id)).to.include({ status: 'failed' });
+    });
+
+    it('payment_failed: a club that billing does not know; nothing is written', async () => {
+      const other = await buildClub();
+      const before = await rowCounts();
+      expectError(await buy(newId(), {}, other), 'payment_failed');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect(stripe.calls).to.deep.equal([]);
+    });
+  });
+
+  describe('409', () => {
+    it('add_on_exists: an id of another purchase, or of another club’s, charges nothing', async () => {
+      const id = newId();
+      await buy(id);
+      const other = await buildClub();
+      await putOnPlan(other.id, 'professional', { customer_id: `cus_${newId()}` });
+      const before = await rowCounts();
+      const calls = stripe.calls.length;
+      expectError(await buy(id, { quantity: 3 }), 'add_on_exists');
+      expectError(await buy(id, { kind: 'storage' }), 'add_on_exists');
+      expectError(await buy(id, {}, other), 'add_on_exists');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect(stripe.calls).to.have.length(calls);
+    });
+  });
+
+  it('422: a quantity beyond 1 to 100, a kind that is none, an id that is no uuid; nothing is charged', async () => {
+    const before = await rowCounts();
+    for (const wrong of [{ quantity: 0 }, { quantity: 101 }, { kind: 'agents' }, { id: 'one' }])
+      expectError(await buy(newId(), wrong), 'invalid_request');
+    expect(await rowCounts()).to.deep.equal(before);
+    expect(stripe.calls).to.deep.equal([]);
+  });
+
+  it('501: not_configured, without a key', async () => {
+    const before = await rowCounts();
+    const body = { id: newId(), kind: 'students', quantity: 1 };
+    expectError(await call('POST', path(club), { token: club.owner.token, body }), 'not_configured');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('the key is in no answer, no log and no row, also when the processor refuses it', async () => {
+    const wrong = 'sk_test_wrong_but_secret';
+    const other = await serveApp({ env: { STRIPE_SECRET_KEY: wrong, STRIPE_API_URL: stripe.url } });
+    const { token } = club.owner;
+    const body = { id: newId(), kind: 'students', quantity: 1 };
+    const refused = await callAt(other.base, 'POST', path(club), { token, body });
+    expect(refused.body.data.status).to.equal('pending');
+    const { text } = await buy(newId());
+    const said = [...other.log, ...api.log, refused.text, text].join('');
+    for (const secret of [wrong, stripe.secretKey]) {
+      expect(said).to.not.include(secret);
+      expect(await columnsHolding(secret)).to.deep.equal([]);
+    }
+    await other.close();
+  });
+});
+
+describe('GET /v1/clubs/{clubId}/add-ons', () => {
+  it('200: newest first, a page at a time, of this club alone', async () => {
+    const club = await buildClub();
+    const ids: Id[] = [];
+    for (const minutes of [3, 2, 1])
+      ids.unshift((await insertAddOn(club.id, { created_at: new Date(Date.now() - minutes * 60_000) })).id);
+    await insertAddOn((await buildClub()).id);
+    const page = async (query: string) =>
+      (await call('GET', `${path(club)}${query}`, { token: club.owner.token })).body as {
+        data: { id: Id }[];
+        total: number;
+      };
+    expect((await page('')).data.map(({ id }) => id)).to.deep.equal(ids);
+    expect(
+      await page('?page=2&page_size=2').then(({ data, total }) => [data.map(({ id }) => id), total]),
+    ).to.deep.equal([[ids[2]], 3]);
+    expect(await page('?page=9')).to.deep.equal({ data: [], total: 3 });
+  });
+});

@@ -1,0 +1,214 @@
+import { expect } from 'chai';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { call, callAt, clock, expectError } from '../support/api.ts';
+import type { ServedApp } from '../support/app.ts';
+import {
+  billingEvents,
+  outcomeOf,
+  planRow,
+  postEvent,
+  serveBilling,
+  signatureOf,
+  unixNow,
+  webhookSecret,
+} from '../support/billing-events.ts';
+import { columnsHolding, rowCounts } from '../support/database.ts';
+import { buildClub, type TestClub } from '../support/factories.ts';
+
+const accepted = { data: { accepted: true } };
+
+describe('POST /webhooks/billing', () => {
+  let api: ServedApp;
+  let club: TestClub;
+  let [customer, subscription] = ['', ''];
+  before(async () => {
+    api = await serveBilling({ STRIPE_PRICE_PLANS: 'price_old=starter' });
+  });
+  after(() => api.close());
+  beforeEach(async () => {
+    club = await buildClub();
+    [customer, subscription] = [`cus_${newId()}`, `sub_${newId()}`];
+  });
+  const about = (clubId?: Id) => ({ customer, subscription, ...(clubId !== undefined && { clubId }) });
+  const start = unixNow() - 1_000;
+  const subscribe = (plan: string, at = start) =>
+    postEvent(
+      api,
+      billingEvents.subscription('created', { ...about(club.id), plan, at, periodEnd: start + 2_592_000 }),
+    );
+
+  describe('202', () => {
+    it('a subscription puts the club that its metadata name on its plan', async () => {
+      const { status, body } = await subscribe('business');
+      expect([status, body]).to.deep.equal([202, accepted]);
+      expect(await planRow(club.id)).to.deep.equal({
+        plan: 'business',
+        status: 'active',
+        customer_id: customer,
+        subscription_id: subscription,
+        current_period_end: new Date((start + 2_592_000) * 1_000),
+        changed_at: new Date(start * 1_000),
+      });
+    });
+
+    it('a price counts by its lookup key or the configured map', async () => {
+      await postEvent(api, billingEvents.subscription('created', { ...about(club.id), price: 'price_old' }));
+      expect(await planRow(club.id)).to.include({ plan: 'starter' });
+    });
+
+    it('after the first event, the customer says which club it is', async () => {
+      await postEvent(api, billingEvents.checkout({ ...about(club.id), at: start }));
+      await postEvent(api, billingEvents.subscription('updated', { ...about(), plan: 'starter', at: start + 1 }));
+      await postEvent(api, billingEvents.invoice('payment_failed', { ...about(), at: start + 2 }));
+      expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'past_due' });
+      await postEvent(api, billingEvents.invoice('paid', { ...about(), at: start + 3 }));
+      expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'active' });
+    });
+
+    it('what came before the first event that names the club counts once it is known', async () => {
+      const early = billingEvents.subscription('created', { ...about(), plan: 'starter', at: start });
+      await postEvent(api, early);
+      expect([await outcomeOf(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);
+      await postEvent(api, billingEvents.checkout({ ...about(club.id), at: start + 1 }));
+      expect(await planRow(club.id)).to.include({ plan: 'starter', customer_id: customer });
+      expect(await outcomeOf(early)).to.equal('applied');
+    });
+
+    it('a canceled subscription leaves the club on starter, and nothing of it brings the plan back', async () => {
+      await subscribe('business');
+      await postEvent(api, billingEvents.subscription('deleted', { ...about(), plan: 'business', at: start + 5 }));
+      await postEvent(api, billingEvents.invoice('paid', { ...about(), at: start + 6 }));
+      expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'canceled' });
+      const again = { ...about(), subscription: `sub_${newId()}`, plan: 'professional', at: start + 7 };
+      await postEvent(api, billingEvents.subscription('created', again));
+      expect(await planRow(club.id)).to.include({ plan: 'professional', status: 'active' });
+    });
+
+    it('an older event than the last changes nothing of what that said', async () => {
+      await subscribe('business', start + 10);
+      const older = billingEvents.subscription('updated', {
+        ...about(),
+        plan: 'starter',
+        status: 'past_due',
+        at: start,
+      });
+      expect((await postEvent(api, older)).status).to.equal(202);
+      expect(await planRow(club.id)).to.include({ plan: 'business', status: 'active' });
+      expect(await outcomeOf(older)).to.equal('outdated');
+    });
+
+    it('the same event again is answered alike and counted once', async () => {
+      const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
+      const answers = await Promise.all([1, 2, 3].map(() => postEvent(api, event)));
+      expect(answers.map(({ status, body }) => [status, body])).to.deep.equal(Array(3).fill([202, accepted]));
+      const before = await rowCounts();
+      await postEvent(api, { ...event, data: { object: {} } });
+      expect(await rowCounts()).to.deep.equal(before);
+      expect(await planRow(club.id)).to.include({ plan: 'starter' });
+    });
+
+    const unknown = {
+      unknown_club: () => billingEvents.subscription('created', { ...about(newId()), plan: 'starter' }),
+      unknown_price: () => billingEvents.subscription('created', { ...about(club.id), plan: 'platinum' }),
+      ignored: () => ({ ...billingEvents.checkout(about(club.id)), type: 'customer.tax_id.created' }),
+    };
+    for (const [outcome, event] of Object.entries(unknown)) {
+      it(`${outcome}: recorded, seen in the log by code, and no plan changes`, async () => {
+        const sent = event();
+        expect((await postEvent(api, sent)).body).to.deep.equal(accepted);
+        expect([await outcomeOf(sent), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
+        const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
+        expect(lines.find((line) => line['event'] === sent.id)).to.include({
+          outcome,
+          level: outcome === 'ignored' ? 30 : 40,
+        });
+      });
+    }
+
+    it('customer_of_another_club: an event that names another club than its customer’s is not followed', async () => {
+      await subscribe('starter');
+      const other = await buildClub();
+      const event = billingEvents.subscription('updated', { ...about(other.id), plan: 'business' });
+      await postEvent(api, event);
+      expect(await outcomeOf(event)).to.equal('customer_of_another_club');
+      expect(await planRow(club.id)).to.include({ plan: 'starter' });
+      expect(await planRow(other.id)).to.equal(undefined);
+    });
+
+    it('fields of any shape do no harm: what cannot be read says nothing', async () => {
+      const odd: unknown[] = [null, 7, 'x', [], {}, { id: {} }, { data: [[]] }, 'x'.repeat(300)];
+      for (const value of odd) {
+        const object = {
+          id: subscription,
+          customer: value,
+          status: value,
+          items: value,
+          metadata: value,
+          parent: value,
+        };
+        for (const type of ['customer.subscription.updated', 'invoice.paid', 'checkout.session.completed', '__proto__'])
+          expect(
+            (await postEvent(api, { id: `evt_${newId()}`, type, created: start, data: { object } })).status,
+          ).to.equal(202);
+      }
+    });
+  });
+
+  describe('400', () => {
+    const good = () => JSON.stringify(billingEvents.subscription('created', { ...about(club.id), plan: 'starter' }));
+    const post = (raw: string, headers: Record<string, string> = {}) =>
+      callAt(api.base, 'POST', '/webhooks/billing', { raw, headers });
+
+    it('signature_invalid: unsigned, signed with another secret, of another body, or unreadable; nothing is stored', async () => {
+      const before = await rowCounts();
+      const payload = good();
+      const headers = [
+        '',
+        't=1,v1=00',
+        'nonsense',
+        signatureOf(payload, { secret: 'whsec_another' }),
+        signatureOf(`${payload} `),
+        signatureOf(payload).replace('v1=', 'v0='),
+      ];
+      for (const signature of headers)
+        expectError(await post(payload, { 'stripe-signature': signature }), 'signature_invalid');
+      expectError(await post(payload), 'signature_invalid');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('signature_invalid: signed more than 5 minutes ago by the API’s clock', async () => {
+      const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
+      const before = await rowCounts();
+      expectError(await postEvent(api, event, { at: unixNow() - 310 }), 'signature_invalid');
+      clock.advance(310_000);
+      expectError(await postEvent(api, event), 'signature_invalid');
+      expect(await rowCounts()).to.deep.equal(before);
+      clock.reset();
+      expect((await postEvent(api, event, { at: unixNow() - 290 })).status).to.equal(202);
+    });
+
+    it('malformed_request: signed, but no event, or no JSON object', async () => {
+      const before = await rowCounts();
+      for (const raw of ['{}', '{"id":1}', '{"id":"evt_1","type":"x"}', '[]', 'null', '{'])
+        expectError(await post(raw, { 'stripe-signature': signatureOf(raw) }), 'malformed_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('neither the answer nor the log quotes the secret, the signature or the body', async () => {
+      const payload = JSON.stringify({ ...billingEvents.checkout(about(club.id)), note: 'a-private-note' });
+      const signature = signatureOf(payload, { secret: 'whsec_another' });
+      const { text } = await post(payload, { 'stripe-signature': signature });
+      await post(payload, { 'stripe-signature': signatureOf(payload) });
+      const said = text + api.log.join('');
+      for (const secret of [webhookSecret, signature, signature.slice(-40), 'a-private-note', customer])
+        expect(said).to.not.include(secret);
+      expect(await columnsHolding('a-private-note')).to.deep.equal([]);
+    });
+  });
+
+  it('501: not_configured, without a secret', async () => {
+    const payload = JSON.stringify(billingEvents.checkout(about(club.id)));
+    const headers = { 'stripe-signature': signatureOf(payload) };
+    expectError(await call('POST', '/webhooks/billing', { raw: payload, headers }), 'not_configured');
+  });
+});

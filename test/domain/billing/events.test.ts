@@ -1,0 +1,154 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { receiveEvent } from '../../../domain/billing/events.ts';
+import { planOfPriceBy, planStateOf, readEvent, type ReadEvent } from '../../../domain/billing/events.policy.ts';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { billingEvents, planRow } from '../../support/billing-events.ts';
+import { testPlatform } from '../../support/database.ts';
+import { buildClub } from '../../support/factories.ts';
+
+const planOfPrice = planOfPriceBy([]);
+const start = 1_790_000_000;
+
+/** One thing that the processor tells, at some second, of one of two subscriptions of the club's customer. */
+const told = fc.record({
+  what: fc.constantFrom('checkout', 'created', 'updated', 'deleted', 'paid', 'payment_failed' as const),
+  at: fc.integer({ min: start, max: start + 8 }),
+  subscription: fc.constantFrom('sub_a', 'sub_b'),
+  plan: fc.constantFrom('starter', 'professional', 'business', 'platinum'),
+  status: fc.constantFrom('active', 'past_due', 'trialing', 'incomplete', 'canceled', 'unheard_of'),
+});
+type Told = typeof told extends fc.Arbitrary<infer One> ? One : never;
+
+function eventOf({ what, at, subscription, plan, status }: Told, customer: string, clubId: Id): ReadEvent {
+  const about = { at, subscription: `${subscription}_${customer}`, customer };
+  const sent =
+    what === 'checkout'
+      ? billingEvents.checkout({ ...about, clubId })
+      : what === 'paid' || what === 'payment_failed'
+        ? billingEvents.invoice(what, about)
+        : billingEvents.subscription(what, {
+            ...about,
+            plan,
+            periodEnd: at + 100,
+            ...(what !== 'deleted' && { status }),
+          });
+  const event = readEvent(sent, planOfPrice);
+  if (!event) throw new Error('It is an event.');
+  return event;
+}
+
+describe('the processor’s events', () => {
+  it('end in one plan, in whatever order and however often they come', async function () {
+    this.timeout(120_000);
+    const { database } = await testPlatform();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(told, { minLength: 1, maxLength: 7 }),
+        fc.infiniteStream(fc.nat()),
+        async (story, chances) => {
+          const states: unknown[] = [];
+          const clubs = await Promise.all(
+            [1, 2, 3].map(async () => ({ id: (await buildClub()).id, customer: newId() })),
+          );
+          const ids = story.map(() => newId());
+          for (const [turn, { id, customer }] of clubs.entries()) {
+            // One event that names the club is always among them, at some place.
+            const whole: Told[] = [
+              ...story,
+              { what: 'checkout', at: start, subscription: 'sub_a', plan: 'starter', status: 'active' },
+            ];
+            const events = whole.map((one, place) => ({
+              ...eventOf(one, customer, id),
+              id: `${customer}_${ids[place] ?? 'first'}`,
+            }));
+            const shuffled =
+              turn === 0 ? events : [...events, ...events].toSorted(() => (chances.next().value ?? 0) % 2 || -1);
+            if (turn === 2) await Promise.all(shuffled.map((event) => receiveEvent(database, event, new Date())));
+            else for (const event of shuffled) await receiveEvent(database, event, new Date());
+            states.push(JSON.parse(JSON.stringify(await planRow(id)).replaceAll(customer, 'cus')));
+          }
+          expect(states[1]).to.deep.equal(states[0]);
+          expect(states[2]).to.deep.equal(states[0]);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('a club’s plan is what its newest subscription says at the end, or nothing that any event can undo', () => {
+    fc.assert(
+      fc.property(fc.array(told, { maxLength: 10 }), (story) => {
+        const events = story.map((one) => eventOf(one, 'cus', newId())).filter(({ priceUnknown }) => !priceUnknown);
+        const state = planStateOf(events);
+        const reversed = planStateOf(events.toReversed());
+        expect(reversed).to.deep.equal(state);
+        const own = events.filter(({ subscriptionId }) => subscriptionId === state.subscriptionId);
+        const canceled = own.some(({ status }) => status === 'canceled');
+        if (state.subscriptionId !== null) expect(state.status === 'canceled').to.equal(canceled);
+        if (state.status === 'canceled') expect(state.plan).to.equal('starter');
+      }),
+    );
+  });
+
+  const second = { at: start, plan: 'business', subscription: 'sub_a', customer: 'cus' };
+  const ties: Record<string, [ReturnType<typeof billingEvents.checkout>[], object]> = {
+    'created, then updated': [
+      [
+        billingEvents.subscription('updated', second),
+        billingEvents.subscription('created', { ...second, plan: 'starter' }),
+      ],
+      { plan: 'business', status: 'active' },
+    ],
+    'a charge that failed, then succeeded': [
+      [
+        billingEvents.subscription('created', second),
+        billingEvents.invoice('paid', second),
+        billingEvents.invoice('payment_failed', second),
+      ],
+      { plan: 'business', status: 'active' },
+    ],
+    'deleted at last': [
+      [billingEvents.subscription('deleted', second), billingEvents.subscription('updated', second)],
+      { plan: 'starter', status: 'canceled' },
+    ],
+  };
+  for (const [name, [events, expected]] of Object.entries(ties)) {
+    it(`of one second count in the order of what they mean: ${name}`, () => {
+      const read = events.map((event) => readEvent(event, planOfPrice)).filter((event) => event !== undefined);
+      expect(planStateOf(read)).to.include(expected);
+      expect(planStateOf(read.toReversed())).to.include(expected);
+    });
+  }
+
+  it('a subscription that has ended does not end the one that came after it', () => {
+    const events = [
+      billingEvents.subscription('created', { ...second, plan: 'starter' }),
+      billingEvents.subscription('created', { ...second, subscription: 'sub_b', at: start + 1 }),
+      billingEvents.subscription('deleted', { ...second, at: start + 2 }),
+    ].map((event) => readEvent(event, planOfPrice));
+    const read = events.filter((event) => event !== undefined);
+    expect(planStateOf(read)).to.include({ plan: 'business', status: 'active', subscriptionId: 'sub_b' });
+  });
+
+  it('older shapes are read too: the period’s end in the subscription, the subscription in the invoice', () => {
+    const of = (type: string, object: object) =>
+      readEvent({ id: 'evt_1', type, created: start, data: { object } }, planOfPrice);
+    expect(
+      of('customer.subscription.updated', { id: 'sub_1', status: 'active', current_period_end: start }),
+    ).to.include({
+      subscriptionId: 'sub_1',
+      status: 'active',
+      priceUnknown: true,
+    });
+    expect(of('invoice.paid', { customer: { id: 'cus_1' }, subscription: 'sub_1' })).to.include({
+      customerId: 'cus_1',
+      subscriptionId: 'sub_1',
+    });
+  });
+
+  it('a subscription that has not begun says nothing yet', () => {
+    const event = readEvent(billingEvents.subscription('created', { ...second, status: 'incomplete' }), planOfPrice);
+    expect(event).to.include({ plan: null, status: null, priceUnknown: false });
+  });
+});

@@ -1,0 +1,183 @@
+/**
+ * A server that speaks Stripe's API for the calls that this service makes, with idempotency keys as Stripe documents them: the
+ * answer of the first call under a key, whatever it was, is the answer of every later one; another body under the same key, and
+ * a call while the first is under way, are refused.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** What happens to a charge; `paid` unless told otherwise. */
+export type Fate =
+  | 'paid'
+  | 'declined'
+  /** Charged, the connection is cut before the answer, and the server is down from then on. */
+  | 'cut_after_charge'
+  /** Cut before anything happened, and down from then on. */
+  | 'cut_before_charge'
+  /** A 500 without a charge; kept under the key, as Stripe does. */
+  | 'error'
+  /** Charged, and answered 500. */
+  | 'error_after_charge'
+  | 'processing';
+
+export interface TestPayment {
+  id: string;
+  status: string;
+  amount: number;
+  currency: string;
+  customer: string;
+  payment_method: string;
+  created: number;
+  metadata: Record<string, string>;
+}
+
+export interface StripeServer {
+  url: string;
+  /** The key that it asks for. */
+  secretKey: string;
+  /** Every payment made, paid or not. */
+  payments: TestPayment[];
+  /** Method, path and idempotency key of every call, such as `POST /v1/payment_intents key`. */
+  calls: string[];
+  /** What happens to the next charges, in order. */
+  fates: Fate[];
+  /** How long a charge takes, in milliseconds. */
+  delayMs: number;
+  /** False: every call is answered 500, and nothing happens. */
+  up: boolean;
+  /** Payment methods by customer, and by subscription. */
+  paymentMethods: Map<string, string>;
+  /** Those that were paid, of one add-on. */
+  paidFor(addOnId: string): TestPayment[];
+  close(): Promise<void>;
+}
+
+interface Reply {
+  status: number;
+  body: object;
+  cut?: boolean;
+}
+
+const failure = (status: number, type: string, more: object = {}): Reply => ({
+  status,
+  body: { error: { type, message: 'It went wrong.', ...more } },
+});
+
+/** The caller closes it. */
+export async function startStripe(): Promise<StripeServer> {
+  const kept = new Map<string, { body: string; reply: Promise<Reply>; done: boolean }>();
+  const stripe = {
+    secretKey: `sk_test_${crypto.randomUUID()}`,
+    payments: [] as TestPayment[],
+    calls: [] as string[],
+    fates: [] as Fate[],
+    delayMs: 0,
+    up: true,
+    paymentMethods: new Map<string, string>(),
+    paidFor: (addOnId: string) =>
+      stripe.payments.filter(({ status, metadata }) => status === 'succeeded' && metadata['add_on_id'] === addOnId),
+  };
+
+  async function charge(form: URLSearchParams): Promise<Reply> {
+    await sleep(stripe.delayMs);
+    const fate = stripe.fates.shift() ?? 'paid';
+    if (fate === 'cut_before_charge') return { status: 0, body: {}, cut: true };
+    if (fate === 'error') return failure(500, 'api_error');
+    const payment: TestPayment = {
+      id: `pi_${crypto.randomUUID()}`,
+      status: { declined: 'requires_payment_method', processing: 'processing' }[fate as string] ?? 'succeeded',
+      amount: Number(form.get('amount')),
+      currency: form.get('currency') ?? '',
+      customer: form.get('customer') ?? '',
+      payment_method: form.get('payment_method') ?? '',
+      created: Math.floor(Date.now() / 1_000),
+      metadata: metadataOf(form),
+    };
+    stripe.payments.push(payment);
+    const body = { object: 'payment_intent', ...payment };
+    if (fate === 'declined')
+      return failure(402, 'card_error', {
+        code: 'card_declined',
+        decline_code: 'insufficient_funds',
+        payment_intent: body,
+      });
+    if (fate === 'error_after_charge') return failure(500, 'api_error');
+    return { status: 200, body, cut: fate === 'cut_after_charge' };
+  }
+
+  /** The same key, the same answer. */
+  async function chargeOnce(key: string, body: string): Promise<Reply> {
+    const form = new URLSearchParams(body);
+    const complete = ['amount', 'currency', 'customer', 'payment_method'].every((name) => form.has(name));
+    // What is not even begun is not kept.
+    if (!complete || form.get('off_session') !== 'true' || form.get('confirm') !== 'true')
+      return failure(400, 'invalid_request_error');
+    const before = kept.get(key);
+    if (before && before.body !== body) return failure(400, 'idempotency_error');
+    if (before && !before.done) return failure(409, 'invalid_request_error', { code: 'idempotency_key_in_use' });
+    if (before) return { ...(await before.reply), cut: false };
+    const reply = charge(form);
+    const entry = { body, reply, done: false };
+    kept.set(key, entry);
+    const answer = await reply;
+    entry.done = true;
+    // Nothing had begun: the key is free.
+    if (answer.status === 0) kept.delete(key);
+    return answer;
+  }
+
+  function read(path: string, query: URLSearchParams): Reply {
+    const [, , kind, id = ''] = path.split('/');
+    const method = stripe.paymentMethods.get(id) ?? null;
+    if (kind === 'subscriptions')
+      return { status: 200, body: { id, object: 'subscription', default_payment_method: method } };
+    if (kind === 'customers')
+      return { status: 200, body: { id, object: 'customer', invoice_settings: { default_payment_method: method } } };
+    if (path !== '/v1/payment_intents') return failure(404, 'invalid_request_error');
+    const data = stripe.payments.filter(({ customer }) => customer === query.get('customer'));
+    return { status: 200, body: { object: 'list', url: path, has_more: false, data } };
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://stripe');
+    const key = String(request.headers['idempotency-key'] ?? '');
+    const body = await text(request);
+    stripe.calls.push(`${request.method} ${url.pathname} ${key}`.trim());
+    const reply = !stripe.up
+      ? failure(500, 'api_error')
+      : request.headers.authorization !== `Bearer ${stripe.secretKey}`
+        ? failure(401, 'invalid_request_error')
+        : request.method === 'POST' && url.pathname === '/v1/payment_intents'
+          ? await chargeOnce(key, body)
+          : read(url.pathname, url.searchParams);
+    if (reply.cut) {
+      stripe.up = false; // the client asks once more when a connection is closed
+      request.socket.destroy();
+      return;
+    }
+    response.writeHead(reply.status, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply.body));
+  }
+
+  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('A server listens on a port.');
+  return Object.assign(stripe, {
+    url: `http://127.0.0.1:${address.port}`,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  });
+}
+
+function metadataOf(form: URLSearchParams): Record<string, string> {
+  return Object.fromEntries(
+    [...form].flatMap(([name, value]) => {
+      const [, key] = /^metadata\[(\w+)\]$/.exec(name) ?? [];
+      return key === undefined ? [] : [[key, value]];
+    }),
+  );
+}

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import type { WorkflowClient as TemporalClient, WorkflowHandle } from '@temporalio/client';
 import { Client } from '@temporalio/client';
+import { addOnActivities } from '../../activities/add-on.ts';
 import { endpointGateActivities } from '../../activities/endpoint-gate.ts';
 import { retentionActivities } from '../../activities/retention.ts';
 import { sweepActivities } from '../../activities/sweep.ts';
@@ -16,6 +17,7 @@ import { transactionalMailActivities } from '../../activities/transactional-mail
 import { webhookDeliveryActivities } from '../../activities/webhook-delivery.ts';
 import { readConfig } from '../../config.ts';
 import type { Answer } from '../../dev/receiver.ts';
+import type { PaymentProcessor } from '../../domain/billing/processor.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
 import { removeStudent } from '../../domain/identity/students.ts';
@@ -27,6 +29,8 @@ import { callGate } from '../../domain/webhooks/wakes.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender } from '../../worker/smtp.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { insertAddOn } from '../support/add-ons.ts';
+import { processorAnswering } from '../support/charging.ts';
 import { testPlatform } from '../support/database.ts';
 import {
   alter,
@@ -56,6 +60,8 @@ describe('recording histories', function () {
   let connection: NativeConnection;
   let real: TemporalClient;
   let namespace: string;
+  /** What add-ons are paid with. */
+  let processor: PaymentProcessor = processorAnswering([]);
   /** Of each server, for the clubs whose workflows it runs. */
   let relays: { real: RelayHere; skipped: RelayHere };
 
@@ -73,6 +79,12 @@ describe('recording histories', function () {
     const webhooks = { ...webhookDeliveryActivities(platform, () => {}), ...endpointGateActivities(platform) };
     const others = {
       mail: transactionalMailActivities({ source: database.source, vault, sendMail, links, onOutcome() {} }),
+      billing: addOnActivities({
+        database,
+        get processor() {
+          return processor;
+        },
+      }),
       upkeep: { ...sweepActivities(database, () => {}), ...retentionActivities(database) },
     };
     const skipping = timeSkipping();
@@ -82,7 +94,7 @@ describe('recording histories', function () {
       real: relayHere(createWorkflowClient(connection, namespace), carried),
       skipped: relayHere(createWorkflowClient(skipping.nativeConnection, 'default'), carried),
     };
-    for (const taskQueue of ['webhooks', 'mail', 'upkeep'] as const) {
+    for (const taskQueue of ['webhooks', 'mail', 'billing', 'upkeep'] as const) {
       const own = (relay: RelayHere) =>
         taskQueue === 'webhooks' ? relay.carryingAfterEach(webhooks) : others[taskQueue];
       const options = { taskQueue, identity: recorder };
@@ -311,6 +323,22 @@ describe('recording histories', function () {
   record('transactionalMail', 'sent', async () => startAsTheRelay('transactionalMail', await mail(0)));
   record('transactionalMail', 'refused-then-sent', () => startMailWithTimeSkipped(2));
   record('transactionalMail', 'failed', () => startMailWithTimeSkipped(8));
+
+  const startAddOn = async (outcomes: Parameters<typeof processorAnswering>[0]) => {
+    processor = processorAnswering(outcomes);
+    const { id } = await insertAddOn((await buildClub()).id, { next_attempt_at: await skippedNow() });
+    const workflowId = workflowIdOf('addOn', id);
+    return timeSkipping().client.workflow.start('addOn', { workflowId, taskQueue: 'billing', args: [id] });
+  };
+  const unknown = { result: 'unknown', code: 'StripeConnectionError' } as const;
+
+  record('addOn', 'paid-at-last', () => startAddOn([unknown, unknown]));
+  record('addOn', 'declined', () => startAddOn([{ result: 'declined' }]));
+  record('addOn', 'settled-before', async () => {
+    const clubId = (await buildClub()).id;
+    const settled = { status: 'active', payment_id: 'pi_1', settled_at: new Date() };
+    return startAsTheRelay('addOn', { ...(await insertAddOn(clubId, settled)), attributes: {} });
+  });
 
   record('sweep', 'one-rescued', async () => {
     const { delivery } = await due();

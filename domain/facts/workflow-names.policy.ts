@@ -1,7 +1,6 @@
 /** The one place where workflows are named: an operator who knows a row's id knows its run. */
 
 export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'billing', 'upkeep'] as const;
-export const taskQueues = ['webhooks', 'mail', 'sales', 'billing', 'upkeep'] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */

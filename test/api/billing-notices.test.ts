@@ -100,7 +100,7 @@ describe('POST /webhooks/billing', () => {
     it('the same event again is answered alike and counted once', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const answers = await Promise.all([1, 2, 3].map(() => postEvent(api, event)));
-      expect(answers.map(({ status, body }) => [status, body])).to.deep.equal(Array(3).fill([202, accepted]));
+      for (const { status, body } of answers) expect([status, body]).to.deep.equal([202, accepted]);
       const before = await rowCounts();
       await postEvent(api, { ...event, data: { object: {} } });
       expect(await rowCounts()).to.deep.equal(before);

@@ -121,11 +121,11 @@ export async function startStripe(): Promise<StripeServer> {
     const reply = charge(form);
     const entry = { body, reply, done: false };
     kept.set(key, entry);
-    const answer = await reply;
+    const made = await reply;
     entry.done = true;
     // Nothing had begun: the key is free.
-    if (answer.status === 0) kept.delete(key);
-    return answer;
+    if (made.status === 0) kept.delete(key);
+    return made;
   }
 
   function read(path: string, query: URLSearchParams): Reply {

@@ -3123,6 +3123,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the plan
+         * @description What the club has subscribed to, what it may use and what it uses.
+         */
+        get: operations["getClubPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/add-ons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List add-ons
+         * @description Newest first, also those whose payment failed.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        get: operations["listAddOns"];
+        put?: never;
+        /**
+         * Buy an add-on
+         * @description Charges the payment method of the club's subscription at once. A declined card, and a club without a payment method, is `402 payment_failed`: the allowance stays, and the same id again answers the same. While the processor has not said whether it is paid, the add-on is `pending`, and is settled without a further call; the same id again answers its state. An id that was used for another purchase: `409 add_on_exists`. An environment without a payment processor: `501 not_configured`.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `payment_failed` | 402 | The card was declined while an add-on was bought. |
+         *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
+         *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
+         */
+        post: operations["buyAddOn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks/billing": {
         parameters: {
             query?: never;
@@ -3134,12 +3190,13 @@ export interface paths {
         put?: never;
         /**
          * Billing notice
-         * @description Receives from the payment processor the plan change made in the billing portal.
+         * @description Receives from the payment processor the plan change made in the billing portal: its signed event (header `Stripe-Signature`). One that is not signed with this environment's secret, or was signed more than 5 minutes ago, is refused with `400 signature_invalid`, and nothing is stored. An event that was received before changes nothing and is answered alike; events count in the order of their own time (`created`), not of their arrival. An event of a club or a price that this environment does not know is recorded and accepted. Without a secret: `501 not_configured`.
          *
          *     Codes of its own:
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
          *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
          */
         post: operations["receiveBillingNotice"];
@@ -3629,6 +3686,7 @@ export interface components {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `malformed_request` | 400 | The request cannot be read: broken JSON, a wrong JSON type, a missing or an unknown property or query parameter, a number that is none. |
+         *     | `signature_invalid` | 400 | The notice is not signed, is signed with another secret, or was signed too long ago. |
          *     | `unauthenticated` | 401 | The session is missing, expired, ended, or of the other kind. |
          *     | `invalid_credentials` | 401 | E-mail and password do not belong together. An unknown e-mail and an unknown club answer alike. |
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
@@ -3664,6 +3722,7 @@ export interface components {
          *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
+         *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
@@ -3682,7 +3741,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -7024,6 +7083,145 @@ export interface components {
              * @description When the first notice of it was processed.
              */
             created_at: string;
+        };
+        /** @enum {string} */
+        PlanName: "starter" | "professional" | "business";
+        /** @enum {string} */
+        Feature: "webhooks" | "certificates" | "registration_links" | "sales_notices" | "community" | "imports" | "repositories" | "campaigns" | "automations" | "agents";
+        /**
+         * @description How much of a resource a club may use, in the resource's unit.
+         * @example {
+         *       "included": 10000,
+         *       "add_ons": 0,
+         *       "used": 117,
+         *       "overage": "refused"
+         *     }
+         */
+        PlanAllowance: {
+            /**
+             * Format: int64
+             * @description With the plan.
+             */
+            included: number;
+            /**
+             * Format: int64
+             * @description Bought beside it and in force.
+             */
+            add_ons: number;
+            /** Format: int64 */
+            used: number;
+            /**
+             * @description What happens beyond `included` and `add_ons`: it is recorded and billed, or refused with `limit_reached`.
+             * @enum {string}
+             */
+            overage: "billed" | "refused";
+        };
+        /**
+         * @description What a club has subscribed to. A new club is on `professional` until billing says otherwise. `past_due` keeps the plan while the charge is tried again; a canceled subscription leaves the club on `starter`.
+         * @example {
+         *       "plan": "starter",
+         *       "status": "active",
+         *       "features": [
+         *         "webhooks",
+         *         "certificates",
+         *         "registration_links",
+         *         "sales_notices",
+         *         "community"
+         *       ],
+         *       "allowances": {
+         *         "students": {
+         *           "included": 100,
+         *           "add_ons": 100,
+         *           "used": 117,
+         *           "overage": "refused"
+         *         },
+         *         "storage_bytes": {
+         *           "included": 10000000000,
+         *           "add_ons": 0,
+         *           "used": 0,
+         *           "overage": "refused"
+         *         },
+         *         "ai_budget": {
+         *           "included": 0,
+         *           "add_ons": 1000,
+         *           "used": 0,
+         *           "overage": "refused"
+         *         }
+         *       },
+         *       "current_period_end": "2026-04-02T09:15:00.000Z"
+         *     }
+         */
+        ClubPlan: {
+            plan: components["schemas"]["PlanName"];
+            /** @enum {string} */
+            status: "active" | "past_due" | "canceled";
+            features: components["schemas"]["Feature"][];
+            allowances: {
+                students: components["schemas"]["PlanAllowance"];
+                storage_bytes: components["schemas"]["PlanAllowance"];
+                /** @description Of the month, by the club's time zone, in US cents. */
+                ai_budget: components["schemas"]["PlanAllowance"];
+            };
+            current_period_end?: components["schemas"]["DateTime"];
+        };
+        /**
+         * @description What a package adds: `students` 100 students, `storage` 100 GB, `ai_budget` 10 US dollars in the month in which it is paid.
+         * @enum {string}
+         */
+        AddOnKind: "students" | "storage" | "ai_budget";
+        /**
+         * @description Packages bought beside the plan, by one payment.
+         * @example {
+         *       "id": "5d2c8f40-7f0e-4c53-9e1a-2b7c6d5e4f30",
+         *       "kind": "students",
+         *       "quantity": 1,
+         *       "adds": 100,
+         *       "amount": 1000,
+         *       "currency": "usd",
+         *       "status": "active",
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "settled_at": "2026-03-02T09:15:02.000Z"
+         *     }
+         */
+        AddOn: {
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["AddOnKind"];
+            /** @description Packages. */
+            quantity: number;
+            /**
+             * Format: int64
+             * @description To the allowance, in the resource's unit.
+             */
+            adds: number;
+            /** @description In the smallest unit of the currency. */
+            amount: number;
+            currency: string;
+            /**
+             * @description `pending`: the processor has not said yet whether it is paid; it becomes one of the others by itself. Only an `active` one adds to the allowance.
+             * @enum {string}
+             */
+            status: "pending" | "active" | "failed";
+            created_at: components["schemas"]["DateTime"];
+            /** @description When it was paid or refused. */
+            settled_at?: components["schemas"]["DateTime"];
+        };
+        /**
+         * @example {
+         *       "id": "5d2c8f40-7f0e-4c53-9e1a-2b7c6d5e4f30",
+         *       "kind": "students",
+         *       "quantity": 1
+         *     }
+         */
+        AddOnPurchase: {
+            /**
+             * Format: uuid
+             * @description Chosen by the caller: the same id again is the same purchase, and never a second charge.
+             */
+            id: string;
+            kind: components["schemas"]["AddOnKind"];
+            /** @description Packages. */
+            quantity: number;
         };
         /**
          * @description A JSON object as the platform sends it.
@@ -15937,6 +16135,161 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getClubPlan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClubPlan"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAddOns: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of add-ons. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AddOn"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    buyAddOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddOnPurchase"];
+            };
+        };
+        responses: {
+            /** @description The add-on, `active` or still `pending`. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AddOn"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            /** @description This environment lacks the configuration that the operation needs. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     receiveBillingNotice: {
         parameters: {
             query?: never;
@@ -15959,7 +16312,15 @@ export interface operations {
                     "application/json": components["schemas"]["Accepted"];
                 };
             };
-            400: components["responses"]["MalformedRequest"];
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];

@@ -41,6 +41,7 @@ const referenced = `
 const successStatuses: Readonly<Record<number, readonly string[]>> = {
   201: [
     'awardPoints',
+    'buyAddOn',
     'createCohort',
     'createCourse',
     'createDelivery',

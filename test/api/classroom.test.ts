@@ -83,12 +83,13 @@ describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
     const [first = '', second = ''] = publicIds();
     const write = administering(club);
     const hidden = await addLesson(course, { published: false });
+    const last = await addLesson(course);
     const { id: further } = (await write('POST', `/courses/${course.id}/modules`, { title: 'Hitches' })).body.data;
     const { id: empty } = (await write('POST', `/courses/${course.id}/modules`, { title: 'Splices' })).body.data;
     const [one, two] = course.lessons.map(({ id }) => id);
     const modules = [
       { id: empty, lesson_ids: [hidden.id] },
-      { id: further, lesson_ids: [two] },
+      { id: further, lesson_ids: [last.id, two] },
       { id: course.moduleId, lesson_ids: [one] },
     ];
     await write('PUT', `/courses/${course.id}/order`, { modules });
@@ -101,13 +102,16 @@ describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
       title: 'Knots for Beginners',
       description: '',
       hours: 9,
-      lesson_count: 2,
+      lesson_count: 3,
       completed_lesson_count: 1,
       modules: [
         {
           id: further,
           title: 'Hitches',
-          lessons: [{ id: two, public_id: second, title: 'Lesson 2', completed: false }],
+          lessons: [
+            { id: last.id, public_id: last.publicId, title: 'Lesson 100', completed: false },
+            { id: two, public_id: second, title: 'Lesson 2', completed: false },
+          ],
         },
         {
           id: course.moduleId,
@@ -119,8 +123,13 @@ describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
   });
 
   it('200: what others have completed is theirs', async () => {
-    const [first = ''] = publicIds();
-    await classroomOf(course, await buildLearner(course)).complete(first);
+    for (let others = 0; others < 2; others++) {
+      const other = classroomOf(course, await buildLearner(course));
+      for (const publicId of publicIds()) await other.complete(publicId);
+    }
+    const { data: courses, total } = (await classroom.courses()).body;
+    expect([courses.length, total]).to.deep.equal([1, 1]);
+    expect(courses[0]).to.not.have.any.keys('completed_at');
     const { data } = (await classroom.course(course.publicId)).body;
     expect(data).to.include({ completed_lesson_count: 0 }).and.not.have.any.keys('completed_at');
     expect(data.modules[0].lessons.map(({ completed }: { completed: boolean }) => completed)).to.deep.equal([

@@ -161,6 +161,14 @@ describe('DELETE /v1/clubs/{clubId}/lessons/{lessonId}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
+  it('three removals at once: one is made', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id } = (await create({ title: 'Bend' })).body.data;
+      const answers = await Promise.all([1, 2, 3].map(() => write('DELETE', `/lessons/${id}`)));
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([204, 404, 404]);
+    }
+  });
+
   it('a removal while it is changed at once: the change is made before or refused', async () => {
     for (let round = 0; round < 10; round++) {
       const { id } = (await create({ title: 'Bend' })).body.data;

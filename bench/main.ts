@@ -1,7 +1,8 @@
-/** `npm run bench -- webhooks [measurement] | api | import | reads`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
+/** `npm run bench -- webhooks [measurement] | api | import | reads | sales`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
 import { benchApi } from './api.ts';
 import { benchImport } from './import.ts';
 import { benchReads, readMeasurements } from './reads.ts';
+import { benchSales, salesMeasurements } from './sales.ts';
 import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
 
 interface Suite {
@@ -14,6 +15,7 @@ const suites: Readonly<Record<string, Suite>> = {
   api: { measurements: ['session'], run: benchApi },
   import: { measurements: ['rows'], run: benchImport },
   reads: { measurements: readMeasurements, run: benchReads },
+  sales: { measurements: salesMeasurements, run: benchSales },
 };
 
 const [name = '', ...chosen] = process.argv.slice(2);

@@ -1,0 +1,177 @@
+/**
+ * `npm run bench -- sales`: notices a second that are accepted, beside a bare Koa route that inserts the same row; and facts a
+ * second that reach a receiver, from sales to strangers: each is an account, a purchase and an access.
+ */
+import autocannon from 'autocannon';
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../config.ts';
+import { startReceiver } from '../dev/receiver.ts';
+import { newId, type Id } from '../domain/core/ids.ts';
+import { createVault } from '../domain/core/secrets.ts';
+import { createConnection } from '../domain/sales/connections.ts';
+import { newSecret } from '../domain/webhooks/signature.ts';
+import { createDataSource } from '../entities/data-source.ts';
+import { migrate } from '../entities/migrate.ts';
+import { median, onFreshStack, progress, report, reportBeside, waitUntil, type Bench, type Round } from './support.ts';
+
+const rounds = 5;
+const secondsARound = 4;
+/** Requests under way: enough to keep a process busy, few enough that none waits long. */
+const connections = 16;
+/** Sales of a round, and the facts that each leads to. */
+const salesARound = 60;
+const factsASale = 3;
+const deliveryRounds = 3;
+
+export const salesMeasurements = ['accepted', 'delivered'];
+
+/** @param wanted the names of those to run, of `salesMeasurements` */
+export async function benchSales(wanted: readonly string[]): Promise<void> {
+  await onFreshStack(['temporal', 'postgres'], async (bench) => {
+    const config = readConfig(bench.env);
+    const source = await createDataSource(config.database, 'club-bench').initialize();
+    await migrate(source);
+    const shop = await openShop(source, config);
+    // Each notice comes from an address of its own: the limit of 600 a minute is an address's.
+    const { port } = await bench.launch('api/server.ts', 'API_PORT', { TRUSTED_PROXIES: '127.0.0.0/8' });
+    if (wanted.includes('accepted')) await measureAccepted(bench, source, port, shop.path);
+    if (wanted.includes('delivered')) await measureDelivered(bench, source, port, shop);
+    await source.destroy();
+  });
+}
+
+interface BenchShop {
+  clubId: Id;
+  path: string;
+  seal: (secret: string, id: Id) => Buffer;
+}
+
+/** A club with a connection, and a product that gives one delivery. */
+async function openShop(source: DataSource, { masterKey }: ReturnType<typeof readConfig>): Promise<BenchShop> {
+  const [clubId, courseId, deliveryId, productId] = [newId(), newId(), newId(), newId()];
+  const vault = createVault(masterKey);
+  await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
+  await source.query(
+    `INSERT INTO courses (id, club_id, public_id, title, status, created_at, updated_at) VALUES ($1, $2, 'knots', 'Knots', 'published', now(), now())`,
+    [courseId, clubId],
+  );
+  await source.query(
+    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, created_at, updated_at) VALUES ($1, $2, 'Knots', 'course', $3, now(), now())`,
+    [deliveryId, clubId, courseId],
+  );
+  await source.query(
+    `INSERT INTO products (id, club_id, platform, external_id, name, created_at, updated_at) VALUES ($1, $2, 'generic', 'knots', 'Knots', now(), now())`,
+    [productId, clubId],
+  );
+  await source.query(`INSERT INTO product_deliveries (product_id, delivery_id) VALUES ($1, $2)`, [
+    productId,
+    deliveryId,
+  ]);
+  const platform = { database: { source, bell: { ring() {} } }, vault, publicUrl: '', classroomUrl: '' };
+  const { url } = await createConnection(platform, clubId, { platform: 'generic', name: 'Shop' }, new Date());
+  return { clubId, path: url, seal: (secret, id) => vault.seal(secret, id) };
+}
+
+let count = 0;
+/** A sale that nobody has heard of, to a stranger. */
+function nextNotice(): string {
+  count += 1;
+  return JSON.stringify({
+    event: 'purchase.paid',
+    occurred_at: '2026-03-02T09:15:00Z',
+    product: { id: 'knots' },
+    buyer: { email: `buyer-${count}@example.com`, name: 'Bea Buyer', document: '69526128664' },
+    purchase: { id: `sale-${count}`, amount: 4_900, currency: 'EUR', paid_at: '2026-03-02T09:14:40Z' },
+  });
+}
+
+const addressOf = (number: number) => `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+
+/** No worker runs meanwhile: what is measured is the taking in. */
+async function measureAccepted({ launch }: Bench, source: DataSource, ours: number, path: string): Promise<void> {
+  const { port: bare, child } = await launch('bench/ceiling/notice-route.ts', 'CEILING_PORT');
+  progress('warming up');
+  await acceptedPerSecond(ours, path);
+  await acceptedPerSecond(bare, path);
+  const measured: Round[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    const figures = { ours: await acceptedPerSecond(ours, path), bare: await acceptedPerSecond(bare, path) };
+    measured.push(figures);
+    progress(`round ${round}: ${Math.round(figures.ours)} notices/s, bare route ${Math.round(figures.bare)}/s`);
+  }
+  await child.stop();
+  reportBeside('notices accepted/s', measured);
+  await source.query(`TRUNCATE sales_notices, wakes`);
+}
+
+/** @throws Error if any answer is not 202: a refusal would be quick, and count as speed */
+async function acceptedPerSecond(port: number, path: string): Promise<number> {
+  const result = await autocannon({
+    url: `http://127.0.0.1:${port}`,
+    connections,
+    duration: secondsARound,
+    requests: [
+      {
+        method: 'POST',
+        path,
+        setupRequest: (request) => {
+          const body = nextNotice();
+          const headers = { 'content-type': 'application/json', 'x-forwarded-for': addressOf(count) };
+          return { ...request, body, headers };
+        },
+      },
+    ],
+  });
+  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} refusals, ${result.errors} errors`);
+  return result.requests.total / result.duration;
+}
+
+/** From the first notice that is sent until the last fact has reached the receiver. */
+async function measureDelivered(
+  { stack, launch }: Bench,
+  source: DataSource,
+  port: number,
+  shop: BenchShop,
+): Promise<void> {
+  const arrived = new Set<string>();
+  const receiver = await startReceiver({
+    certificate: await stack.authority.issue(['127.0.0.1']),
+    respond: (request) => {
+      arrived.add(request.headers['webhook-id'] ?? '');
+      return { status: 204 };
+    },
+  });
+  const endpointId = newId();
+  await source.query(
+    `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
+     VALUES ($1, $2, $3, '{student.created,purchase.paid,access.granted}', $4, now(), now())`,
+    [endpointId, shop.clubId, receiver.url, shop.seal(newSecret(), endpointId)],
+  );
+  await launch('worker/main.ts', 'WORKER_PORT');
+  const perSecond = async (sales: number) => {
+    const expected = arrived.size + sales * factsASale;
+    const started = performance.now();
+    await Promise.all(Array.from({ length: sales }, () => send(port, shop.path)));
+    await waitUntil(`${expected} facts have arrived`, () => arrived.size >= expected, {
+      timeoutMs: 120_000,
+      progressSoFar: () => `${arrived.size} have`,
+    });
+    return (sales * factsASale * 1_000) / (performance.now() - started);
+  };
+  progress('warming up the worker');
+  await perSecond(salesARound / 4);
+  const figures: number[] = [];
+  for (let round = 1; round <= deliveryRounds; round++) {
+    figures.push(await perSecond(salesARound));
+    progress(`round ${round}: ${figures.at(-1)?.toFixed(1)} facts/s`);
+  }
+  report('facts of sales delivered/s', { value: median(figures), sales: median(figures) / factsASale });
+  await receiver.stop();
+}
+
+async function send(port: number, path: string): Promise<void> {
+  const body = nextNotice();
+  const headers = { 'content-type': 'application/json', 'x-forwarded-for': addressOf(count) };
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body });
+  if (answer.status !== 202) throw new Error(`A notice was answered ${answer.status}.`);
+}

@@ -19,6 +19,8 @@ const oneTime: Notice[] = [
   (shop) => purchaseNotice(shop, 'chargeback', { occurred_at: on(9) }),
 ];
 
+const termsOf = (amount: number, days: number) => ({ id: 'sale-1', amount, currency: 'EUR', paid_at: on(days) });
+
 const chargeOf =
   (number: number, days: number, event: 'paid' | 'refunded' = 'paid', periodEnd?: string): Notice =>
   (shop) =>
@@ -45,6 +47,16 @@ const late = [lateOn(60, 'march'), lateOn(61, 'march'), lateOn(90, 'april')];
 const stories: Record<string, Notice[]> = {
   'a sale: approved, completed, refunded, charged back': oneTime,
   'a sale: approved, completed, refunded': oneTime.slice(0, 3),
+  'a sale whose notices disagree about amount and time': [
+    (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0), purchase: termsOf(4_900, 0) }),
+    (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7), purchase: termsOf(4_750, 1) }),
+    (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8), purchase: termsOf(1_000, 2) }),
+  ],
+  'a subscription: a cancellation that is told again as another, a day later': [
+    chargeOf(0, 0),
+    canceledOn(20),
+    canceledOn(21),
+  ],
   'a subscription: charges, one late, then paid, another late': [...charges, ...late],
   'a subscription: charges, latenesses, canceled at once': [...charges, ...late, canceledOn(95)],
   'a subscription: charges, latenesses, canceled with a grace': [...charges, ...late, canceledOn(95, later)],

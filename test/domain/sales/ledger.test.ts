@@ -13,6 +13,7 @@ import {
   process,
   purchaseNotice,
   sell,
+  stateOf,
   take,
   type Shop,
 } from '../../support/sales.ts';
@@ -86,6 +87,31 @@ describe('what a notice of a sale leads to', () => {
     await sell(shop, purchaseNotice(shop, 'paid'));
     expect(await factTypes(shop.club.id)).to.deep.equal(told);
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
+  });
+
+  it('amount and time are those of the payment: the earliest time, the latest payment, never the amount of a refund', async () => {
+    const shop = await buildShop();
+    const terms = (amount: number, paidAt: string) => ({
+      purchase: { id: 'sale-1', amount, currency: 'EUR', paid_at: paidAt },
+    });
+    await sell(
+      shop,
+      purchaseNotice(shop, 'refunded', { occurred_at: '2026-03-09T00:00:00Z', ...terms(100, '2026-03-03T00:00:00Z') }),
+      purchaseNotice(shop, 'paid', { occurred_at: '2026-03-08T00:00:00Z', ...terms(4_750, '2026-03-02T00:00:00Z') }),
+      purchaseNotice(shop, 'paid', { occurred_at: '2026-03-02T00:00:00Z', ...terms(4_900, '2026-03-01T00:00:00Z') }),
+    );
+    const { purchases } = await stateOf(shop.club.id);
+    expect(purchases).to.deep.equal([
+      {
+        external_id: 'sale-1',
+        status: 'refunded',
+        amount: '4750',
+        currency: 'EUR',
+        paid_at: new Date('2026-03-01T00:00:00Z'),
+        refunded_at: new Date('2026-03-09T00:00:00Z'),
+        subscription: null,
+      },
+    ]);
   });
 
   it('a product without deliveries is recorded, and gives nothing', async () => {
@@ -170,6 +196,17 @@ describe('a cancellation', () => {
         shop.club.id,
       ]),
     ).to.have.length(1);
+  });
+
+  it('that is told again as another is told once, at the time of the first', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop), canceled(shop));
+    await sell(shop, { ...canceled(shop), occurred_at: '2026-03-19T00:00:00Z' });
+    expect((await factTypes(shop.club.id)).filter((type) => type === 'subscription.canceled')).to.have.length(1);
+    expect(await stateOf(shop.club.id)).to.have.deep.nested.property(
+      'subscriptions[0].canceled_at',
+      new Date('2026-03-19T00:00:00Z'),
+    );
   });
 
   it('moves no end later: one that an administrator set before it stays', async () => {

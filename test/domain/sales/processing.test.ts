@@ -17,6 +17,7 @@ import {
   noticeRow,
   process,
   purchaseNotice,
+  stateOf,
   take,
 } from '../../support/sales.ts';
 
@@ -168,6 +169,20 @@ describe('many at once', () => {
     await Promise.all(Array.from({ length: 10 }, () => process(id)));
     expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     expect(await factTypes(shop.club.id)).to.have.length(3);
+  });
+
+  it('refunds and chargebacks of a sale that stands, at once: one fact, and the chargeback wins', async () => {
+    const shop = await buildShop();
+    await process(await take(shop.connection, purchaseNotice(shop, 'paid')));
+    const ids: string[] = [];
+    while (ids.length < 8)
+      ids.push(await take(shop.connection, purchaseNotice(shop, ids.length % 2 === 0 ? 'refunded' : 'chargeback')));
+    await Promise.all(ids.map((id) => process(id)));
+    const told = (await factTypes(shop.club.id)).filter(
+      (type) => type === 'purchase.refunded' || type === 'access.revoked',
+    );
+    expect(told).to.deep.equal(['purchase.refunded', 'access.revoked']);
+    expect(await stateOf(shop.club.id)).to.have.nested.property('purchases[0].status', 'chargeback');
   });
 
   it('two purchases of one stranger: one account', async () => {

@@ -6,8 +6,8 @@ import { newId, type Id } from '../core/ids.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
 import type { Platform } from '../core/platform.ts';
 import { sha256 } from '../core/secrets.ts';
-import { foldEmail } from '../core/text.policy.ts';
 import { wake, type NewWake } from '../facts/facts.ts';
+import { addressesIn } from './addresses.policy.ts';
 import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from './platforms.policy.ts';
 import { salesPlatforms } from './platforms.policy.ts';
 import { salesAdapters } from './platforms/index.ts';
@@ -36,6 +36,9 @@ export async function receiveNotice({ database, vault }: Platform, received: Rec
   const platform = salesPlatforms.find((known) => known === received.platform);
   if (platform === undefined) throw noConnection();
   const { proofIn } = salesAdapters[platform];
+  const tokenHash = sha256(received.token);
+  // Before anything of the body is read: a stranger costs one look-up.
+  await requireConnection(database, platform, tokenHash);
   const stated = proofIn === 'signature' ? (received.signature ?? '') : received.header(proofIn.header);
   const proof = stated === '' || stated.length > longestProof ? null : stated;
   const id = newId();
@@ -47,7 +50,7 @@ export async function receiveNotice({ database, vault }: Platform, received: Rec
        RETURNING club_id AS "clubId"`,
       [
         id,
-        sha256(received.token),
+        tokenHash,
         platform,
         received.raw,
         proof === null ? null : vault.seal(proof, id),
@@ -60,25 +63,18 @@ export async function receiveNotice({ database, vault }: Platform, received: Rec
   });
 }
 
+async function requireConnection({ source }: Database, platform: SalesPlatform, tokenHash: Buffer): Promise<void> {
+  const [connection] = await source.query<unknown[]>(
+    `SELECT 1 FROM sales_connections WHERE token_hash = $1 AND platform = $2 AND deleted_at IS NULL`,
+    [tokenHash, platform],
+  );
+  if (!connection) throw noConnection();
+}
+
 const noConnection = () => new DomainError('not_found', 'There is no such connection.');
 
 export function noticeWake(id: Id, clubId: Id): NewWake {
   return { workflowType: 'salesNotice', subjectId: id, clubId, attributes: { ClubId: clubId } };
-}
-
-const addressShape = /[^\s@<>"'(),;:]+@[^\s@<>"'(),;:]+/g;
-const mostAddresses = 200;
-
-/** Every e-mail address in any text of the body, folded: so the removal of a person finds what cannot be read otherwise. */
-export function addressesIn(body: unknown): string[] {
-  const found = new Set<string>();
-  const open: unknown[] = [body];
-  while (open.length > 0 && found.size < mostAddresses) {
-    const value = open.pop();
-    if (typeof value === 'string') for (const [address] of value.matchAll(addressShape)) found.add(foldEmail(address));
-    else if (typeof value === 'object' && value !== null) open.push(...Object.keys(value), ...Object.values(value));
-  }
-  return [...found];
 }
 
 interface NoticeRow {

@@ -1,5 +1,6 @@
 /** Reading a notice field by field: each is there and of its kind, or the refusal names its path. */
-import { foldEmail, tidyName } from '../../core/text.policy.ts';
+import { tidyName } from '../../core/text.policy.ts';
+import { readAddress } from '../addresses.policy.ts';
 import type { Buyer } from '../events.ts';
 import { NoticeRefusal } from '../refusal.ts';
 
@@ -17,6 +18,7 @@ export interface Field {
   number: () => number;
   /** @param zone the offset of times that state none, such as `-03:00` @returns from ISO 8601, or milliseconds since 1970 */
   time: (zone?: string) => Date;
+  /** @returns the address, folded: one that the contract would take too */
   email: () => string;
 }
 
@@ -25,8 +27,6 @@ const longestText = 1_000;
 const longestName = 120;
 const earliest = Date.UTC(2000, 0, 1);
 const latest = Date.UTC(2200, 0, 1);
-const emailShape = /^[^\s@]+@[^\s@]+$/;
-const longestEmail = 254;
 
 /** @param body the parsed notice */
 export function readNotice(body: unknown): Field {
@@ -64,10 +64,7 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
       const ms = typeof value === 'string' && !allDigits.test(value) ? momentOf(value.trim(), zone) : number();
       return ms >= earliest && ms < latest ? new Date(ms) : refuse();
     },
-    email() {
-      const email = foldEmail(text(longestText));
-      return emailShape.test(email) && email.length <= longestEmail ? email : refuse();
-    },
+    email: () => readAddress(text(longestText)) ?? refuse(),
   };
 }
 

@@ -271,6 +271,14 @@ describe('notices of generic, as docs/sales-notices.md has them', () => {
       });
   });
 
+  it('an address that the contract would not take', () => {
+    for (const email of ['a@b', 'ü@exämple.com', '"q"@example.com', 'a,b@example.com', 'a<script>@b.com', 'x y@z.com'])
+      expect(refusalOf('generic', changed(notice, 'buyer.email', email))).to.deep.equal({
+        code: 'bad_shape',
+        path: 'buyer.email',
+      });
+  });
+
   it('a lateness without its name', () => {
     expect(refusalOf('generic', { ...notice, event: 'subscription.past_due' })).to.deep.equal({
       code: 'bad_shape',

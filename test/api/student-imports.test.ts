@@ -6,6 +6,7 @@ import { factsOf, mailsTo, rowCounts, testDatabase } from '../support/database.t
 import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
 import {
   importFile,
+  importPlatform,
   importsPath,
   readImport,
   reportOf,
@@ -257,6 +258,19 @@ describe('POST /v1/clubs/{clubId}/student-imports/{importId}/cancel', () => {
     expect(await runImport(body.data.id)).to.deep.equal({ done: true, outcome: 'canceled' });
     expect((await cancel(body.data.id)).body).to.deep.equal(canceled);
     expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
+  });
+
+  it('200: between the reading of a batch and its recording: none of the batch is done', async () => {
+    const { body } = await upload(club, header + people(600));
+    const { id } = body.data;
+    const slow = await importPlatform(() => ({
+      failpoint: async (name) => {
+        if (name === 'batch_read') await cancel(id);
+      },
+    }));
+    await step(id, slow);
+    expect(await readImport(club, id)).to.include({ status: 'canceled', rows_done: 0 });
+    expect([await studentsOf(club), await factsOf(club.id)]).to.deep.equal([[], []]);
   });
 
   it('200: while a batch is under way, the batch is whole', async () => {

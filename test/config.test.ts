@@ -85,6 +85,8 @@ describe('the configuration', () => {
     DATABASE_URL: ['db', 'mysql://db/club'],
     SMTP_URL: ['mail.example.com:25', 'http://mail'],
     S3_ENDPOINT: ['s3.example.com', 'ftp://s3'],
+    STRIPE_API_URL: ['api.stripe.com', 'ftp://api.stripe.com'],
+    STRIPE_PRICE_PLANS: ['price_9', 'price_9=platinum', '=starter', 'price_9=starter=business', 'price_9=toString'],
     TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],
     TEMPORAL_NAMESPACE: ['club learning', 'club/learning'],
     CLASSROOM_URL: ['{slug}.example.com', 'https://'],
@@ -130,8 +132,16 @@ describe('the configuration', () => {
 });
 
 describe('secrets of the configuration', () => {
-  const secrets = ['pg-pass-word', 'smtp-pass-word', 's3-secret-key', 'the-key-id', masterKey];
-  const config = readConfig(required);
+  const stripe = { STRIPE_WEBHOOK_SECRET: 'whsec_of-stripe', STRIPE_SECRET_KEY: 'sk_live_of-stripe' };
+  const secrets = [
+    'pg-pass-word',
+    'smtp-pass-word',
+    's3-secret-key',
+    'the-key-id',
+    masterKey,
+    ...Object.values(stripe),
+  ];
+  const config = readConfig({ ...required, ...stripe });
 
   const ways: Record<string, (value: unknown) => string> = {
     'util.inspect': (value) => inspect(value, { depth: null, showHidden: true, getters: true }),

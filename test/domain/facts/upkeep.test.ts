@@ -5,6 +5,7 @@ import { newId, type Id } from '../../../domain/core/ids.ts';
 import { removeExpired, rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { migrate } from '../../../entities/migrate.ts';
+import { insertAddOn, wakesOf } from '../../support/add-ons.ts';
 import { scratchDatabase, testDatabase, testPlatform } from '../../support/database.ts';
 import { alter, buildDelivery, buildSubscription, type TestDelivery } from '../../support/deliveries.ts';
 import { buildAdministrator, buildClub, buildStudent } from '../../support/factories.ts';
@@ -99,6 +100,20 @@ describe('the sweeper: rescue', () => {
     await alter('webhook_endpoints', overdue.endpoint.id, { gate_looks_at: ago(3 * minute) });
     expect(await rescue()).to.equal(1);
     expect(await rescue(), 'called already').to.equal(0);
+  });
+
+  it('wakes an add-on whose payment is not known, and leaves one that is being charged or settled', async () => {
+    const { id: clubId } = await buildClub();
+    const due = { next_attempt_at: ago(2 * minute + second) };
+    const lost = await insertAddOn(clubId, due);
+    const charged = await insertAddOn(clubId, { ...due, lease_until: new Date(Date.now() + minute) });
+    const settled = await insertAddOn(clubId, { ...due, status: 'failed', settled_at: now });
+    await rescue();
+    expect([await wakesOf(lost.id), await wakesOf(charged.id), await wakesOf(settled.id)]).to.deep.equal([
+      ['addOn'],
+      [],
+      [],
+    ]);
   });
 
   it('wakes mails that are overdue, those of no club too', async () => {

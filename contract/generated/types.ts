@@ -1964,6 +1964,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `url_not_allowed` | 422 | The address is not `https`, or does not resolve to the public internet. |
          *     | `endpoint_limit_reached` | 409 | The club has as many webhook endpoints as a club may have. |
          */
@@ -2798,6 +2799,7 @@ export interface paths {
          *
          *     | code | status | meaning |
          *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `code_taken` | 409 | Another registration link of the club has this code. |
          */
@@ -2941,6 +2943,12 @@ export interface paths {
          * @description Makes the address that the platform is to post its notices to. `token` and `url` are shown only in this response and in that of a rotation. With `secret`, which is what the platform proves itself by (Hotmart: the hottok; Kiwify: the webhook's token; `generic`: a key of your own), notices without a valid proof fail as `proof_refused`. The secret is never shown.
          *
          *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          */
         post: operations["createSalesConnection"];
         delete?: never;
@@ -7124,7 +7132,6 @@ export interface components {
          *       "features": [
          *         "webhooks",
          *         "certificates",
-         *         "registration_links",
          *         "sales_notices",
          *         "community"
          *       ],
@@ -13334,6 +13341,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {
@@ -15395,6 +15411,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {
@@ -15761,6 +15786,15 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
                 headers: {

@@ -1,6 +1,7 @@
 /** Registration links as administrators keep them. */
 import { randomInt } from 'node:crypto';
 import type { RecordOf } from '../../contract/contract.ts';
+import { requireFeature } from '../billing/allowances.ts';
 import { violates, type Transaction } from '../core/database.ts';
 import { DomainError } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -107,6 +108,7 @@ export async function createLink(
   input: { name: string; code?: string; delivery_ids: readonly Id[]; max_uses?: number; expires_at?: string },
   now: Date,
 ): Promise<RegistrationLink> {
+  await requireFeature(tx, clubId, 'registration_links');
   const expiresAt = optionalInstant(input.expires_at, 'expires_at') ?? null;
   if (expiresAt !== null && expiresAt <= now)
     throw new DomainError('invalid_request', '`expires_at` must be in the future.');

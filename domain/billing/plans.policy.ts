@@ -34,7 +34,7 @@ const gigabyte = 1_000_000_000;
 
 export const plans = {
   starter: {
-    features: ['webhooks', 'certificates', 'registration_links', 'sales_notices', 'community'],
+    features: ['webhooks', 'certificates', 'sales_notices', 'community'],
     allowances: {
       students: { included: 100, overage: 'refused' },
       storage_bytes: { included: 10 * gigabyte, overage: 'refused' },

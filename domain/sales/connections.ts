@@ -1,6 +1,7 @@
 /** The connections of a club: where sales platforms post to, by an address that only the club and the platform know. */
 import { randomBytes } from 'node:crypto';
 import type { RecordOf } from '../../contract/contract.ts';
+import { requireFeature } from '../billing/allowances.ts';
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -40,6 +41,7 @@ export async function createConnection(
   const id = newId();
   const token = newToken();
   return inTransaction(database, async (tx) => {
+    await requireFeature(tx, clubId, 'sales_notices');
     await tx.query(
       `INSERT INTO sales_connections (id, club_id, platform, name, token_hash, secret, created_at, rotated_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,

@@ -1,6 +1,7 @@
 /** The endpoints of a club: registering, changing, listing, reading (specification: operation 15, Webhook endpoint). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { EndpointStatus } from '../../entities/webhooks/webhook-endpoint.ts';
+import { requireFeature } from '../billing/allowances.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -45,7 +46,7 @@ const columns = `endpoint.id, endpoint.url, endpoint.description, endpoint.event
 /**
  * Registers an endpoint, enabled. The address is looked up before anything is written.
  * @returns the endpoint and its secret, which is shown here and at a rotation only
- * @throws DomainError url_not_allowed, endpoint_limit_reached
+ * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
 export async function registerEndpoint(
   { database, vault, egress }: Platform & { egress: Egress },
@@ -57,6 +58,7 @@ export async function registerEndpoint(
   const id = newId();
   const secret = newSecret();
   return inTransaction(database, async (tx) => {
+    await requireFeature(tx, clubId, 'webhooks');
     // The lock makes the count hold until the commit: two twenty-first endpoints at once cannot both pass.
     await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
     const [counted] = await tx.query<{ total: number }[]>(

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readClubPlan } from '../../domain/billing/club-plan.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
@@ -104,6 +105,16 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       const { source } = (await testPlatform()).database;
       const { allowances } = await readClubPlan(source.manager, club.id, later);
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
+    });
+
+    it('its workflow is woken before anything is charged: an API that dies meanwhile leaves nothing open', async () => {
+      stripe.delayMs = 300;
+      const id = newId();
+      const buying = buy(id);
+      while (!stripe.calls.some((text) => text.startsWith('POST'))) await sleep(5);
+      expect(await wakesOf(id)).to.deep.equal(['addOn']);
+      expect(stripe.payments).to.deep.equal([]);
+      expect((await buying).body.data.status).to.equal('active');
     });
 
     const unknown = {

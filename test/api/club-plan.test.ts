@@ -5,6 +5,7 @@ import { newId } from '../../domain/core/ids.ts';
 import { call, expectError, visible } from '../support/api.ts';
 import { rowCounts } from '../support/database.ts';
 import { buildClub, buildMember, buildStudent, password, type TestClub } from '../support/factories.ts';
+import { operationOf } from './every-operation.ts';
 import { fillWithStudents, putOnPlan } from '../support/plans.ts';
 
 let club: TestClub;
@@ -45,6 +46,23 @@ describe('GET /v1/clubs/{clubId}/plan', () => {
       const { token } = await buildMember(club.id, role);
       expect((await read(token)).status, role).to.equal(200);
     }
+  });
+});
+
+describe('a plan without a feature', () => {
+  it('402 feature_not_in_plan, which names the feature; nothing is written', async () => {
+    await putOnPlan(club.id, 'starter');
+    const before = await rowCounts();
+    const body = { name: 'Open day', delivery_ids: [newId()] };
+    const answer = await call('POST', `/v1/clubs/${club.id}/registration-links`, { token: club.owner.token, body });
+    expectError(answer, 'feature_not_in_plan');
+    expect(answer.body.error.message).to.include('registration links');
+    expect(await rowCounts()).to.deep.equal(before);
+  });
+
+  it('402 stands in the contract of every operation that needs one', () => {
+    for (const id of ['registerWebhookEndpoint', 'createSalesConnection', 'createRegistrationLink'] as const)
+      expect(operationOf(id).errorCodes, id).to.include('feature_not_in_plan');
   });
 });
 

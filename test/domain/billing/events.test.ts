@@ -76,6 +76,19 @@ describe('the processor’s events', () => {
     );
   });
 
+  it('events of two customers of one club at once: both count', async () => {
+    const { database } = await testPlatform();
+    for (let round = 0; round < 15; round++) {
+      const { id: clubId } = await buildClub();
+      const events = ['starter', 'business'].map((plan, place) => {
+        const about = { clubId, customer: newId(), subscription: newId(), plan, at: start + place };
+        return readEvent(billingEvents.subscription('created', about), planOfPrice);
+      });
+      await Promise.all(events.map(async (event) => event && receiveEvent(database, event, new Date())));
+      expect(await planRow(clubId)).to.include({ plan: 'business', customer_id: events[1]?.customerId });
+    }
+  });
+
   it('a club’s plan is what its newest subscription says at the end, or nothing that any event can undo', () => {
     fc.assert(
       fc.property(fc.array(told, { maxLength: 10 }), (story) => {

@@ -10,7 +10,7 @@ import { createStudent, removeStudent } from '../../../domain/identity/students.
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
 import { rowCounts, testDatabase, testPlatform } from '../../support/database.ts';
 import { buildClub, buildStudent, password } from '../../support/factories.ts';
-import { fillWithStudents, overagesOf, putOnPlan, studentCounts } from '../../support/plans.ts';
+import { countAsFull, fillWithStudents, overagesOf, putOnPlan, studentCounts } from '../../support/plans.ts';
 
 const someone = () => `${newId()}@example.com`;
 const now = new Date();
@@ -64,7 +64,7 @@ describe('places for students', () => {
 
       it('a plan that bills overage refuses nobody, and the highest excess of the month is recorded', async () => {
         await putOnPlan(clubId, 'business');
-        await fillWithStudents(clubId, included('business') - 1);
+        await countAsFull(clubId, included('business') - 1);
         const [, second] = [await ending(add(clubId)), await ending(add(clubId)), await ending(add(clubId))];
         expect(second).to.equal('done');
         expect(await overagesOf(clubId)).to.deep.equal([`students ${now.toISOString().slice(0, 7)}-01 2`]);
@@ -100,7 +100,7 @@ describe('places for students', () => {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
     await putOnPlan(clubId, 'business');
-    await fillWithStudents(clubId, included('business'));
+    await countAsFull(clubId, included('business'));
     const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // the first of April in Auckland
     const { database, vault } = await testPlatform();
     const add = () =>
@@ -113,7 +113,7 @@ describe('places for students', () => {
 
   it('the same new address twice at once above the allowance: one account, and an excess of one', async () => {
     await putOnPlan(clubId, 'business');
-    await fillWithStudents(clubId, included('business'));
+    await countAsFull(clubId, included('business'));
     const { database, vault } = await testPlatform();
     const account = { name: 'Ada', email: someone(), invited: false };
     const opened = await Promise.all(

@@ -51,6 +51,8 @@ export interface Granted {
  */
 export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<Granted> {
   await holdStudent(tx, grant.clubId, grant.studentId);
+  // Before it is looked what the student has: 404 comes before 409.
+  if (grant.cohortId !== undefined) await keepCohortOf(tx, grant.clubId, grant.deliveryId, grant.cohortId);
   const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
   if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))
     return { enrollment: standing, fresh: false };
@@ -231,9 +233,8 @@ export async function moveToCohort(
   now: Date,
 ): Promise<Enrollment> {
   const before = await holdEnrollment(tx, clubId, enrollmentId);
+  await keepCohortOf(tx, clubId, before.deliveryId, cohortId);
   refuseRevoked(before);
-  const { courseId } = await keepDelivery(tx, clubId, before.deliveryId);
-  await keepCohort(tx, courseId, cohortId);
   if (cohortId === before.cohortId) return before;
   await tx.query(`UPDATE enrollments SET cohort_id = $2, updated_at = $3 WHERE id = $1`, [enrollmentId, cohortId, now]);
   const after: Enrollment = { ...before, cohortId };
@@ -245,6 +246,12 @@ export async function moveToCohort(
     before.cohortId === null ? undefined : { previousCohortId: before.cohortId },
   );
   return after;
+}
+
+/** Keeps a cohort of the delivery's course. @throws DomainError not_found (delivery, or a cohort of another course) */
+async function keepCohortOf(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
+  const { courseId } = await keepDelivery(tx, clubId, deliveryId);
+  await keepCohort(tx, courseId, cohortId);
 }
 
 function refuseRevoked({ revokedAt }: Enrollment): void {

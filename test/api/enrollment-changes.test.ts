@@ -103,9 +103,11 @@ describe('an enrollment changed by hand', () => {
         expectError(await change('move', { cohort_id: cohort }, id), 'not_found');
     });
 
-    it('409 enrollment_revoked', async () => {
-      const { id, to } = await build();
+    it('409 enrollment_revoked, but 404 for an unknown cohort', async () => {
+      const [{ id, to }, other] = [await build(), await build()];
       await change('revoke', undefined, id);
+      for (const cohort of [newId(), other.to])
+        expectError(await change('move', { cohort_id: cohort }, id), 'not_found');
       expectError(await change('move', { cohort_id: to }, id), 'enrollment_revoked');
     });
   });

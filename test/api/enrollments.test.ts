@@ -89,6 +89,16 @@ describe('access granted by hand', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
     });
 
+    it('404 before 409: a cohort of another club, though the student has the delivery', async () => {
+      const [delivery, other] = [await buildDelivery(club.id), await buildClub()];
+      const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
+      await grant(delivery.id);
+      for (const cohort of [foreign.id, newId()])
+        expectError(await grant(delivery.id, { cohort_id: cohort }), 'not_found');
+      const own = await buildCohort(club.id, delivery.courseId);
+      expectError(await grant(delivery.id, { cohort_id: own.id }), 'already_enrolled');
+    });
+
     it('409 already_enrolled: nothing changes, and no fact; once it has ended it can be granted anew', async () => {
       const { id } = await buildDelivery(club.id);
       await grant(id, { ends_at: inDays(1 / 24) });

@@ -8,13 +8,22 @@ import { recordFacts } from '../facts/facts.ts';
 import { findOrOpenAccounts, type FoundAccount } from '../identity/many-accounts.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { FileRow, Person, ReadRows } from './import-rows.ts';
-import { hasImportEnded, importRules, type ImportColumn, type RowCode, type RowOutcome } from './import.policy.ts';
-import { holdImport, type StoredImport } from './imports.ts';
+import {
+  hasImportEnded,
+  importRules,
+  type ImportColumn,
+  type ImportError,
+  type RowCode,
+  type RowOutcome,
+} from './import.policy.ts';
+import { endImport, holdImport, type StoredImport } from './imports.ts';
 import { grantToMany } from './many-grants.ts';
 
 /** Rows that follow the cursor, and where the cursor is after them. */
 export interface Batch extends Pick<ReadRows, 'rows' | 'nextRow'> {
   cursor: number;
+  /** Nothing after these rows can be read. */
+  failsWith?: ImportError;
 }
 
 /** A row of the report. */
@@ -55,6 +64,7 @@ export async function recordBatch(
   await tellAndGrant(tx, vault, held, report, people, now);
   await insertReport(tx, held.id, report);
   await advance(tx, held, batch, report, now);
+  if (batch.failsWith !== undefined) await endImport(tx, held, { status: 'failed', error: batch.failsWith }, now);
 }
 
 /** Takes as many of these places for students as the club's plan has. @returns how many */
@@ -155,12 +165,12 @@ async function insertReport(tx: Transaction, importId: Id, report: readonly Repo
 async function advance(
   tx: Transaction,
   held: StoredImport,
-  { cursor, nextRow }: Batch,
+  { cursor, nextRow, failsWith }: Batch,
   report: readonly ReportRow[],
   now: Date,
 ): Promise<void> {
   const countOf = (outcome: RowOutcome) => report.filter((row) => row.outcome === outcome).length;
-  const isLast = cursor === held.fileBytes;
+  const isLast = cursor === held.fileBytes && failsWith === undefined;
   await tx.query(
     `UPDATE student_imports
         SET status = CASE WHEN $3 THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, $2),

@@ -31,21 +31,32 @@ export interface ReadRows {
   nextRow: number;
   /** The piece ends inside a line that is too long to be a row: the rest of the line is still to be passed over. */
   endsInsideLine: boolean;
+  /** The last row is too long, and has quotes: where it ends is not known, and its lines must not be taken for rows. */
+  endsInsideQuotes: boolean;
 }
+
+/** Whether bytes of a line may open a value that goes on in the next one. */
+export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
  * Reads whole rows from the beginning of a piece. A row that cannot be read costs its first line and no more: a quote that
- * nobody closes must not swallow the rows after it.
+ * nobody closes must not swallow the rows after it. Where the piece is too short to tell whether it is closed, nothing more is
+ * read: what stands in quotes may look like rows.
  * @param nextRow the number of the first row
  * @param most rows to read
  */
 export function readRows(piece: Piece, format: FileFormat, nextRow: number, most: number): ReadRows {
   const end = piece.isLast ? piece.bytes.length : piece.bytes.lastIndexOf(lineFeed) + 1;
   if (end === 0 && !piece.isLast) {
-    const rows: FileRow[] = [{ row: nextRow, fault: { code: 'row_too_long' } }];
-    return { rows, consumed: piece.bytes.length, nextRow: nextRow + 1, endsInsideLine: true };
+    return {
+      rows: [tooLong(nextRow)],
+      consumed: piece.bytes.length,
+      nextRow: nextRow + 1,
+      endsInsideLine: true,
+      endsInsideQuotes: isQuoted(piece.bytes),
+    };
   }
-  const read: ReadRows = { rows: [], consumed: 0, nextRow, endsInsideLine: false };
+  const read: ReadRows = { rows: [], consumed: 0, nextRow, endsInsideLine: false, endsInsideQuotes: false };
   let left = most;
   while (left > 0 && read.consumed < end) {
     const { records, stoppedBy } = parseOn(piece.bytes.subarray(read.consumed, end), format, left);
@@ -61,8 +72,11 @@ export function readRows(piece: Piece, format: FileFormat, nextRow: number, most
     passEmptyLines(piece.bytes, end, read);
     if (stoppedBy === undefined && records.length === 0) break; // nothing but empty lines was left
     if (stoppedBy === undefined) continue;
-    // What the end of the piece has cut off is whole at the beginning of the next one.
-    if (stoppedBy === 'open quote' && !piece.isLast && read.consumed > 0) break;
+    if (stoppedBy === 'open quote' && !piece.isLast) {
+      // What the end of the piece has cut off is whole at the beginning of the next one, unless it is longer than a piece.
+      if (read.consumed > 0) break;
+      return { ...read, rows: [tooLong(nextRow)], consumed: end, nextRow: nextRow + 1, endsInsideQuotes: true };
+    }
     read.rows.push({ row: read.nextRow++, fault: { code: 'broken_quotes' } });
     const lineEnd = piece.bytes.indexOf(lineFeed, read.consumed);
     read.consumed = lineEnd === -1 ? end : lineEnd + 1;
@@ -70,6 +84,8 @@ export function readRows(piece: Piece, format: FileFormat, nextRow: number, most
   }
   return read;
 }
+
+const tooLong = (row: number): FileRow => ({ row, fault: { code: 'row_too_long' } });
 
 interface ParsedRecord {
   fields: Buffer[];

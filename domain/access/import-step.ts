@@ -6,7 +6,7 @@ import type { Id } from '../core/ids.ts';
 import type { ObjectStore } from '../core/object-store.ts';
 import type { Platform } from '../core/platform.ts';
 import { recordBatch, type Batch } from './import-batch.ts';
-import { readRows, type Piece } from './import-rows.ts';
+import { isQuoted, readRows, type Piece } from './import-rows.ts';
 import { hasImportEnded, importRules, rowsABatch, type ImportError, type ImportStatus } from './import.policy.ts';
 import { endImport, fileKeyOf, holdImport, loadImport, type StoredImport } from './imports.ts';
 
@@ -110,14 +110,21 @@ async function readBatch(storage: ObjectStore, stored: StoredImport): Promise<Ba
   if (!piece) return undefined;
   const read = readRows(piece, format, nextRow, rowsABatch(deliveryIds.length));
   let end = cursor + read.consumed;
-  for (let isInside = read.endsInsideLine; isInside;) {
+  let { endsInsideQuotes } = read;
+  for (let isInside = read.endsInsideLine; isInside && !endsInsideQuotes;) {
     const more = await readPiece(storage, stored, end);
     if (!more) return undefined;
     const lineEnd = more.bytes.indexOf('\n');
+    endsInsideQuotes = isQuoted(lineEnd === -1 ? more.bytes : more.bytes.subarray(0, lineEnd));
     end += lineEnd === -1 ? more.bytes.length : lineEnd + 1;
     isInside = lineEnd === -1 && !more.isLast;
   }
-  return { rows: read.rows, nextRow: read.nextRow, cursor: end };
+  return {
+    rows: read.rows,
+    nextRow: read.nextRow,
+    cursor: end,
+    ...(endsInsideQuotes && { failsWith: 'row_too_long' }),
+  };
 }
 
 async function readPiece(storage: ObjectStore, stored: StoredImport, offset: number): Promise<Piece | undefined> {

@@ -13,6 +13,7 @@ export type ImportError =
   | 'upload_interrupted' // the body did not arrive whole
   | 'upload_too_large' // it was longer than announced, and than allowed
   | 'file_missing' // the stored file is gone
+  | 'row_too_long' // so long, and with quotes, that nobody can tell where it ends
   | 'delivery_not_grantable'; // a delivery cannot be given any more, such as one whose cohort has ended
 
 export type RowOutcome = 'created' | 'existing' | 'failed';

@@ -35,8 +35,20 @@ export interface HeldPlaces {
 }
 
 /**
+ * Holds the club's count of students until the transaction ends. It comes first in the order of locks, before any student
+ * (docs/architecture.md, Locks): who holds a student does not ask for it.
+ */
+export async function holdStudentCount(tx: Transaction, clubId: Id): Promise<void> {
+  await tx.query(
+    `INSERT INTO club_student_counts AS counted (club_id, students) VALUES ($1, 0)
+     ON CONFLICT (club_id) DO UPDATE SET students = counted.students`,
+    [clubId],
+  );
+}
+
+/**
  * Holds places for students that are about to be added: two who want the last one come one after the other. The cost does
- * not depend on how many there are.
+ * not depend on how many there are. Takes the count's lock, which comes before any student's.
  * @throws DomainError limit_reached, where the plan does not bill overage
  */
 export async function holdPlaces(
@@ -45,8 +57,9 @@ export async function holdPlaces(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<HeldPlaces> {
-  // Folded under the lock of the changes and of the count: a change is taken once, and by the time the count is read it
-  // holds whatever was committed by those who held it before.
+  // Before the changes are folded, never after: one who holds changes and waits for the count would stand in the way of one
+  // who holds the count and comes back for more places.
+  await holdStudentCount(tx, clubId);
   const [row] = await tx.query<{ students: number; plan: PlanName | null; bought: string }[]>(
     `WITH folded AS (DELETE FROM club_student_changes WHERE club_id = $1 RETURNING students),
      held AS (

@@ -1,4 +1,5 @@
 /** Transactions: the unit in which state, facts and wakes are written together. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { QueryFailedError, type DataSource, type EntityManager } from 'typeorm';
 
@@ -20,10 +21,28 @@ export interface Bell {
 const passingConflicts = new Set(['40001', '40P01']);
 const mostTries = 3;
 
+/** What the work had looked at without a lock is otherwise under the lock: nothing is to be written, doing it again is right. */
+export class LookedTooEarly extends Error {
+  override name = 'LookedTooEarly';
+  code = 'looked_too_early';
+}
+
+/** Bounds of the pause before a repetition, in milliseconds: as long as a transaction takes, give or take. */
+export const repetitionPause = { leastMs: 5, mostMs: 50 } as const;
+
 /**
- * Runs `work` in one transaction, again (up to three times) if Postgres ended it for a passing conflict, and rings the
- * bell after the commit if the work left something for the relay. After, never inside: a NOTIFY inside makes commits
- * queue behind one another (DESIGN §6).
+ * @param random from 0 to 1: two who were in each other's way must not come back together
+ * @returns milliseconds before a transaction is tried again
+ */
+export function pauseBeforeRepetition(random: number): number {
+  const { leastMs, mostMs } = repetitionPause;
+  return leastMs + random * (mostMs - leastMs);
+}
+
+/**
+ * Runs `work` in one transaction, again (up to three times, after a short pause) if Postgres ended it for a passing conflict
+ * or it has looked too early, and rings the bell after the commit if the work left something for the relay. After, never
+ * inside: a NOTIFY inside makes commits queue behind one another (DESIGN §6).
  */
 export async function inTransaction<T>(database: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
@@ -37,9 +56,14 @@ export async function inTransaction<T>(database: Database, work: (tx: Transactio
       if (ring) database.bell.ring();
       return result;
     } catch (error) {
-      if (tries === mostTries || !passingConflicts.has(sqlStateOf(error) ?? '')) throw error;
+      if (tries === mostTries || !isPassing(error)) throw error;
+      await pause(pauseBeforeRepetition(Math.random()));
     }
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof LookedTooEarly || passingConflicts.has(sqlStateOf(error) ?? '');
 }
 
 const waiting = new WeakSet<Transaction>();

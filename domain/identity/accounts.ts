@@ -1,6 +1,6 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
-import type { Transaction } from '../core/database.ts';
+import { LookedTooEarly, type Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { Vault } from '../core/secrets.ts';
@@ -36,8 +36,10 @@ export interface NewAccount {
 
 /**
  * Finds the student of an address and holds the row, or opens an account with `student.created` and the invitation
- * (specification: Catalog: purchase, invite, import).
+ * (specification: Catalog: purchase, invite, import). For a transaction that holds no student yet: the club's count, which
+ * somebody new needs, comes before (docs/architecture.md, Locks).
  * @throws DomainError limit_reached (the plan has no place for another student)
+ * @throws LookedTooEarly (the account came or went since a look without a lock)
  */
 export async function findOrOpenAccount(
   tx: Transaction,
@@ -47,20 +49,22 @@ export async function findOrOpenAccount(
   now: Date,
 ): Promise<{ studentId: Id; created: boolean }> {
   const email = foldEmail(account.email);
-  const [known] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM students WHERE club_id = $1 AND email = $2 FOR NO KEY UPDATE`,
-    [clubId, email],
-  );
-  if (known) return { studentId: known.id, created: false };
+  const find = async (lock: string): Promise<Id | undefined> => {
+    const ofAddress = `SELECT id FROM students WHERE club_id = $1 AND email = $2 ${lock}`;
+    return (await tx.query<{ id: Id }[]>(ofAddress, [clubId, email]))[0]?.id;
+  };
+  const places = (await find('')) === undefined ? await holdPlaces(tx, clubId, 1) : undefined;
+  const known = await find('FOR NO KEY UPDATE');
+  if (known !== undefined) return { studentId: known, created: false };
+  if (!places) throw new LookedTooEarly();
 
-  const places = await holdPlaces(tx, clubId, 1);
   const [created] = await tx.query<{ id: Id }[]>(
     `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
     [newId(), clubId, tidyName(account.name), email, now],
   );
-  // Opened by somebody else between the two statements.
-  if (!created) return findOrOpenAccount(tx, vault, clubId, account, now);
+  // Somebody was given the address by a correction: nobody is added by others while the count is held.
+  if (!created) throw new LookedTooEarly();
   await takePlaces(tx, clubId, places, now);
   await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
   if (account.invited) {

@@ -1,5 +1,6 @@
 /** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
-import type { Transaction } from '../core/database.ts';
+import { holdStudentCount } from '../billing/allowances.ts';
+import { LookedTooEarly, type Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */
@@ -13,19 +14,14 @@ export interface FoundAccount {
   created: boolean;
 }
 
-/** Between two statements an account came and went, or went and came: doing the transaction again is right. */
-export class AccountsMoved extends Error {
-  override name = 'AccountsMoved';
-  code = 'accounts_moved';
-}
-
 /**
- * Finds the students of these addresses, opens accounts for the others, and holds the rows of all: those that were there
- * in the order of their ids. Facts and mails about those who are created are the caller's.
+ * Finds the students of these addresses, opens accounts for the others, and holds the rows of all. In the order of locks: the
+ * club's count where a look without a lock misses somebody, then the students who are there, by their ids. Facts and mails about
+ * those who are created are the caller's.
  * @param people no address twice
  * @param room how many of so many new accounts may be opened; the first in the list are
  * @returns by address; without those for whom there was no room
- * @throws AccountsMoved
+ * @throws LookedTooEarly (an account came or went since the look)
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
@@ -38,23 +34,27 @@ export async function findOrOpenAccounts(
   const note = (found: readonly { id: Id; email: string }[], created: boolean) => {
     for (const { id, email } of found) accounts.set(email, { studentId: id, created });
   };
+  const isCountHeld = (await countByAddress(tx, clubId, people)) < people.length;
+  if (isCountHeld) await holdStudentCount(tx, clubId);
   note(await holdByAddress(tx, clubId, people), false);
   const unknown = people.filter(({ email }) => !accounts.has(email));
   if (unknown.length === 0) return accounts;
+  // Somebody was removed, or has another address, since the look: students are held by now, it is too late for the count.
+  if (!isCountHeld) throw new LookedTooEarly();
 
   const opened = unknown.slice(0, await room(unknown.length));
   note(await insert(tx, clubId, opened, now), true);
-  // Somebody signed up between the two statements.
-  note(
-    await holdByAddress(
-      tx,
-      clubId,
-      opened.filter(({ email }) => !accounts.has(email)),
-    ),
-    false,
-  );
-  if (opened.some(({ email }) => !accounts.has(email))) throw new AccountsMoved();
+  // Somebody was given one of the addresses by a correction: nobody is added by others while the count is held.
+  if (opened.some(({ email }) => !accounts.has(email))) throw new LookedTooEarly();
   return accounts;
+}
+
+async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
+  const [row] = await tx.query<{ known: number }[]>(
+    `SELECT count(*)::int AS known FROM students WHERE club_id = $1 AND email = ANY ($2)`,
+    [clubId, people.map(({ email }) => email)],
+  );
+  return row?.known ?? 0;
 }
 
 async function holdByAddress(
@@ -62,7 +62,6 @@ async function holdByAddress(
   clubId: Id,
   people: readonly ListedPerson[],
 ): Promise<{ id: Id; email: string }[]> {
-  if (people.length === 0) return [];
   return tx.query<{ id: Id; email: string }[]>(
     `SELECT id, email FROM students WHERE club_id = $1 AND email = ANY ($2) ORDER BY id FOR NO KEY UPDATE`,
     [clubId, people.map(({ email }) => email)],

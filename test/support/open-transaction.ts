@@ -1,5 +1,5 @@
 /** Domain functions inside a transaction that a test holds open: what others find is not yet committed. */
-import type { Database, Transaction } from '../../domain/core/database.ts';
+import { sqlStateOf, type Database, type Transaction } from '../../domain/core/database.ts';
 
 /** @returns a database whose every transaction and statement is part of `tx` */
 export function databaseOf(tx: Transaction): Database {
@@ -20,6 +20,21 @@ export function countingTransactions(database: Database): Database & { transacti
     return call(...parameters);
   });
   return { source, bell: database.bell, transactions: () => count };
+}
+
+/** @returns the same database, which keeps the SQLSTATEs of the transactions that Postgres has ended, repeated ones too */
+export function recordingEnds(database: Database): Database & { ends: string[] } {
+  const ends: string[] = [];
+  const source = instead(database.source, 'transaction', async (call, parameters) => {
+    try {
+      return await call(...parameters);
+    } catch (error) {
+      const state = sqlStateOf(error);
+      if (state !== undefined) ends.push(state);
+      throw error;
+    }
+  });
+  return { source, bell: database.bell, ends };
 }
 
 /**

@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { QueryFailedError } from 'typeorm';
 import { createBell, relayChannel } from '../../../domain/core/bell.ts';
-import { inTransaction, ringAfterCommit, sqlStateOf, violates } from '../../../domain/core/database.ts';
+import {
+  inTransaction,
+  LookedTooEarly,
+  pauseBeforeRepetition,
+  ringAfterCommit,
+  sqlStateOf,
+  violates,
+} from '../../../domain/core/database.ts';
 import { testDatabase, testPlatform } from '../../support/database.ts';
 import { until } from '../../support/deliveries.ts';
 import { buildClub } from '../../support/factories.ts';
@@ -26,6 +33,25 @@ describe('inTransaction', () => {
       expect(await ended(sqlState, 2)).to.deep.equal({ tries: 3, outcome: 'done' });
       expect(await ended(sqlState, 3)).to.deep.equal({ tries: 3, outcome: sqlState });
     }
+  });
+
+  it('pauses before each repetition, for some 5 to 50 ms', async () => {
+    for (const random of [0, 0.001, 0.5, 0.999, 1]) expect(pauseBeforeRepetition(random)).to.be.within(5, 50);
+    expect(pauseBeforeRepetition(0.9) - pauseBeforeRepetition(0.1)).to.be.above(30);
+    const began = performance.now();
+    await ended('40P01', 2);
+    expect(performance.now() - began).to.be.at.least(2 * 4); // timers may be a millisecond early
+  });
+
+  it('runs again what has looked too early, three times in all', async () => {
+    const { database } = await testPlatform();
+    let tries = 0;
+    const outcome: unknown = await inTransaction(database, async () => {
+      tries += 1;
+      throw new LookedTooEarly();
+    }).catch((error: unknown) => error);
+    expect(outcome).to.be.an.instanceOf(LookedTooEarly);
+    expect(tries).to.equal(3);
   });
 
   it('does not repeat what failed for another reason', async () => {

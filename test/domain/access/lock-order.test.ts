@@ -1,0 +1,162 @@
+/** One order of locks everywhere (docs/architecture.md, Locks): the club's count of students, then students by id, then the rest. */
+import { expect } from 'chai';
+import { holdPlaces, holdStudentCount } from '../../../domain/billing/allowances.ts';
+import { inTransaction, LookedTooEarly, type Transaction } from '../../../domain/core/database.ts';
+import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
+import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
+import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
+import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
+import { processNotice } from '../../../domain/sales/processing.ts';
+import { testDatabase, testPlatform } from '../../support/database.ts';
+import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
+import { buildClub, buildStudent, password } from '../../support/factories.ts';
+import { importPlatform, readImport, runImport, upload } from '../../support/imports.ts';
+import { recordingEnds } from '../../support/open-transaction.ts';
+import { buildShop, noticePlatform, noticeRow, purchaseNotice, take } from '../../support/sales.ts';
+
+const header = 'email,name\n';
+const fileOf = (emails: readonly string[]) => header + emails.map((email) => `${email},N\n`).join('');
+
+describe('the order of locks', () => {
+  it('imports, sign-ups of known and unknown people, first sales and removals at once: no transaction is given up', async function () {
+    this.timeout(120_000);
+    const usual = await testPlatform();
+    const database = recordingEnds(usual.database);
+    const platform = { ...usual, database };
+    const imports = await importPlatform(() => ({ database }));
+    const sales = await noticePlatform({ database });
+    for (let round = 0; round < 4; round++) {
+      const shop = await buildShop();
+      const { club, product } = shop;
+      const known = Array.from({ length: 24 }, (_, at) => `known-${at}@example.com`);
+      const bought = Array.from({ length: 6 }, (_, at) => `bought-${at}@example.com`);
+      const leaving = Array.from({ length: 8 }, (_, at) => `leaving-${at}@example.com`);
+      for (const email of known) await buildStudent(club.id, { email });
+      const gone = await Promise.all(leaving.map((email) => buildStudent(club.id, { email })));
+      const everyone = [...known, ...bought, ...leaving];
+      const files = [everyone, everyone.toReversed(), known].map((emails, at) =>
+        fileOf(at === 2 ? emails : [...emails, `new-${at}@example.com`]),
+      );
+      const uploads = await Promise.all(
+        files.map((file) => upload(club, file, `delivery_ids=${product.deliveryIds[0]}`)),
+      );
+      const ids: string[] = uploads.map(({ body }) => body.data.id);
+      const notices = await Promise.all(
+        bought.flatMap((email) =>
+          [1, 2].map((times) => {
+            const purchase = { id: `${email}-${times}`, amount: 1, currency: 'EUR' };
+            return take(shop.connection, purchaseNotice({ ...shop, email }, 'paid', { purchase }));
+          }),
+        ),
+      );
+      const signUp = (email: string) => signUpStudent(platform, club.id, { name: 'N', email, password }, new Date());
+      await Promise.all([
+        ...ids.map((id) => runImport(id, imports)),
+        ...notices.map((id) => processNotice(sales, id, Date.now())),
+        ...known.map(signUp),
+        ...Array.from({ length: 6 }, (_, at) => signUp(`unknown-${at}@example.com`)),
+        ...gone.map(({ id }) => removeStudent(database, club.id, id, new Date())),
+      ]);
+      for (const id of ids) expect(await readImport(club, id)).to.include({ status: 'completed' });
+      for (const id of notices) expect(await noticeRow(id)).to.include({ status: 'processed' });
+    }
+    expect(database.ends).to.deep.equal([]);
+  });
+
+  it('an import that knows some of its people and not others waits for the count, and holds nobody meanwhile', async () => {
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    const { body } = await upload(club, fileOf([student.email, 'new@example.com']));
+    const source = await testDatabase();
+    let running: Promise<unknown> = Promise.resolve();
+    await holdingOpen(
+      (tx) => holdStudentCount(tx, club.id),
+      async () => {
+        running = runImport(body.data.id);
+        await waitingForLocks(1);
+        await source.query(`SELECT FROM students WHERE id = $1 FOR UPDATE NOWAIT`, [student.id]);
+      },
+    );
+    await running;
+    expect(await readImport(club, body.data.id)).to.include({ status: 'completed', created: 1, existing: 1 });
+  });
+
+  it('an import that knows all its people does not wait for the count', async () => {
+    const club = await buildClub();
+    const { email } = await buildStudent(club.id);
+    const { body } = await upload(club, fileOf([email]));
+    await holdingOpen(
+      (tx) => holdStudentCount(tx, club.id),
+      async () => void (await runImport(body.data.id)),
+    );
+    expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
+  });
+
+  describe('a look without a lock that turns out to be wrong', () => {
+    const person = { name: 'N', email: 'leaving@example.com' };
+    const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
+      'one account': (clubId) => async (tx) =>
+        findOrOpenAccount(tx, (await testPlatform()).vault, clubId, { ...person, invited: false }, new Date()),
+      'many accounts': (clubId) => (tx) => findOrOpenAccounts(tx, clubId, [person], async () => 1, new Date()),
+    };
+    for (const [what, way] of Object.entries(ways)) {
+      it(`${what}: the student is removed meanwhile, and it begins again`, async () => {
+        const club = await buildClub();
+        const student = await buildStudent(club.id, person);
+        const { database } = await testPlatform();
+        let tries = 0;
+        let finding: Promise<unknown> = Promise.resolve();
+        await holdingOpen(
+          (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
+          async () => {
+            finding = inTransaction(database, async (tx) => {
+              tries += 1;
+              return way(club.id)(tx);
+            });
+            await waitingForLocks(1);
+          },
+        );
+        await finding;
+        expect(tries).to.equal(2);
+        const source = await testDatabase();
+        const rows = await source.query<unknown[]>(`SELECT 1 FROM students WHERE club_id = $1 AND email = $2`, [
+          club.id,
+          person.email,
+        ]);
+        expect(rows).to.have.length(1);
+      });
+
+      it(`${what}: without the count it does not go on`, async () => {
+        const club = await buildClub();
+        const student = await buildStudent(club.id, person);
+        let finding: Promise<unknown> = Promise.resolve();
+        await holdingOpen(
+          (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
+          async () => {
+            finding = (await testDatabase()).transaction(way(club.id)).catch((error: unknown) => error);
+            await waitingForLocks(1);
+          },
+        );
+        expect(await finding).to.be.an.instanceOf(LookedTooEarly);
+      });
+    }
+  });
+
+  it('who holds places and comes back for more is not in the way of others, whoever leaves meanwhile', async () => {
+    const club = await buildClub();
+    const [first, second] = [await buildStudent(club.id), await buildStudent(club.id)];
+    const usual = await testPlatform();
+    const database = recordingEnds(usual.database);
+    let other: Promise<unknown> = Promise.resolve();
+    await inTransaction(database, async (tx) => {
+      await holdPlaces(tx, club.id, 1);
+      await removeStudent(usual.database, club.id, first.id, new Date());
+      await removeStudent(usual.database, club.id, second.id, new Date());
+      other = createStudent({ ...usual, database }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
+      await waitingForLocks(1);
+      await holdPlaces(tx, club.id, 1);
+    });
+    await other;
+    expect(database.ends).to.deep.equal([]);
+  });
+});

@@ -5185,10 +5185,10 @@ export interface components {
             /** @description Rows that gave nothing. */
             failed: number;
             /**
-             * @description Why it `failed`. `upload_interrupted`: the file did not arrive whole. `file_missing`: the stored file is gone. `delivery_not_grantable`: a delivery cannot be given any more, such as one whose cohort has ended.
+             * @description Why it `failed`. `upload_interrupted`: the file did not arrive whole. `file_missing`: the stored file is gone. `row_too_long`: the last row of the report is over 128 KB and has quotes, so that where it ends is not known; what stands before it is done, and nothing after it was read. `delivery_not_grantable`: a delivery cannot be given any more, such as one whose cohort has ended.
              * @enum {string}
              */
-            error?: "upload_interrupted" | "upload_too_large" | "file_missing" | "delivery_not_grantable";
+            error?: "upload_interrupted" | "upload_too_large" | "file_missing" | "row_too_long" | "delivery_not_grantable";
             /** Format: date-time */
             created_at: string;
             /**
@@ -5223,7 +5223,7 @@ export interface components {
             row: number;
             outcome: components["schemas"]["StudentImportOutcome"];
             /**
-             * @description Why it failed. `broken_quotes`: a quote that stands inside a value or is not closed; the row is passed over up to its line break. `row_too_long`: over 128 KB. `wrong_column_count`: other than in the first line. `invalid_character`: a NUL byte. `duplicate`: an earlier row has the e-mail. `limit_reached`: the plan's allowance of students is used up.
+             * @description Why it failed. `broken_quotes`: a quote that stands inside a value or is not closed; the row is passed over up to its line break. `row_too_long`: over 128 KB; with quotes in it, it ends the import. `wrong_column_count`: other than in the first line. `invalid_character`: a NUL byte. `duplicate`: an earlier row has the e-mail. `limit_reached`: the plan's allowance of students is used up.
              * @enum {string}
              */
             code?: "broken_quotes" | "row_too_long" | "wrong_column_count" | "not_utf8" | "invalid_character" | "email_missing" | "email_invalid" | "name_missing" | "name_too_long" | "duplicate" | "limit_reached";

@@ -111,6 +111,17 @@ describe('places for students', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
+  it('of a month the highest excess counts, also after students have left', async () => {
+    await putOnPlan(clubId, 'business');
+    await countAsFull(clubId, included('business'));
+    const platform = await testPlatform();
+    const add = () => createStudent(platform, clubId, { name: 'Ada', email: someone() }, now);
+    const added = [await add(), await add(), await add()];
+    for (const { id } of added.slice(1)) await removeStudent(platform.database, clubId, id, now);
+    await add();
+    expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
+  });
+
   it('the same new address twice at once above the allowance: one account, and an excess of one', async () => {
     await putOnPlan(clubId, 'business');
     await countAsFull(clubId, included('business'));

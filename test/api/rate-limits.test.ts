@@ -128,13 +128,13 @@ describe('rate limits', function () {
     [
       'POST /webhooks/{platform}/{token}: 600 per minute per IP',
       600,
-      '501 not_implemented',
+      '404 not_found',
       () => post('/webhooks/platform1/token1', { ip: someAddress() }),
     ],
     [
       'POST /webhooks/billing: a write elsewhere',
       60,
-      '501 not_implemented',
+      '501 not_configured',
       () => post('/webhooks/billing', { ip: someAddress() }),
     ],
     [
@@ -310,7 +310,7 @@ describe('rate limits', function () {
         [post(endpointsOf(club.id), { ip }), '401 unauthenticated'],
         [post('/v1/auth/admin/sign-in', { ip }), '400 malformed_request'],
         [{ method: 'DELETE', path: '/v1/auth/session', ip }, '401 unauthenticated'],
-        [post('/webhooks/platform1/token1', { ip }), '501 not_implemented'],
+        [post('/webhooks/platform1/token1', { ip }), '404 not_found'],
       ];
       for (const [sent, outcome] of passing) {
         expect(await times(70, sent, blind), sent.path).to.deep.equal({ [outcome]: 70 });

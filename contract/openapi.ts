@@ -44,6 +44,8 @@ export interface OperationObject {
   responses: { readonly [status: string]: ResponseObject | Reference };
   readonly 'x-roles'?: readonly string[];
   'x-error-codes'?: readonly string[];
+  /** The body is kept as it came, whatever is in its texts. */
+  readonly 'x-any-text'?: boolean;
 }
 
 export type PathItem = { readonly [method in Method]?: OperationObject } & {

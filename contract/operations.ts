@@ -45,6 +45,8 @@ export interface ContractOperation {
   readonly hasBody: boolean;
   /** The body is no JSON but a file, taken as it arrives. */
   readonly fileBody?: FileBody;
+  /** Texts of the body may hold what cannot be stored as text: `x-any-text`. */
+  readonly takesAnyText: boolean;
   readonly successStatus: number;
   /** Media types of the successful response; none where there is nothing to return. */
   readonly contentTypes: readonly string[];
@@ -82,6 +84,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     ...(roles && { roles }),
     hasBody: operation.requestBody !== undefined,
     ...fileBodyOf(operation),
+    takesAnyText: operation['x-any-text'] === true,
     successStatus: Number(successStatus),
     contentTypes: Object.keys(responseOf(operation, successStatus).content ?? {}),
     errorCodes: isMissing ? [...own, 'not_implemented'] : own,

@@ -1,4 +1,5 @@
 /** What no text of a request may hold, wherever it stands: a NUL byte, half of a surrogate pair. Neither can be stored. */
+import { isStorableText } from '../domain/core/text.policy.ts';
 import { isObject, type JsonObject } from './openapi.ts';
 
 /** Objects and arrays within each other; beyond, the request is not read. */
@@ -28,7 +29,7 @@ export function findTextFault(root: unknown): TextFault | undefined {
     for (const step in container) {
       const value = container[step];
       if (!isStorable(step) || !isStorable(value)) unstorable ??= { fault: 'unstorable', path: pathTo(place, step) };
-      else if (isObject(value)) places.push({ container: value, step, parent: place, depth: depth + 1 });
+      if (isObject(value)) places.push({ container: value, step, parent: place, depth: depth + 1 });
     }
   }
   return unstorable;
@@ -40,7 +41,7 @@ export function printableName(name: string): string {
 }
 
 function isStorable(value: unknown): boolean {
-  return typeof value !== 'string' || (!value.includes('\0') && value.isWellFormed());
+  return typeof value !== 'string' || isStorableText(value);
 }
 
 function pathTo(place: Place, ...last: readonly string[]): string {

@@ -163,7 +163,7 @@ function bodyCheck(operation: ContractOperation): Validators['body'] {
     const text = findTextFault(raw);
     if (text?.fault === 'too-deep') return malformed(`${text.path} is nested deeper than ${deepestNesting} levels`);
     if (!hasShape(raw) && hasShape.errors?.[0]) return { problem: problemOf(hasShape.errors[0], 'malformed') };
-    if (text) return unstorable(text.path === '' ? 'the body' : text.path);
+    if (text && !operation.takesAnyText) return unstorable(text.path === '' ? 'the body' : text.path);
     if (!isValid(raw) && isValid.errors?.[0]) return { problem: problemOf(isValid.errors[0], 'invalid') };
     return { value: raw };
   };

@@ -54,6 +54,7 @@ import { Billing1763746000000 } from './migrations/1763746000000-billing.ts';
 import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
 import { Standing1763743000000 } from './migrations/1763743000000-standing.ts';
 import { Lists1763748000000 } from './migrations/1763748000000-lists.ts';
+import { NoticeAddresses1763749000000 } from './migrations/1763749000000-notice-addresses.ts';
 import { StudentImports1763747000000 } from './migrations/1763747000000-student-imports.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
@@ -158,6 +159,7 @@ const migrations = [
   Standing1763743000000,
   Lists1763748000000,
   StudentImports1763747000000,
+  NoticeAddresses1763749000000,
 ];
 
 /**

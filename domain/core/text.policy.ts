@@ -5,6 +5,11 @@ export function foldEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
 
+/** Whether Postgres keeps it as text: a NUL byte and half of a surrogate pair it does not. */
+export function isStorableText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
 /** Names keep their letters; surrounding and doubled white space goes. */
 export function tidyName(name: string): string {
   return name.normalize('NFC').trim().replace(/\s+/g, ' ');

@@ -13,7 +13,7 @@ import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/ce
 import { purgeStudentFromLearning } from '../learning/student-removal.ts';
 import { purgeStudentFromStanding } from '../learning/standing.ts';
 import { requestMail } from '../mail/requests.ts';
-import { purgeStudentFromSales } from '../sales/student-removal.ts';
+import { claimNotices, purgeStudentFromSales } from '../sales/student-removal.ts';
 import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
 import { findOrOpenAccount, holdStudent } from './accounts.ts';
 import { withdrawTokensOf } from './one-time-tokens.ts';
@@ -151,6 +151,7 @@ export async function updateStudent(
       });
     if (moved) {
       await moveCertificatesTo(tx, studentId, email);
+      await claimNotices(tx, { clubId, studentId, email: before.email });
       await withdrawTokensOf(tx, { studentId });
       await endSessionsOf(tx, 'student', studentId);
       await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);

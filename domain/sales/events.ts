@@ -56,6 +56,12 @@ export interface NoticeContent {
   proof: string;
 }
 
+/** The platform's own ids of a sale, as far as they can be read. */
+export interface SaleIds {
+  purchaseId?: string | undefined;
+  subscriptionId?: string | undefined;
+}
+
 /** What a platform's notices are and mean: one file a platform, `domain/sales/platforms/`. */
 export interface SalesAdapter {
   platform: SalesPlatform;
@@ -68,4 +74,6 @@ export interface SalesAdapter {
    * @throws NoticeRefusal bad_shape, unknown_currency, with the path in the body
    */
   parse: (body: unknown) => SalesEvent[];
+  /** @returns which sale the notice is about, also where the rest of it cannot be read: so that a removal reaches it */
+  identify: (body: unknown) => SaleIds;
 }

@@ -3,10 +3,10 @@ import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import type { Vault } from '../core/secrets.ts';
 import { findOrOpenAccount } from '../identity/accounts.ts';
-import type { PurchaseEvent, SalesEvent } from './events.ts';
+import type { PurchaseEvent, SaleIds, SalesEvent } from './events.ts';
 import type { SalesPlatform } from './platforms.policy.ts';
 import { recordPurchase, type SaleOwner } from './purchases.ts';
-import { NoticeRefusal } from './refusal.ts';
+import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 import { findOrOpenSubscription, recordMark, settleSubscription } from './subscriptions.ts';
 
 export interface Ledger {
@@ -17,7 +17,7 @@ export interface Ledger {
 /**
  * Carries one event out; the same one again, or an earlier one later, changes nothing.
  * @returns whom it is about, and whether they are removed: then nothing was done, and nobody is brought back
- * @throws NoticeRefusal unknown_product; DomainError limit_reached
+ * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
 export async function carryOut(
   tx: Transaction,
@@ -26,15 +26,14 @@ export async function carryOut(
   event: SalesEvent,
   now: Date,
 ): Promise<{ studentId: Id; removed: boolean }> {
-  const known = await holdKnownOwner(tx, ledger, event);
+  const ids = idsOf(event);
+  const known = await holdKnownOwner(tx, ledger, ids);
   if (known?.removed) return { studentId: known.studentId, removed: true };
-  const productId = known?.productId ?? (await findProduct(tx, ledger, event.productId));
-  const studentId =
-    known?.studentId ??
-    (await findOrOpenAccount(tx, vault, ledger.clubId, { ...event.buyer, invited: true }, now)).studentId;
+  if (known) refuseOthers(known, event);
+  const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
   const owner: SaleOwner = { ...ledger, studentId, productId };
-  const externalId = subscriptionOf(event);
-  const subscriptionId = externalId === undefined ? null : await findOrOpenSubscription(tx, owner, externalId, now);
+  const subscriptionId =
+    ids.subscriptionId === undefined ? null : await findOrOpenSubscription(tx, owner, ids.subscriptionId, now);
 
   if (isPurchase(event)) await recordPurchase(tx, owner, event, subscriptionId, now);
   else if (subscriptionId !== null) await recordMark(tx, owner, subscriptionId, event, now);
@@ -47,39 +46,72 @@ export async function carryOut(
 
 const isPurchase = (event: SalesEvent): event is PurchaseEvent => event.kind !== 'late' && event.kind !== 'canceled';
 
-function subscriptionOf(event: SalesEvent): string | undefined {
-  return isPurchase(event) ? event.subscription?.id : event.subscriptionId;
+function idsOf(event: SalesEvent): SaleIds {
+  if (!isPurchase(event)) return { subscriptionId: event.subscriptionId };
+  return { purchaseId: event.purchaseId, subscriptionId: event.subscription?.id };
 }
 
-interface KnownOwner {
+/** Opens or finds the account of a sale that nobody is known to have. @throws SaleJustTaken, NoticeRefusal, DomainError limit_reached */
+async function openOwner(
+  tx: Transaction,
+  vault: Vault,
+  ledger: Ledger,
+  event: SalesEvent,
+  now: Date,
+): Promise<{ studentId: Id; productId: Id }> {
+  const productId = await findProduct(tx, ledger, event.productId);
+  const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, { ...event.buyer, invited: true }, now);
+  // Whoever held the club's count meanwhile may have recorded this very sale.
+  const [since] = await findKnownOwners(tx, ledger, idsOf(event));
+  if (since && since.studentId !== studentId) throw new SaleJustTaken();
+  return { studentId, productId: since?.productId ?? productId };
+}
+
+/** Two shops of one platform may count alike: what is neither the same product nor the same buyer is another sale. */
+function refuseOthers(known: KnownOwner, event: SalesEvent): void {
+  if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
+    throw new NoticeRefusal('sale_mismatch');
+}
+
+interface Owner {
   studentId: Id;
   productId: Id;
+  productExternalId: string;
+}
+
+export interface KnownOwner extends Owner {
+  /** As it is now; null for whoever was removed. */
+  email: string | null;
   removed: boolean;
+}
+
+/** Of a charge, those of the purchase and of its subscription: one, as long as they agree. */
+async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
+  return tx.query<Owner[]>(
+    `SELECT DISTINCT ON (student_id) student_id AS "studentId", product.id AS "productId", product.external_id AS "productExternalId"
+       FROM (SELECT 1 AS place, student_id, product_id FROM purchases WHERE club_id = $1 AND platform = $2 AND external_id = $3
+              UNION ALL
+             SELECT 2, student_id, product_id FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $4) sale
+       JOIN products product ON product.id = sale.product_id
+      ORDER BY student_id, place`,
+    [clubId, platform, ids.purchaseId ?? null, ids.subscriptionId ?? null],
+  );
 }
 
 /**
  * A sale belongs to whom its first notice named: found by its own identity, whatever address the buyer has by now. Their
  * row is held before anything of the sale is read for good.
+ * @throws NoticeRefusal sale_mismatch (a charge of one student, and a subscription of another)
  */
-async function holdKnownOwner(
-  tx: Transaction,
-  { clubId, platform }: Ledger,
-  event: SalesEvent,
-): Promise<KnownOwner | undefined> {
-  const [known] = await tx.query<{ studentId: Id; productId: Id }[]>(
-    `SELECT student_id AS "studentId", product_id AS "productId" FROM purchases
-      WHERE club_id = $1 AND platform = $2 AND external_id = $3
-     UNION ALL
-     SELECT student_id, product_id FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $4
-      LIMIT 1`,
-    [clubId, platform, isPurchase(event) ? event.purchaseId : null, subscriptionOf(event) ?? null],
-  );
+export async function holdKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
+  const [known, other] = await findKnownOwners(tx, ledger, ids);
+  if (other) throw new NoticeRefusal('sale_mismatch');
   if (!known) return undefined;
-  const [student] = await tx.query<{ removed: boolean }[]>(
-    `SELECT removed_at IS NOT NULL AS removed FROM students WHERE id = $1 FOR NO KEY UPDATE`,
+  const [student] = await tx.query<{ email: string | null; removed: boolean }[]>(
+    `SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = $1 FOR NO KEY UPDATE`,
     [known.studentId],
   );
-  return { ...known, removed: student?.removed ?? true };
+  return { ...known, email: student?.email ?? null, removed: student?.removed ?? true };
 }
 
 async function findProduct(tx: Transaction, { clubId, platform }: Ledger, externalId: string): Promise<Id> {

@@ -12,6 +12,7 @@ export const noticeErrorCodes = [
   'bad_shape',
   'proof_refused',
   'unknown_product',
+  'sale_mismatch',
   'unknown_currency',
   'limit_reached',
   'feature_not_in_plan',

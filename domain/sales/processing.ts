@@ -1,13 +1,13 @@
 /** The step of a notice: claim, carry out in one transaction, record (DESIGN §1, rule 2). */
-import { inTransaction } from '../core/database.ts';
+import { inTransaction, violates, type Transaction } from '../core/database.ts';
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import type { Platform } from '../core/platform.ts';
 import type { NoticeContent, SalesEvent } from './events.ts';
-import { carryOut } from './ledger.ts';
+import { carryOut, holdKnownOwner, type KnownOwner } from './ledger.ts';
 import { noticeErrorCodes, type NoticeErrorCode, type NoticeStatus, type SalesPlatform } from './platforms.policy.ts';
 import { salesAdapters } from './platforms/index.ts';
-import { NoticeRefusal } from './refusal.ts';
+import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
 /** A transaction of some ten statements. One that waits longer for its locks is overtaken, and by its fence records nothing. */
 const leaseSeconds = 10;
@@ -42,7 +42,7 @@ export async function processNotice(platform: NoticePlatform, id: Id, now: numbe
   if (!claimed) return lookAt(platform, id, now);
   await platform.failpoint('notice_claimed');
   try {
-    await carryOutNotice(platform, claimed, new Date(now));
+    await carryOutAnew(platform, claimed, new Date(now));
   } catch (error) {
     if (error instanceof Overtaken) return lookAt(platform, id, now);
     await recordFailure(platform, claimed, refusalOf(error), new Date(now));
@@ -70,6 +70,27 @@ async function claim({ database }: NoticePlatform, id: Id, now: number): Promise
   return claimed;
 }
 
+/** Two first notices of one sale may come at once, and name two buyers: then whoever was later begins again, and knows. */
+const mostBeginnings = 3;
+
+async function carryOutAnew(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<void> {
+  for (let beginning = 1; ; beginning++) {
+    try {
+      await carryOutNotice(platform, claimed, now);
+      return;
+    } catch (error) {
+      if (beginning === mostBeginnings || !isJustTaken(error)) throw error;
+    }
+  }
+}
+
+/** Found out in time, or by the constraint that keeps a sale one. */
+function isJustTaken(error: unknown): boolean {
+  return (
+    error instanceof SaleJustTaken || violates(error, 'purchases_identity') || violates(error, 'subscriptions_identity')
+  );
+}
+
 async function carryOutNotice(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<void> {
   const events = eventsOf(platform, claimed);
   await inTransaction(platform.database, async (tx) => {
@@ -78,7 +99,7 @@ async function carryOutNotice(platform: NoticePlatform, claimed: ClaimedNotice, 
     const errorCode = endOfNothing(events, about);
     const recorded = await tx.query<[unknown[], number]>(
       `UPDATE sales_notices
-          SET status = $3, error_code = $4, error_path = NULL, student_id = $5, processed_at = $6, lease_until = NULL,
+          SET status = $3, error_code = $4, error_path = NULL, student_id = coalesce($5, student_id), processed_at = $6, lease_until = NULL,
               body = CASE WHEN $7 THEN NULL ELSE body END, proof = CASE WHEN $7 THEN NULL ELSE proof END,
               addresses = CASE WHEN $7 THEN '{}' ELSE addresses END
         WHERE id = $1 AND fence = $2 AND status = 'pending'`,
@@ -129,26 +150,44 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
   return new NoticeRefusal(code ?? 'not_accessible');
 }
 
-/** A refusal ends the notice, until somebody replays it; a fault of ours leaves it to be tried again, and says so. */
+/**
+ * A refusal ends the notice, until somebody replays it; a fault of ours leaves it to be tried again, and says so. Where the
+ * sale is known so is the student, whatever address the notice has: for their removal, or because they are removed already.
+ */
 async function recordFailure(
-  { database }: Platform,
-  { id, fence }: ClaimedNotice,
+  platform: NoticePlatform,
+  claimed: ClaimedNotice,
   refusal: NoticeRefusal | undefined,
   now: Date,
 ): Promise<void> {
-  await database.source.query(
-    `UPDATE sales_notices
-        SET status = $3, error_code = $4, error_path = $5, processed_at = $6, lease_until = NULL
-      WHERE id = $1 AND fence = $2 AND status = 'pending'`,
-    [
-      id,
-      fence,
-      refusal ? 'failed' : 'pending',
-      refusal?.code ?? 'internal_error',
-      refusal?.path ?? null,
-      refusal ? now : null,
-    ],
-  );
+  await inTransaction(platform.database, async (tx) => {
+    const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOfUnread(tx, claimed);
+    const gone = owner?.removed ?? false;
+    await tx.query(
+      `UPDATE sales_notices
+          SET status = $3, error_code = $4, error_path = $5, processed_at = $6, student_id = coalesce($7, student_id),
+              lease_until = NULL, body = CASE WHEN $8 THEN NULL ELSE body END,
+              proof = CASE WHEN $8 THEN NULL ELSE proof END, addresses = CASE WHEN $8 THEN '{}' ELSE addresses END
+        WHERE id = $1 AND fence = $2 AND status = 'pending'`,
+      [
+        claimed.id,
+        claimed.fence,
+        gone ? 'ignored' : refusal ? 'failed' : 'pending',
+        gone ? 'student_removed' : (refusal?.code ?? 'internal_error'),
+        gone ? null : (refusal?.path ?? null),
+        gone || refusal ? now : null,
+        owner?.studentId ?? null,
+        gone,
+      ],
+    );
+  });
+}
+
+async function ownerOfUnread(tx: Transaction, claimed: ClaimedNotice): Promise<KnownOwner | undefined> {
+  if (claimed.body === null) return undefined;
+  const body = JSON.parse(claimed.body.toString('utf8')) as unknown;
+  const { purchaseId, subscriptionId } = salesAdapters[claimed.platform].identify(body);
+  return (await holdKnownOwner(tx, claimed, { purchaseId })) ?? (await holdKnownOwner(tx, claimed, { subscriptionId }));
 }
 
 /** What the row says now: whoever acted on it, and whether or not it was us. */

@@ -6,6 +6,7 @@ import { grantAccess } from '../access/enrollments.ts';
 import { revokeRefunded } from '../access/sale-access.ts';
 import type { PurchaseEvent } from './events.ts';
 import type { PurchaseStatus, SalesPlatform } from './platforms.policy.ts';
+import { SaleJustTaken } from './refusal.ts';
 
 /** Whose sale it is, once that is known; the student's row is held. */
 export interface SaleOwner {
@@ -17,6 +18,7 @@ export interface SaleOwner {
 
 interface PurchaseRow {
   id: Id;
+  studentId: Id;
   subscriptionId: Id | null;
   status: PurchaseStatus;
   amount: string;
@@ -34,6 +36,7 @@ const ranks: Readonly<Record<PurchaseStatus, number>> = { paid: 0, refunded: 1, 
  * Records what a notice tells of a purchase. A refund that comes first records the payment too. Facts: `purchase.paid` once,
  * `purchase.refunded` once; with the access that a purchase of its own gives and loses.
  * @param subscriptionId the subscription that it is a charge of: its access is the subscription's
+ * @throws SaleJustTaken
  */
 export async function recordPurchase(
   tx: Transaction,
@@ -43,6 +46,7 @@ export async function recordPurchase(
   now: Date,
 ): Promise<void> {
   const known = await findPurchase(tx, owner, event.purchaseId);
+  if (known && known.studentId !== owner.studentId) throw new SaleJustTaken();
   const before = known ?? (await open(tx, owner, event, subscriptionId, now));
   const after = merged(before, event);
   await tx.query(
@@ -79,7 +83,7 @@ async function findPurchase(
   externalId: string,
 ): Promise<PurchaseRow | undefined> {
   const [row] = await tx.query<PurchaseRow[]>(
-    `SELECT id, subscription_id AS "subscriptionId", status, amount, currency, terms_rank AS "termsRank", terms_at AS "termsAt",
+    `SELECT id, student_id AS "studentId", subscription_id AS "subscriptionId", status, amount, currency, terms_rank AS "termsRank", terms_at AS "termsAt",
             paid_at AS "paidAt", refunded_at AS "refundedAt"
        FROM purchases WHERE club_id = $1 AND platform = $2 AND external_id = $3`,
     [clubId, platform, externalId],
@@ -96,6 +100,7 @@ async function open(
 ): Promise<PurchaseRow> {
   const row: PurchaseRow = {
     id: newId(),
+    studentId,
     subscriptionId,
     status: 'paid',
     amount: String(event.amount),

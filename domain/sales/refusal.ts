@@ -1,6 +1,7 @@
-/** Why a notice cannot be carried out: a code, and where in the body the fault is. Never a value of it. */
+/** Why a notice cannot be carried out, or not like this. */
 import type { NoticeErrorCode } from './platforms.policy.ts';
 
+/** A code, and where in the body the fault is. Never a value of it. */
 export class NoticeRefusal extends Error {
   constructor(
     readonly code: NoticeErrorCode,
@@ -11,3 +12,6 @@ export class NoticeRefusal extends Error {
     this.name = 'NoticeRefusal';
   }
 }
+
+/** Another notice of the sale has just named somebody else as its buyer: what was done here is undone, and done anew. */
+export class SaleJustTaken extends Error {}

@@ -18,7 +18,7 @@ export async function purgeStudentFromSales(
   const [purged] = await tx.query<[{ id: Id; stopped: boolean }[], number]>(
     `WITH about AS (
        SELECT id, status = 'pending' AS stopped FROM sales_notices
-        WHERE student_id = $2 OR (club_id = $1 AND body IS NOT NULL AND $3 = ANY (addresses))
+        WHERE student_id = $2 OR (club_id = $1 AND body IS NOT NULL AND addresses @> ARRAY[$3::text])
         ORDER BY id FOR NO KEY UPDATE)
      UPDATE sales_notices notice
         SET body = NULL, proof = NULL, addresses = '{}', error_path = NULL,
@@ -40,5 +40,20 @@ export async function purgeStudentFromSales(
       ...awaited.map(({ id }) => subscriptionEndWake(clubId, id)),
     ],
     now,
+  );
+}
+
+/**
+ * Before a student's address is corrected: what is stored under it becomes theirs, so that their removal reaches it still.
+ * What has turned out to be about somebody else stays that.
+ */
+export async function claimNotices(
+  tx: Transaction,
+  { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
+): Promise<void> {
+  await tx.query(
+    `UPDATE sales_notices SET student_id = $2
+      WHERE club_id = $1 AND student_id IS NULL AND body IS NOT NULL AND addresses @> ARRAY[$3::text]`,
+    [clubId, studentId, email],
   );
 }

@@ -5,19 +5,21 @@ import { recordFact } from '../facts/facts.ts';
 import { endCanceled, resumeCanceled } from '../access/sale-access.ts';
 import { grantMapped, type SaleOwner } from './purchases.ts';
 import type { SubscriptionEvent } from './events.ts';
+import { SaleJustTaken } from './refusal.ts';
 import { standingOf, stepsOf, type Step } from './subscription.policy.ts';
 
-/** @returns the subscription's id; a new one gives what the product is mapped to, once for all of its charges */
+/** @returns the subscription's id; a new one gives what the product is mapped to, once for all of its charges @throws SaleJustTaken */
 export async function findOrOpenSubscription(
   tx: Transaction,
   { clubId, platform, studentId, productId }: SaleOwner,
   externalId: string,
   now: Date,
 ): Promise<Id> {
-  const [known] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $3`,
+  const [known] = await tx.query<{ id: Id; studentId: Id }[]>(
+    `SELECT id, student_id AS "studentId" FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $3`,
     [clubId, platform, externalId],
   );
+  if (known && known.studentId !== studentId) throw new SaleJustTaken();
   if (known) return known.id;
   const id = newId();
   await tx.query(

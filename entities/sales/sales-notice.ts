@@ -11,6 +11,8 @@ import { SalesConnection } from './sales-connection.ts';
 @Index('sales_notices_connection', ['connectionId', 'receivedAt', 'id'])
 @Index('sales_notices_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 @Index('sales_notices_kept', ['receivedAt'], { where: 'body IS NOT NULL' })
+/** GIN: made by its migration. */
+@Index('sales_notices_addresses', { synchronize: false })
 @Index('sales_notices_student', ['studentId'], { where: 'student_id IS NOT NULL' })
 export class SalesNotice {
   @PrimaryColumn({ type: 'uuid' })

@@ -243,9 +243,17 @@ describe('422: a value breaks a rule', () => {
   });
 
   it('a NUL byte in a notice, however deep, in a value or in a name', () => {
-    const notice = validatorsOf('receiveSalesNotice');
+    const notice = validatorsOf('receiveBillingNotice');
     expect(verdict(notice.body({ a: [{ b: 'x\0' }] }))).to.match(/^invalid: a\/0\/b must not hold/);
     expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
+  });
+
+  it('but not in what is kept byte for byte (x-any-text), whose nesting has its limit all the same', () => {
+    const notice = validatorsOf('receiveSalesNotice');
+    for (const body of [{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }])
+      expect(kindOf(notice.body(body))).to.equal('accepted');
+    const nested: unknown = JSON.parse(`{"a\\u0000":${'['.repeat(64)}${']'.repeat(64)}}`);
+    expect(kindOf(notice.body(nested))).to.equal('malformed');
   });
 
   it('never repeats the value', () => {

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../core/secrets.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
-import { buyerOf, currencyOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
+import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 
 const purchaseKinds: Readonly<Record<string, PurchaseEvent['kind']>> = {
   'purchase.paid': 'paid',
@@ -27,6 +27,10 @@ export const generic: SalesAdapter = {
     if (event === 'subscription.canceled') return [canceledOf(notice)];
     return [];
   },
+  identify: (body) => ({
+    purchaseId: idOf(body, ['purchase', 'id']),
+    subscriptionId: idOf(body, ['subscription', 'id']),
+  }),
 };
 
 function saleOf(notice: Field) {

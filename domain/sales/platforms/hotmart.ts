@@ -11,7 +11,7 @@
 import { sameText } from '../../core/secrets.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
 import { NoticeRefusal } from '../refusal.ts';
-import { buyerOf, currencyOf, readNotice, smallestUnitsFromDecimal, type Field } from './reading.ts';
+import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsFromDecimal, type Field } from './reading.ts';
 
 const version = '2.0.0';
 
@@ -40,6 +40,10 @@ export const hotmart: SalesAdapter = {
     const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
     return read ? read(notice) : [];
   },
+  identify: (body) => ({
+    purchaseId: idOf(body, ['data', 'purchase', 'transaction']),
+    subscriptionId: idOf(body, ['data', 'subscription', 'subscriber', 'code'], ['data', 'subscriber', 'code']),
+  }),
 };
 
 const subscriptionOf = (notice: Field) => notice.at('data', 'subscription', 'subscriber', 'code');

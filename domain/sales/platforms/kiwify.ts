@@ -11,7 +11,7 @@
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../core/secrets.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
-import { buyerOf, currencyOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
+import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 
 const zone = '-03:00';
 
@@ -36,6 +36,10 @@ export const kiwify: SalesAdapter = {
     const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
     return read ? [read(notice)] : [];
   },
+  identify: (body) => ({
+    purchaseId: idOf(body, ['order_id']),
+    subscriptionId: idOf(body, ['subscription_id'], ['Subscription', 'id']),
+  }),
 };
 
 function saleOf(notice: Field) {

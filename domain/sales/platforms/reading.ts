@@ -1,5 +1,5 @@
 /** Reading a notice field by field: each is there and of its kind, or the refusal names its path. */
-import { tidyName } from '../../core/text.policy.ts';
+import { isStorableText, tidyName } from '../../core/text.policy.ts';
 import { readAddress } from '../addresses.policy.ts';
 import type { Buyer } from '../events.ts';
 import { NoticeRefusal } from '../refusal.ts';
@@ -38,7 +38,9 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
     throw new NoticeRefusal('bad_shape', path.join('.'));
   };
   const text = (longest: number): string =>
-    typeof value === 'string' && value.trim() !== '' && value.length <= longest ? value.trim() : refuse();
+    typeof value === 'string' && value.trim() !== '' && value.length <= longest && isStorableText(value)
+      ? value.trim()
+      : refuse();
   const number = (): number => {
     const read = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
     return typeof read === 'number' && Number.isFinite(read) ? read : refuse();
@@ -77,6 +79,20 @@ function momentOf(text: string, zone: string): number {
   if (!shape) return Number.NaN;
   const [, , , , stated] = shape;
   return Date.parse(text.replace(' ', 'T').replace(/ (?=[+\-Z])/, '') + (stated === undefined ? zone : ''));
+}
+
+/** @returns the first of these ids that is there and readable */
+export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): string | undefined {
+  for (const path of paths) {
+    try {
+      return readNotice(body)
+        .at(...path)
+        .id();
+    } catch (error) {
+      if (!(error instanceof NoticeRefusal)) throw error;
+    }
+  }
+  return undefined;
 }
 
 /** @param name where the platform states one; else the part of the address before the @ stands for it */

@@ -8,8 +8,8 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
   const row = oneRow(
     await tx.query<PurchaseRow[]>(
       `SELECT ${purchaseColumns} FROM purchases sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = $1 AND sale.club_id = $2`,
-      [fact.subjectId, fact.clubId],
+        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
+      [fact.subjectId, fact.clubId, fact.studentId],
     ),
     fact,
   );
@@ -33,8 +33,8 @@ const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']>
   const row = oneRow(
     await tx.query<SubscriptionRow[]>(
       `SELECT ${subscriptionColumns} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
-        WHERE sale.id = $1 AND sale.club_id = $2`,
-      [fact.subjectId, fact.clubId],
+        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
+      [fact.subjectId, fact.clubId, fact.studentId],
     ),
     fact,
   );

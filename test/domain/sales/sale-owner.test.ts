@@ -1,0 +1,271 @@
+/** Whose sale a notice is about: named once, whoever else is named later, at the same time, or by another shop. */
+import { expect } from 'chai';
+import { removeStudent, updateStudent } from '../../../domain/identity/students.ts';
+import { assembleBody } from '../../../domain/webhooks/bodies.ts';
+import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
+import { newId } from '../../../domain/core/ids.ts';
+import { call } from '../../support/api.ts';
+import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../../support/database.ts';
+import { buildStudent } from '../../support/factories.ts';
+import {
+  buildConnection,
+  buildProduct,
+  buildShop,
+  factTypes,
+  noticeRow,
+  process,
+  purchaseNotice,
+  sell,
+  stateOf,
+  take,
+  type Shop,
+} from '../../support/sales.ts';
+
+const charged = (id: string) => ({ purchase: { id, amount: 100, currency: 'EUR' } });
+
+async function studentOf({ club, email }: Shop): Promise<string> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
+    club.id,
+    email,
+  ]);
+  return row?.id ?? '';
+}
+
+/** Whom the facts of a club are about, beside whom their purchase or subscription belongs to. */
+async function strayFacts(clubId: string): Promise<unknown[]> {
+  const source = await testDatabase();
+  return source.query<unknown[]>(
+    `SELECT fact.type FROM facts fact
+       JOIN (SELECT id, student_id FROM purchases UNION ALL SELECT id, student_id FROM subscriptions
+              UNION ALL SELECT id, student_id FROM enrollments) record ON record.id = fact.subject_id
+      WHERE fact.club_id = $1 AND fact.student_id <> record.student_id`,
+    [clubId],
+  );
+}
+
+describe('two first notices of one sale at once, with two buyers', () => {
+  for (const known of [false, true]) {
+    it(`${known ? 'students whom the club knows' : 'strangers'}: one of them has it, and the other nothing`, async function () {
+      this.timeout(60_000);
+      for (let round = 0; round < 6; round++) {
+        const shop = await buildShop();
+        const other = { ...shop, email: `x${shop.email}` };
+        if (known) for (const { email } of [shop, other]) await buildStudent(shop.club.id, { email });
+        const ids = [
+          await take(shop.connection, purchaseNotice(shop, 'paid')),
+          await take(shop.connection, purchaseNotice(other, 'refunded')),
+        ];
+        const steps = await Promise.all(ids.map((id) => process(id)));
+        expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
+        expect(await strayFacts(shop.club.id)).to.deep.equal([]);
+        const state = await stateOf(shop.club.id);
+        expect(state['students']).to.have.length(known ? 2 : 1);
+        expect(state['enrollments']).to.have.length(1);
+        expect((await factTypes(shop.club.id)).toSorted()).to.deep.equal(
+          [
+            ...(known ? [] : ['student.created']),
+            'purchase.paid',
+            'access.granted',
+            'purchase.refunded',
+            'access.revoked',
+          ].toSorted(),
+        );
+      }
+    });
+  }
+
+  it('two charges of one subscription: both are charges of whoever has it', async () => {
+    const shop = await buildShop();
+    const other = { ...shop, email: `x${shop.email}` };
+    const subscription = { id: 'sub-1' };
+    const ids = [
+      await take(shop.connection, purchaseNotice(shop, 'paid', { ...charged('one'), subscription })),
+      await take(shop.connection, purchaseNotice(other, 'paid', { ...charged('two'), subscription })),
+    ];
+    const steps = await Promise.all(ids.map((id) => process(id)));
+    expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
+    expect(await strayFacts(shop.club.id)).to.deep.equal([]);
+    expect((await stateOf(shop.club.id))['students']).to.have.length(1);
+  });
+});
+
+describe('the body of a fact about a sale', () => {
+  it("says nothing of somebody else's", async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const { database } = await testPlatform();
+    const [sale] = await database.source.query<{ id: string }[]>(`SELECT id FROM purchases WHERE club_id = $1`, [
+      shop.club.id,
+    ]);
+    const student = await buildStudent(shop.club.id);
+    const fact: FactToTell = {
+      id: newId(),
+      clubId: shop.club.id,
+      type: 'purchase.paid',
+      studentId: student.id,
+      subjectId: sale?.id ?? '',
+      details: null,
+      occurredAt: new Date(),
+    };
+    const subject = { id: student.id, name: 'S', email: null, verified: false, createdAt: new Date(), removed: false };
+    const told: unknown = await assembleBody(database.source.manager, fact, subject, new Date()).catch(
+      (error: unknown) => error,
+    );
+    expect(told).to.be.an.instanceOf(Error);
+  });
+});
+
+describe('a notice of a known sale', () => {
+  it('of another product and another buyer: fails as sale_mismatch, and leaves nothing behind', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const product = await buildProduct(shop.club.id);
+    const second = { ...shop, product, connection: await buildConnection(shop.club.id), email: `x${shop.email}` };
+    const id = await take(second.connection, purchaseNotice(second, 'refunded'));
+    const before = await rowCounts();
+    expect(await process(id)).to.deep.equal({ done: true, outcome: 'failed' });
+    expect(await noticeRow(id)).to.include({ errorCode: 'sale_mismatch', studentId: null });
+    expect(await rowCounts()).to.deep.equal(before);
+    const { body } = await call('GET', `/v1/clubs/${shop.club.id}/sales-notices?status=failed`, {
+      token: shop.club.owner.token,
+    });
+    expect(body.data[0].error).to.deep.equal({ code: 'sale_mismatch' });
+  });
+
+  it('of another product or another buyer alone is about the sale', async () => {
+    const shop = await buildShop();
+    const product = await buildProduct(shop.club.id);
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(
+      await sell(
+        shop,
+        purchaseNotice({ ...shop, product }, 'paid'),
+        purchaseNotice({ ...shop, email: 'other@example.com' }, 'refunded'),
+      ),
+    ).to.deep.equal(['processed', 'processed']);
+    expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['purchase.refunded', 'access.revoked']);
+  });
+
+  it('a charge of one student and a subscription of another: sale_mismatch', async () => {
+    const shop = await buildShop();
+    const other = { ...shop, email: `x${shop.email}` };
+    const subscription = { id: 'sub-1' };
+    await sell(shop, purchaseNotice(shop, 'paid', charged('one')));
+    await sell(other, purchaseNotice(other, 'paid', { ...charged('two'), subscription }));
+    const id = await take(shop.connection, purchaseNotice(shop, 'paid', { ...charged('one'), subscription }));
+    await process(id);
+    expect((await noticeRow(id)).errorCode).to.equal('sale_mismatch');
+  });
+});
+
+describe('the removal of a student reaches', () => {
+  const unknown = { product: { id: 'nope' }, ...charged('failing') };
+  const remove = async (shop: Shop, id: string) =>
+    removeStudent((await testPlatform()).database, shop.club.id, id, new Date());
+
+  it('a failed notice that has an address with an apostrophe', async () => {
+    const shop = { ...(await buildShop()), email: `zz.o'malley-${newId()}@example.com` };
+    await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
+    await remove(shop, await studentOf(shop));
+    expect(await columnsHolding(shop.email)).to.deep.equal([]);
+  });
+
+  it('failed, ignored and pending ones under a former address; the pending one is not carried out any more', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
+    const ignored = await take(shop.connection, { event: 'other', who: shop.email });
+    const pending = await take(shop.connection, purchaseNotice(shop, 'paid', charged('waiting')));
+    const id = await studentOf(shop);
+    await updateStudent(await testPlatform(), shop.club.id, id, { email: `new-${newId()}@example.com` }, new Date());
+    await process(ignored);
+    await remove(shop, id);
+    expect(await columnsHolding(shop.email)).to.deep.equal([]);
+    expect(await noticeRow(pending)).to.include({ status: 'ignored', errorCode: 'student_removed', studentId: id });
+    await process(pending);
+    expect(await factTypes(shop.club.id)).to.deep.equal([
+      'student.created',
+      'purchase.paid',
+      'access.granted',
+      'student.updated',
+      'student.removed',
+    ]);
+  });
+
+  it('a failed notice of a known sale with another address, whether it came before the removal or after', async () => {
+    const shop = await buildShop();
+    const third = { ...shop, email: `third-${newId()}@example.net` };
+    const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const id = await studentOf(shop);
+    const failed = await take(shop.connection, purchaseNotice(third, 'paid', broken));
+    await process(failed);
+    expect(await noticeRow(failed)).to.include({ status: 'failed', errorCode: 'bad_shape', studentId: id });
+    const after = await take(shop.connection, purchaseNotice(third, 'paid', broken));
+    await remove(shop, id);
+    expect(await process(after)).to.deep.equal({ done: true, outcome: 'ignored' });
+    expect(await noticeRow(after)).to.include({ errorCode: 'student_removed', studentId: id, body: null });
+    expect(await columnsHolding(third.email)).to.deep.equal([]);
+  });
+
+  it('not the notices that a correction found to be about somebody else', async () => {
+    const shop = await buildShop();
+    const other = await buildStudent(shop.club.id);
+    const kept = await take(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
+    await process(kept);
+    await updateStudent(
+      await testPlatform(),
+      shop.club.id,
+      other.id,
+      { email: `n-${newId()}@example.com` },
+      new Date(),
+    );
+    await remove(shop, other.id);
+    expect((await noticeRow(kept)).body).not.to.equal(null);
+  });
+
+  it('finds them by an index', async () => {
+    const source = await testDatabase();
+    const plan = await source.transaction(async (tx) => {
+      await tx.query('SET LOCAL enable_seqscan = off');
+      return tx.query<Record<string, string>[]>(
+        `EXPLAIN SELECT id FROM sales_notices WHERE addresses @> ARRAY['ada@example.com'::text]`,
+      );
+    });
+    expect(JSON.stringify(plan)).to.contain('sales_notices_addresses');
+  });
+});
+
+describe('a notice with text that cannot be stored', () => {
+  for (const [what, name] of [
+    ['half a surrogate pair', String.raw`x\ud800y`],
+    ['a NUL', String.raw`Be\u0000a`],
+  ] as const) {
+    it(`${what}: is kept byte for byte, and fails as bad_shape`, async () => {
+      const shop = await buildShop();
+      const raw = JSON.stringify(purchaseNotice(shop, 'paid')).replace('Bea Buyer', name);
+      expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw })).status).to.equal(202);
+      const source = await testDatabase();
+      const [row] = await source.query<{ id: string; body: Buffer; addresses: string[] }[]>(
+        `SELECT id, body, addresses FROM sales_notices WHERE connection_id = $1`,
+        [shop.connection.id],
+      );
+      expect(row?.body.toString('utf8')).to.equal(raw);
+      expect(row?.addresses).to.deep.equal([shop.email]);
+      expect(await process(row?.id ?? '')).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await noticeRow(row?.id ?? '')).to.include({ errorCode: 'bad_shape', errorPath: 'buyer.name' });
+    });
+
+    it(`${what} in a field that is not read, its name or an address: is carried out`, async () => {
+      const shop = await buildShop();
+      const raw = JSON.stringify({ ...purchaseNotice(shop, 'paid'), NAME: 'NAME b@example.com', note: 'NAME@x.com' });
+      const sent = raw.replaceAll('NAME', name);
+      expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw: sent })).status).to.equal(202);
+      const source = await testDatabase();
+      const [row] = await source.query<{ id: string }[]>(`SELECT id FROM sales_notices WHERE connection_id = $1`, [
+        shop.connection.id,
+      ]);
+      expect(await process(row?.id ?? '')).to.deep.equal({ done: true, outcome: 'processed' });
+    });
+  }
+});

@@ -3225,7 +3225,7 @@ export interface paths {
         put?: never;
         /**
          * Sales notice
-         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow.
+         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow. Any JSON object is kept: a NUL byte or half of a surrogate pair in a text is no `422` here (`x-any-text`); where such a text is needed, the notice fails as `bad_shape`.
          *
          *     Codes of its own:
          *
@@ -6881,10 +6881,10 @@ export interface components {
          */
         SalesNoticeError: {
             /**
-             * @description `bad_shape`: a field is missing or is not of its kind. `proof_refused`: not signed with the connection's secret. `unknown_product`: the club has no product of this platform and id. `unknown_currency`: not a code of ISO 4217. `limit_reached`, `feature_not_in_plan`: the plan has no place for the student. `not_accessible`: what the product is mapped to cannot be given. `payload_purged`: the body was gone before it was processed. `event_without_meaning`: of a kind that changes no access. `student_removed`: about a student who was removed. `internal_error`: a fault of the service; it is being tried again.
+             * @description `bad_shape`: a field is missing or is not of its kind. `proof_refused`: not signed with the connection's secret. `unknown_product`: the club has no product of this platform and id. `sale_mismatch`: the club knows a sale of this platform and id, with another product and another buyer, such as of another shop. `unknown_currency`: not a code of ISO 4217. `limit_reached`, `feature_not_in_plan`: the plan has no place for the student. `not_accessible`: what the product is mapped to cannot be given. `payload_purged`: the body was gone before it was processed. `event_without_meaning`: of a kind that changes no access. `student_removed`: about a student who was removed. `internal_error`: a fault of the service; it is being tried again.
              * @enum {string}
              */
-            code: "bad_shape" | "proof_refused" | "unknown_product" | "unknown_currency" | "limit_reached" | "feature_not_in_plan" | "not_accessible" | "payload_purged" | "event_without_meaning" | "student_removed" | "internal_error";
+            code: "bad_shape" | "proof_refused" | "unknown_product" | "sale_mismatch" | "unknown_currency" | "limit_reached" | "feature_not_in_plan" | "not_accessible" | "payload_purged" | "event_without_meaning" | "student_removed" | "internal_error";
             /** @description Where in the body the fault is, as names joined by dots. Never a value. */
             path?: string;
         };

@@ -47,12 +47,14 @@ describe('facts', () => {
   useOutbox();
 
   it('are written with the change, and the bell rings once, after the commit', async () => {
-    const studentId = newId();
+    const [studentId, subjectId] = [newId(), newId()];
     const id = await inTransaction(database, async (tx) => {
       const written = await recordFact(tx, {
         clubId: clubA,
         type: 'student.updated',
         studentId,
+        subjectId,
+        details: { previousCohortId: clubB },
         occurredAt: new Date(5),
       });
       await recordFact(tx, { clubId: clubA, type: 'student.removed', studentId, occurredAt: new Date(6) });
@@ -61,8 +63,16 @@ describe('facts', () => {
     });
     expect(rings).to.equal(1);
     const [first, second] = await everyFact();
-    expect(first).to.deep.equal({ id, clubId: clubA, type: 'student.updated', studentId, occurredAt: new Date(5) });
-    expect(second?.type).to.equal('student.removed');
+    expect(first).to.deep.equal({
+      id,
+      clubId: clubA,
+      type: 'student.updated',
+      studentId,
+      subjectId,
+      details: { previousCohortId: clubB },
+      occurredAt: new Date(5),
+    });
+    expect(second).to.include({ type: 'student.removed', subjectId: null, details: null });
   });
 
   it('of a transaction that was rolled back do not exist, and nobody is rung', async () => {

@@ -15,6 +15,7 @@ import { ClubPlan } from './billing/club-plan.ts';
 import { ClubStudentChange } from './billing/club-student-change.ts';
 import { ClubStudentCount } from './billing/club-student-count.ts';
 import { Overage } from './billing/overage.ts';
+import { StudentImportAddress } from './access/student-import-address.ts';
 import { StudentImportRow } from './access/student-import-row.ts';
 import { StudentImport } from './access/student-import.ts';
 import { Club } from './clubs/club.ts';
@@ -55,6 +56,7 @@ import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
 import { Standing1763743000000 } from './migrations/1763743000000-standing.ts';
 import { Lists1763748000000 } from './migrations/1763748000000-lists.ts';
 import { NoticeAddresses1763749000000 } from './migrations/1763749000000-notice-addresses.ts';
+import { StudentImportAddresses1763750000000 } from './migrations/1763750000000-student-import-addresses.ts';
 import { StudentImports1763747000000 } from './migrations/1763747000000-student-imports.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
@@ -130,6 +132,7 @@ const entities = [
   Student,
   StudentLevel,
   StudentImport,
+  StudentImportAddress,
   StudentImportRow,
   StudentSession,
   StudentTag,
@@ -160,6 +163,7 @@ const migrations = [
   Lists1763748000000,
   StudentImports1763747000000,
   NoticeAddresses1763749000000,
+  StudentImportAddresses1763750000000,
 ];
 
 /**

@@ -28,6 +28,6 @@ export const updateStudent: Operation<'updateStudent'> = async ({ params, body, 
 });
 
 export const removeStudent: Operation<'removeStudent'> = async ({ params, services, now }) => {
-  await remove(services.database, params.clubId, params.studentId, now);
+  await remove(services, params.clubId, params.studentId, now);
   return undefined;
 };

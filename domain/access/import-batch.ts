@@ -1,12 +1,13 @@
 /** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
 import { holdPlaces, requireStudents } from '../billing/allowances.ts';
-import type { Transaction } from '../core/database.ts';
+import { LookedTooEarly, type Transaction } from '../core/database.ts';
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import type { Vault } from '../core/secrets.ts';
 import { recordFacts } from '../facts/facts.ts';
 import { findOrOpenAccounts, type FoundAccount } from '../identity/many-accounts.ts';
 import { requestMail } from '../mail/requests.ts';
+import { readRemovedAddresses } from './import-removals.ts';
 import type { FileRow, Person, ReadRows } from './import-rows.ts';
 import {
   hasImportEnded,
@@ -39,6 +40,7 @@ interface ReportRow {
  * Does the batch, unless it was done meanwhile or the import has ended. The import's row is held first: whoever cancels
  * waits for the batch, and nobody holds a student while waiting for an import.
  * @param before the import as it was when the batch was read
+ * @throws LookedTooEarly (somebody was removed meanwhile)
  * @throws DomainError not_found, delivery_archived, invalid_request: a delivery that cannot be given any more
  */
 export async function recordBatch(
@@ -52,15 +54,20 @@ export async function recordBatch(
   if (held.cursor !== before.cursor || hasImportEnded(held.status)) return;
 
   const people = onceEach(batch.rows);
+  const isRemoved = await readRemovedAddresses(tx, vault, held.id);
+  const wanted = [...people.values()].map(({ person }) => person).filter(({ email }) => !isRemoved(email));
   const accounts = await findOrOpenAccounts(
     tx,
     held.clubId,
-    [...people.values()].map(({ person }) => person),
-    (wanted) => placesFor(tx, held.clubId, wanted, now),
+    wanted,
+    (places) => placesFor(tx, held.clubId, places, now),
     now,
   );
+  // Whoever was removed while their row was waited for, or before their account was opened, is noted by now.
+  const isRemovedSince = await readRemovedAddresses(tx, vault, held.id);
+  if (wanted.some(({ email }) => isRemovedSince(email))) throw new LookedTooEarly();
   const known = await reportedBefore(tx, held.id, accounts);
-  const report = batch.rows.map((row) => reportOn(row, people, accounts, known));
+  const report = batch.rows.map((row) => reportOn(row, people, accounts, known, isRemoved));
   await tellAndGrant(tx, vault, held, report, people, now);
   await insertReport(tx, held.id, report);
   await advance(tx, held, batch, report, now);
@@ -116,8 +123,10 @@ function reportOn(
   people: ReadonlyMap<string, PersonRow>,
   accounts: ReadonlyMap<string, FoundAccount>,
   known: ReadonlySet<Id>,
+  isRemoved: (email: string) => boolean,
 ): ReportRow {
   if ('fault' in row) return { row: row.row, outcome: 'failed', ...row.fault };
+  if (isRemoved(row.person.email)) return { row: row.row, outcome: 'failed', code: 'student_removed' };
   const account = accounts.get(row.person.email);
   const isFirst = people.get(row.person.email)?.row === row.row;
   if (!account) return { row: row.row, outcome: 'failed', code: 'limit_reached' };
@@ -165,12 +174,12 @@ async function insertReport(tx: Transaction, importId: Id, report: readonly Repo
 async function advance(
   tx: Transaction,
   held: StoredImport,
-  { cursor, nextRow, failsWith }: Batch,
+  { cursor, nextRow }: Batch,
   report: readonly ReportRow[],
   now: Date,
 ): Promise<void> {
   const countOf = (outcome: RowOutcome) => report.filter((row) => row.outcome === outcome).length;
-  const isLast = cursor === held.fileBytes && failsWith === undefined;
+  const isLast = cursor === held.fileBytes;
   await tx.query(
     `UPDATE student_imports
         SET status = CASE WHEN $3 THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, $2),

@@ -6,6 +6,7 @@ import type { Id } from '../core/ids.ts';
 import type { ObjectStore } from '../core/object-store.ts';
 import type { Platform } from '../core/platform.ts';
 import { recordBatch, type Batch } from './import-batch.ts';
+import { forgetAddresses } from './import-removals.ts';
 import { isQuoted, readRows, type Piece } from './import-rows.ts';
 import { hasImportEnded, importRules, rowsABatch, type ImportError, type ImportStatus } from './import.policy.ts';
 import { endImport, fileKeyOf, holdImport, loadImport, type StoredImport } from './imports.ts';
@@ -47,6 +48,7 @@ async function awaitFile(platform: ImportPlatform, stored: StoredImport, now: nu
 async function cleanUp({ database, storage }: ImportPlatform, stored: StoredImport, now: number): Promise<ImportStep> {
   if (stored.looksAt === null) return { done: true, outcome: stored.status };
   await storage.remove(fileKeyOf(stored));
+  await forgetAddresses(database.source.manager, stored.id);
   const mayStillArrive = stored.fileBytes === null && now < uploadEnds(stored);
   await database.source.query(`UPDATE student_imports SET looks_at = $2 WHERE id = $1`, [
     stored.id,

@@ -32,7 +32,8 @@ export type RowCode =
   | 'name_missing'
   | 'name_too_long'
   | 'duplicate'
-  | 'limit_reached';
+  | 'limit_reached'
+  | 'student_removed';
 
 export const importRules = {
   /** Largest file, in bytes. */

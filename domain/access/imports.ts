@@ -52,9 +52,12 @@ export async function loadImport(tx: Transaction, importId: Id): Promise<StoredI
   return found;
 }
 
-/** Holds its row for the rest of the transaction. @throws Error if there is none: imports are not removed */
+/**
+ * Holds its row for the rest of the transaction. Others may go on to name it: who notes an address with it holds a student.
+ * @throws Error if there is none: imports are not removed
+ */
 export async function holdImport(tx: Transaction, importId: Id): Promise<StoredImport> {
-  await tx.query(`SELECT FROM student_imports WHERE id = $1 FOR UPDATE`, [importId]);
+  await tx.query(`SELECT FROM student_imports WHERE id = $1 FOR NO KEY UPDATE`, [importId]);
   const held = await loadImport(tx, importId);
   if (!held) throw new Error('An import vanished');
   return held;

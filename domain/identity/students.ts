@@ -1,6 +1,7 @@
 /** Students as administrators see them: list, read, create, correct, remove. */
 import { grantAccess, hideEnrollmentsOf } from '../access/enrollments.ts';
-import { inTransaction, violates, type Database, type Transaction } from '../core/database.ts';
+import { noteAddressLeft } from '../access/import-removals.ts';
+import { inTransaction, violates, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { countListed } from '../core/list-tallies.ts';
@@ -150,6 +151,7 @@ export async function updateStudent(
         throw violates(error, 'students_club_email') ? emailTaken() : error;
       });
     if (moved) {
+      await noteAddressLeft(tx, vault, { clubId, studentId, email: before.email });
       await moveCertificatesTo(tx, studentId, email);
       await claimNotices(tx, { clubId, studentId, email: before.email });
       await withdrawTokensOf(tx, { studentId });
@@ -163,12 +165,19 @@ export async function updateStudent(
 
 /**
  * Removes a student: the row stays as an id without a name; sessions, tokens and unsent mails end; messages about the
- * student lose their bodies; `student.removed` alone goes out (specification: Delivery rules 9).
+ * student lose their bodies; an import that is still open does not bring them back; `student.removed` alone goes out (specification:
+ * Delivery rules 9).
  * @throws DomainError not_found
  */
-export async function removeStudent(database: Database, clubId: Id, studentId: Id, now: Date): Promise<void> {
+export async function removeStudent(
+  { database, vault }: Platform,
+  clubId: Id,
+  studentId: Id,
+  now: Date,
+): Promise<void> {
   await inTransaction(database, async (tx) => {
     const { email } = await holdStudent(tx, clubId, studentId);
+    await noteAddressLeft(tx, vault, { clubId, studentId, email });
     await tx.query(
       `UPDATE students
           SET name = 'Removed student', email = NULL, password_hash = NULL, avatar_url = NULL, verified_at = NULL, removed_at = $2

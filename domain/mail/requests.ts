@@ -1,4 +1,5 @@
 /** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
+import { addressKeyOf } from '../core/address-keys.ts';
 import type { Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { Vault } from '../core/secrets.ts';
@@ -82,11 +83,6 @@ async function hadEnough(tx: Transaction, addressKey: Buffer, template: MailTemp
   );
   if (!recent?.newest || recent.count < mailsPerHour) return false;
   return now.getTime() - recent.newest.getTime() < oneMoreEveryMs;
-}
-
-/** Stands for an address where it is counted: after a removal nothing of the address is left in it. */
-function addressKeyOf(vault: Vault, foldedEmail: string): Buffer {
-  return vault.derive(`mail address:${foldedEmail}`);
 }
 
 function recipientColumn(recipient: Recipient): ['student_id' | 'administrator_id' | 'invitation_id', Id] {

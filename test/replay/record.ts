@@ -176,7 +176,7 @@ describe('recording histories', function () {
     const { delivery } = await due(failures(1));
     const handle = await startDelivery(delivery, false);
     await untilTimer(handle);
-    await removeStudent((await testPlatform()).database, delivery.clubId, delivery.studentId, new Date());
+    await removeStudent(await testPlatform(), delivery.clubId, delivery.studentId, new Date());
     await handle.signal('lookAgain');
     return handle;
   });

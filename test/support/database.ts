@@ -2,7 +2,8 @@
 import type { DataSource } from 'typeorm';
 import { readConfig, Secret } from '../../config.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import type { AddressedPlatform } from '../../domain/core/platform.ts';
+import type { Database } from '../../domain/core/database.ts';
+import type { AddressedPlatform, Platform } from '../../domain/core/platform.ts';
 import { createVault } from '../../domain/core/secrets.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
@@ -28,6 +29,11 @@ after('close the database', async () => {
   opened = undefined;
   await source?.destroy();
 });
+
+/** What domain functions need, on a database of the test's making. */
+export function platformOn(database: Database): Platform {
+  return { database, vault: createVault(readConfig().masterKey) };
+}
 
 /** What domain functions need, on the test database; nobody listens to the bell. */
 export async function testPlatform(): Promise<AddressedPlatform> {

@@ -3,7 +3,7 @@ import type { Receiver } from '../../dev/receiver.ts';
 import { createBell } from '../../domain/core/bell.ts';
 import { removeStudent, updateStudent } from '../../domain/identity/students.ts';
 import { call } from '../support/api.ts';
-import { testDatabase, testPlatform } from '../support/database.ts';
+import { testDatabase, testPlatform, platformOn } from '../support/database.ts';
 import { alter, deliveryRow, endLease, until, useDeliveries, wakeDelivery } from '../support/deliveries.ts';
 import { buildClub, buildEndpoint, type TestEndpoint } from '../support/factories.ts';
 import { everyText } from '../support/histories.ts';
@@ -62,7 +62,7 @@ describe('only opaque ids go into Temporal', function () {
     }
     await receiver.waitFor(8, 10 * second);
     await untilAllHaveEnded(clubId);
-    await removeStudent(database, clubId, studentId, new Date());
+    await removeStudent(platformOn(database), clubId, studentId, new Date());
     await receiver.waitFor(10, 10 * second);
     await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);

@@ -183,7 +183,7 @@ describe('transactional-mail, with time skipped', function () {
     refuse(student.email, 1);
     const handle = await start(id);
     await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
-    await removeStudent(platform.database, clubId, student.id, new Date());
+    await removeStudent(platform, clubId, student.id, new Date());
     expect(await handle.result()).to.equal('canceled');
     expect(sendings).to.have.length(1);
   });

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import type { Answer, ReceivedRequest } from '../../dev/receiver.ts';
 import { removeStudent } from '../../domain/identity/students.ts';
 import type { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
-import { testPlatform } from '../support/database.ts';
+import { testPlatform, platformOn } from '../support/database.ts';
 import { alter, attemptRows, buildDelivery, deliveryRow, endpointRow, until } from '../support/deliveries.ts';
 import { summariesOf } from '../support/histories.ts';
 import { uncached, useSkippedEngine, type DeliveryHandle, type SkippedEngine } from '../support/skipped-engine.ts';
@@ -191,7 +191,7 @@ describe('webhook-delivery, with time skipped', function () {
     await receiver.waitFor(1, 5 * second);
     await untilSteps(handle, 1);
     const { database } = await testPlatform();
-    await removeStudent(database, delivery.clubId, delivery.studentId, new Date());
+    await removeStudent(platformOn(database), delivery.clubId, delivery.studentId, new Date());
     await handle.signal('lookAgain');
     expect(await handle.result()).to.equal('canceled');
     expect(receiver.requests).to.have.length(1);

@@ -7,7 +7,7 @@ import { rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../../support/access.ts';
 import { call, clock, expectError } from '../../support/api.ts';
-import { columnsHolding, factsOf, testDatabase, testPlatform } from '../../support/database.ts';
+import { columnsHolding, factsOf, testDatabase, testPlatform, platformOn } from '../../support/database.ts';
 import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
 import {
   importFile,
@@ -250,7 +250,7 @@ describe('the removal of a student', () => {
     const { id } = await importFile(club, `${header}${email},${name}\nnobody,Quintessa Rowbottom\n`, 'invite=true');
     const [row] = await reportOf(club, id);
     const { database } = await testPlatform();
-    await removeStudent(database, club.id, row?.student_id ?? '', new Date());
+    await removeStudent(platformOn(database), club.id, row?.student_id ?? '', new Date());
     for (const text of [name, email]) expect(await columnsHolding(text)).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);
     expect(await reportOf(club, id)).to.deep.equal([

@@ -7,7 +7,7 @@ import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { processNotice } from '../../../domain/sales/processing.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform, platformOn } from '../../support/database.ts';
 import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
 import { buildClub, buildStudent, password } from '../../support/factories.ts';
 import { importPlatform, readImport, runImport, upload } from '../../support/imports.ts';
@@ -55,7 +55,7 @@ describe('the order of locks', () => {
         ...notices.map((id) => processNotice(sales, id, Date.now())),
         ...known.map(signUp),
         ...Array.from({ length: 6 }, (_, at) => signUp(`unknown-${at}@example.com`)),
-        ...gone.map(({ id }) => removeStudent(database, club.id, id, new Date())),
+        ...gone.map(({ id }) => removeStudent(platformOn(database), club.id, id, new Date())),
       ]);
       for (const id of ids) expect(await readImport(club, id)).to.include({ status: 'completed' });
       for (const id of notices) expect(await noticeRow(id)).to.include({ status: 'processed' });
@@ -150,8 +150,8 @@ describe('the order of locks', () => {
     let other: Promise<unknown> = Promise.resolve();
     await inTransaction(database, async (tx) => {
       await holdPlaces(tx, club.id, 1);
-      await removeStudent(usual.database, club.id, first.id, new Date());
-      await removeStudent(usual.database, club.id, second.id, new Date());
+      await removeStudent(usual, club.id, first.id, new Date());
+      await removeStudent(usual, club.id, second.id, new Date());
       other = createStudent({ ...usual, database }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
       await waitingForLocks(1);
       await holdPlaces(tx, club.id, 1);

@@ -8,7 +8,7 @@ import { newId, type Id } from '../../../domain/core/ids.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
-import { rowCounts, testDatabase, testPlatform } from '../../support/database.ts';
+import { rowCounts, testDatabase, testPlatform, platformOn } from '../../support/database.ts';
 import { buildClub, buildStudent, password } from '../../support/factories.ts';
 import { countAsFull, fillWithStudents, overagesOf, putOnPlan, studentCounts } from '../../support/plans.ts';
 
@@ -80,7 +80,7 @@ describe('places for students', () => {
     expect(await ending(createStudent(await testPlatform(), clubId, { name: 'A', email: someone() }, now))).to.equal(
       'limit_reached',
     );
-    await removeStudent(database, clubId, id, now);
+    await removeStudent(platformOn(database), clubId, id, now);
     expect(await ending(createStudent(await testPlatform(), clubId, { name: 'A', email: someone() }, now))).to.equal(
       'done',
     );
@@ -117,7 +117,7 @@ describe('places for students', () => {
     const platform = await testPlatform();
     const add = () => createStudent(platform, clubId, { name: 'Ada', email: someone() }, now);
     const added = [await add(), await add(), await add()];
-    for (const { id } of added.slice(1)) await removeStudent(platform.database, clubId, id, now);
+    for (const { id } of added.slice(1)) await removeStudent(platform, clubId, id, now);
     await add();
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
@@ -189,7 +189,7 @@ describe('places for students', () => {
       const { id } = await buildStudent(clubId);
       await inTransaction(database, async (tx) => {
         await requireStudents(tx, clubId, 1, now);
-        await removeStudent(database, clubId, id, now);
+        await removeStudent(platformOn(database), clubId, id, now);
       });
       expect(await studentCounts(clubId)).to.deep.equal({ counted: 0, there: 0 });
     });
@@ -207,7 +207,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
       `SELECT id FROM students WHERE club_id = $1 AND removed_at IS NULL ORDER BY id OFFSET $2 LIMIT 1`,
       [clubId, index],
     );
-    if (student) await ending(removeStudent(database, clubId, student.id, now));
+    if (student) await ending(removeStudent(platformOn(database), clubId, student.id, now));
   },
   delete: async (clubId, index) => {
     const source = await testDatabase();

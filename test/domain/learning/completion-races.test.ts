@@ -7,7 +7,7 @@ import { completeLesson, undoCompletion } from '../../../domain/learning/complet
 import { updateCourse } from '../../../domain/learning/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
 import { expectError, type Answer } from '../../support/api.ts';
-import { factsOf, rowCounts, testPlatform } from '../../support/database.ts';
+import { factsOf, rowCounts, testPlatform, platformOn } from '../../support/database.ts';
 import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
 import { buildClub, type TestClub } from '../../support/factories.ts';
 import {
@@ -113,7 +113,7 @@ describe('a completion and what takes its lesson away', () => {
     'the course is unpublished': (tx) =>
       updateCourse(databaseOf(tx), club.id, course.id, { status: 'draft' }, new Date()),
     'access is revoked': (tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date()),
-    'the student is removed': (tx) => removeStudent(databaseOf(tx), club.id, learner.id, new Date()),
+    'the student is removed': (tx) => removeStudent(platformOn(databaseOf(tx)), club.id, learner.id, new Date()),
   };
 
   for (const [what, take] of Object.entries(takings)) {

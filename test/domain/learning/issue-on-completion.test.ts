@@ -3,7 +3,7 @@ import { newId } from '../../../domain/core/ids.ts';
 import { issueOnCompletion } from '../../../domain/learning/certificates.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { buildCourse } from '../../support/access.ts';
-import { factsOf, rowCounts, testPlatform } from '../../support/database.ts';
+import { factsOf, rowCounts, testPlatform, platformOn } from '../../support/database.ts';
 import { buildClub, buildStudent } from '../../support/factories.ts';
 
 const completedAt = new Date('2026-03-02T09:14:58.000Z');
@@ -72,7 +72,7 @@ describe('a certificate on completion', () => {
     const { database } = await testPlatform();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed] = [await buildStudent(club.id), await buildStudent(club.id)];
-    await removeStudent(database, club.id, removed.id, now);
+    await removeStudent(platformOn(database), club.id, removed.id, now);
     const course = await buildCourse(club.id, { certificateOnCompletion: true });
     const foreign = await buildCourse(other.id, { certificateOnCompletion: true });
     const before = await rowCounts();

@@ -255,7 +255,7 @@ describe('the removal of a student', () => {
     const waiting = await take(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
     expect(await columnsHolding(name)).to.include('sales_notices.body');
     const studentId = await studentOf(shop);
-    await removeStudent((await testPlatform()).database, shop.club.id, studentId, new Date());
+    await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
     for (const text of [name, shop.email]) expect(await columnsHolding(text)).to.deep.equal([]);
     expect(await noticeRow(waiting)).to.include({ status: 'ignored', errorCode: 'student_removed', body: null });
     const source = await testDatabase();
@@ -268,7 +268,7 @@ describe('the removal of a student', () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const studentId = await studentOf(shop);
-    await removeStudent((await testPlatform()).database, shop.club.id, studentId, new Date());
+    await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
     const before = await factTypes(shop.club.id);
     const again = await take(shop.connection, purchaseNotice(shop, 'refunded'));
     expect(await process(again)).to.deep.equal({ done: true, outcome: 'ignored' });
@@ -288,7 +288,7 @@ describe('the removal of a student', () => {
         purchase: { id: '2', amount: 1, currency: 'EUR' },
       }),
     );
-    await removeStudent((await testPlatform()).database, shop.club.id, await studentOf(shop), new Date());
+    await removeStudent(await testPlatform(), shop.club.id, await studentOf(shop), new Date());
     expect((await noticeRow(other)).body).not.to.equal(null);
   });
 });

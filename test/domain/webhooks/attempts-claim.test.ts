@@ -221,7 +221,7 @@ describe('claim and record of a webhook attempt', () => {
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
         await receiver.waitFor(1, 2 * second);
-        await removeStudent((await testPlatform()).database, delivery.clubId, delivery.studentId, new Date());
+        await removeStudent(await testPlatform(), delivery.clubId, delivery.studentId, new Date());
         const removed = await deliveryRow(delivery.id);
         expect(removed).to.include({ status: 'canceled', cancelReason: 'student_removed' });
 

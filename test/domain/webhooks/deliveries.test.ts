@@ -4,7 +4,7 @@ import { newId } from '../../../domain/core/ids.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { findDelivery, listDeliveries, type DeliveryFilter } from '../../../domain/webhooks/deliveries.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform, platformOn } from '../../support/database.ts';
 import { recordFaults } from '../../support/contract-schemas.ts';
 import {
   alter,
@@ -120,7 +120,7 @@ describe('the history of an endpoint', () => {
     const delivery = await buildDelivery(await buildSubscription(url));
     await attempt(delivery);
     const { database } = await testPlatform();
-    await removeStudent(database, delivery.clubId, delivery.studentId, new Date());
+    await removeStudent(platformOn(database), delivery.clubId, delivery.studentId, new Date());
     const shown = await find(delivery);
     expect(shown).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
     expect(shown).not.to.have.any.keys('body', 'next_attempt_at');

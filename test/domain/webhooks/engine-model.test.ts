@@ -213,7 +213,7 @@ async function happen({ engine, platform, studentIds, endpointIds }: World, one:
     case 'removeStudent': {
       const studentId = studentIds[one.student] ?? '';
       const refused = model.removed.has(studentId) ? 'not_found' : undefined;
-      expect(await refusal(removeStudent(platform.database, clubId, studentId, now))).to.equal(refused);
+      expect(await refusal(removeStudent(platform, clubId, studentId, now))).to.equal(refused);
       if (!refused) model.removeStudent(studentId, engine.now);
       return;
     }

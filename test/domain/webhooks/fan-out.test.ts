@@ -4,7 +4,7 @@ import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
 import { removeStudent, updateStudent } from '../../../domain/identity/students.ts';
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform, platformOn } from '../../support/database.ts';
 import { eventFaults } from '../../support/contract-schemas.ts';
 import {
   alter,
@@ -132,7 +132,7 @@ describe('fan-out of a fact', () => {
       it(`${type}: is what the contract declares`, async () => {
         const subscription = await buildSubscription(url);
         if (type === 'student.removed') {
-          await removeStudent(database, subscription.clubId, subscription.studentId, new Date());
+          await removeStudent(platformOn(database), subscription.clubId, subscription.studentId, new Date());
         }
         const fact = factAbout(subscription, type);
         await fanOut(database, fact, new Date());
@@ -176,7 +176,8 @@ describe('fan-out of a fact', () => {
   });
 
   describe('delivery rule 9: a student who was removed', () => {
-    const remove = ({ clubId, studentId }: Subscription) => removeStudent(database, clubId, studentId, new Date());
+    const remove = ({ clubId, studentId }: Subscription) =>
+      removeStudent(platformOn(database), clubId, studentId, new Date());
     /** Nothing that could be sent about the student is left. */
     const expectNothingToSend = async (eventId: string) => {
       for (const row of await deliveriesOf(eventId)) {

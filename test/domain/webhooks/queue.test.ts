@@ -156,7 +156,7 @@ describe('canceling the queue of an endpoint', () => {
     it('one canceled by the removal of its student stays canceled, whatever it brings', async () => {
       for (const status of [200, 500]) {
         const { delivery, finish } = await inFlight();
-        await removeStudent((await testPlatform()).database, delivery.clubId, delivery.studentId, new Date());
+        await removeStudent(await testPlatform(), delivery.clubId, delivery.studentId, new Date());
         expect(await finish(status)).to.deep.equal({ done: true, outcome: 'canceled' });
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
       }

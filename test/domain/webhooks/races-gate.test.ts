@@ -6,7 +6,7 @@ import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/manu
 import { lookAt } from '../../../domain/webhooks/parking.ts';
 import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
 import { accepted, claimed, refused, stepOf } from '../../support/attempts.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform, platformOn } from '../../support/database.ts';
 import {
   alter,
   buildDelivery,
@@ -160,7 +160,7 @@ describe('races at the gate of an endpoint', () => {
       for (const { id } of [delivery, other]) await lookAt(platform.database, id, now);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
       await holdingOpen(
-        (tx) => removeStudent(databaseOf(tx), subscription.clubId, subscription.studentId, new Date(now)),
+        (tx) => removeStudent(platformOn(databaseOf(tx)), subscription.clubId, subscription.studentId, new Date(now)),
         async () => {
           await tendGate(platform, subscription.endpoint.id, now);
           expect(await parked([other])).to.equal(0);
@@ -180,7 +180,7 @@ describe('races at the gate of an endpoint', () => {
       await holdingOpen(
         (tx) => tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now),
         async () => {
-          removal = removeStudent(platform.database, subscription.clubId, subscription.studentId, new Date(now));
+          removal = removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
           await waitingForLocks(1);
         },
       );
@@ -228,7 +228,7 @@ describe('races at the gate of an endpoint', () => {
     const studentId = (await buildStudent(subscription.clubId)).id;
     const next = await buildDelivery({ ...subscription, studentId });
     await lookAt(platform.database, next.id, Date.now());
-    await removeStudent(platform.database, subscription.clubId, subscription.studentId, new Date(now));
+    await removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
 
     expect(await tendGate(platform, subscription.endpoint.id, now)).to.include({ doing: 'probing' });
     expect(await parked([next])).to.equal(1);

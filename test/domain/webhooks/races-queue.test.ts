@@ -8,7 +8,7 @@ import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
 import { refused, stepOf } from '../../support/attempts.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform, platformOn } from '../../support/database.ts';
 import {
   alter,
   buildDelivery,
@@ -148,7 +148,7 @@ describe('races over the queue of an endpoint', () => {
   it('none starts after a cancel committed: a claim that met an uncommitted removal is not granted', async () => {
     const delivery = await buildDelivery(subscription);
     const claim = await meanwhile(
-      ({ database }) => removeStudent(database, delivery.clubId, delivery.studentId, now),
+      ({ database }) => removeStudent(platformOn(database), delivery.clubId, delivery.studentId, now),
       () => claimAttempt(platform.database.source, delivery.id, Date.now()),
     );
     expect(claim).to.equal(undefined);
@@ -171,7 +171,7 @@ describe('races over the queue of an endpoint', () => {
           async () => {
             both.push(disableEndpoint(within(database), ...of(subscription), now));
             await waitingForLocks(1);
-            both.push(removeStudent(database, subscription.clubId, subscription.studentId, now));
+            both.push(removeStudent(platformOn(database), subscription.clubId, subscription.studentId, now));
             await waitingForLocks(2);
           },
         );
@@ -191,7 +191,7 @@ describe('races over the queue of an endpoint', () => {
         await Promise.all([
           ...list.map((delivery) => stepOf(delivery, refused)),
           tendGate(platform, one.endpoint.id, Date.now()),
-          removeStudent(platform.database, one.clubId, one.studentId, now),
+          removeStudent(platform, one.clubId, one.studentId, now),
           disableEndpoint(platform, ...of(one), now)
             .then(() => enableEndpoint(platform, ...of(one), now))
             .then(() => recoverDeliveries(platform, ...of(one), new Date(now.getTime() - 60_000), now)),

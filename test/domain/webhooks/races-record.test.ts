@@ -7,7 +7,7 @@ import { resendDelivery } from '../../../domain/webhooks/manual.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/post.ts';
 import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
 import { accepted, answering, claimed, refused, stepOf } from '../../support/attempts.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform, platformOn } from '../../support/database.ts';
 import {
   alter,
   attemptRows,
@@ -68,7 +68,7 @@ describe('races of what an attempt brought', () => {
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
     await holdingOpen(
-      (tx) => removeStudent(databaseOf(tx), delivery.clubId, delivery.studentId, new Date()),
+      (tx) => removeStudent(platformOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
       async () => {
         record = recordSuccess(platform.database, delivery.id, claim, answer, new Date());
         await waitingForLocks(1);

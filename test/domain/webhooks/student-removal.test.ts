@@ -18,7 +18,7 @@ describe('delivery rule 9: what a student’s removal does to the messages about
   const delivering = useDeliveries();
   const now = new Date();
   const remove = async ({ clubId, studentId }: TestDelivery) =>
-    removeStudent((await testPlatform()).database, clubId, studentId, now);
+    removeStudent(await testPlatform(), clubId, studentId, now);
   const wakesOf = async (delivery: TestDelivery) =>
     (await testDatabase()).query<{ attributes: unknown }[]>(`SELECT attributes FROM wakes WHERE workflow_id = $1`, [
       `webhook-delivery/${delivery.id}`,

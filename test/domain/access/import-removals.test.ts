@@ -1,0 +1,163 @@
+/** A student who is removed while an import is open stays removed, whichever of the two comes first. */
+import { expect } from 'chai';
+import { removeStudent, updateStudent } from '../../../domain/identity/students.ts';
+import type { Transaction } from '../../../domain/core/database.ts';
+import { callsOf } from '../../api/club-calls.ts';
+import { columnsHolding, platformOn, rowCounts, testDatabase, testPlatform } from '../../support/database.ts';
+import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
+import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+import {
+  importFile,
+  importPlatform,
+  readImport,
+  runImport,
+  shortReport,
+  step,
+  storedOf,
+  studentsOf,
+  upload,
+} from '../../support/imports.ts';
+import { databaseOf, recordingEnds } from '../../support/open-transaction.ts';
+
+const header = 'email,name\n';
+const person = { name: 'Quirina Holloway', email: 'quirina.holloway@example.com' };
+const row = `${person.email},${person.name}\n`;
+const others = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S\n`).join('');
+
+let club: TestClub;
+beforeEach(async () => {
+  club = await buildClub();
+});
+
+const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
+const remove = async (studentId: string) => removeStudent(await testPlatform(), club.id, studentId, new Date());
+const emails = async () => (await studentsOf(club)).map(({ email }) => email);
+
+/** Name and address are nowhere, and the import is done with its notes. */
+async function expectNothingLeft(): Promise<void> {
+  for (const text of [person.name, person.email]) expect(await columnsHolding(text)).to.deep.equal([]);
+  expect(await storedOf(club)).to.deep.equal([]);
+  expect((await rowCounts())['student_import_addresses']).to.equal(0);
+}
+
+describe('a student who is removed while an import is open', () => {
+  for (const status of ['uploading', 'pending']) {
+    it(`before its first row is done (${status}): the row fails, others are done`, async () => {
+      const student = await buildStudent(club.id, person);
+      const importId = await begin(
+        `${header}a@example.com,A\n${row.toUpperCase()}b@example.com,B\n${row}`,
+        'invite=true',
+      );
+      const source = await testDatabase();
+      await source.query(`UPDATE student_imports SET status = $2 WHERE id = $1`, [importId, status]);
+      await remove(student.id);
+      await source.query(`UPDATE student_imports SET status = 'pending' WHERE id = $1`, [importId]);
+      await runImport(importId);
+      expect(await shortReport(club, importId)).to.deep.equal([
+        '2 created',
+        '3 failed student_removed',
+        '4 created',
+        '5 failed student_removed',
+      ]);
+      expect(await readImport(club, importId)).to.include({ status: 'completed', created: 2, existing: 0, failed: 2 });
+      expect(await emails()).to.deep.equal(['a@example.com', 'b@example.com']);
+      await expectNothingLeft();
+    });
+  }
+
+  it('between two batches, after the import itself had created them: a later row does not bring them back', async () => {
+    const importId = await begin(`${header}${row}${others(600)}${row}`);
+    await step(importId);
+    const { body } = await callsOf(club)('GET', `/students?q=${person.email}`);
+    await remove(body.data[0].id);
+    await runImport(importId);
+    expect(await readImport(club, importId)).to.include({ status: 'completed', created: 601, failed: 1 });
+    expect((await shortReport(club, importId)).at(-1)).to.equal('603 failed student_removed');
+    expect(await emails()).to.have.length(600);
+    await expectNothingLeft();
+  });
+
+  it('after an address of theirs was corrected: neither address is brought back', async () => {
+    const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
+    const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
+    await updateStudent(await testPlatform(), club.id, student.id, { email: person.email }, new Date());
+    await remove(student.id);
+    await runImport(importId);
+    expect(await shortReport(club, importId)).to.deep.equal(['2 failed student_removed', '3 failed student_removed']);
+    expect(await emails()).to.deep.equal([]);
+    await expectNothingLeft();
+  });
+
+  it('the batch first: the removal waits for it and takes what it gave', async () => {
+    const student = await buildStudent(club.id, person);
+    const importId = await begin(`${header}${row}new@example.com,N\n`);
+    let removal: Promise<void> = Promise.resolve();
+    const platform = await importPlatform(() => ({
+      failpoint: async (name) => {
+        if (name !== 'batch_written') return;
+        removal = remove(student.id);
+        await waitingForLocks(1);
+      },
+    }));
+    await runImport(importId, platform);
+    await removal;
+    expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
+    expect(await emails()).to.deep.equal(['new@example.com']);
+    for (const text of [person.name, person.email]) expect(await columnsHolding(text)).to.deep.equal([]);
+  });
+
+  for (const [what, more] of [
+    ['alone', ''],
+    ['beside somebody new', 'new@example.com,N\n'],
+  ] as const) {
+    it(`the removal first, ${what}: a batch that waits for it begins again and passes the row over`, async () => {
+      const student = await buildStudent(club.id, person);
+      const importId = await begin(`${header}${row}${more}`);
+      const usual = await testPlatform();
+      const database = recordingEnds(usual.database);
+      const platform = await importPlatform(() => ({ database }));
+      let running: Promise<unknown> = Promise.resolve();
+      let removing: Transaction | undefined;
+      await holdingOpen(
+        async (tx) => {
+          removing = tx;
+          await tx.query(`SELECT FROM students WHERE id = $1 FOR NO KEY UPDATE`, [student.id]);
+        },
+        async () => {
+          running = runImport(importId, platform);
+          await waitingForLocks(1);
+          if (removing) await removeStudent(platformOn(databaseOf(removing)), club.id, student.id, new Date());
+        },
+      );
+      await running;
+      expect((await shortReport(club, importId))[0]).to.equal('2 failed student_removed');
+      expect(await emails()).to.deep.equal(more === '' ? [] : ['new@example.com']);
+      expect(database.ends).to.deep.equal([]);
+      await expectNothingLeft();
+    });
+  }
+
+  it('at any moment of several imports: nobody is brought back', async () => {
+    for (let round = 0; round < 5; round++) {
+      club = await buildClub();
+      const leaving = await Promise.all(
+        Array.from({ length: 6 }, (_, at) => buildStudent(club.id, { email: `leaving-${at}@example.com` })),
+      );
+      const file = header + leaving.map(({ email }) => `${email},L\n`).join('') + others(20);
+      const ids = await Promise.all([begin(file), begin(file)]);
+      await Promise.all([...ids.map((id) => runImport(id)), ...leaving.map(({ id }) => remove(id))]);
+      expect((await emails()).filter((email) => email.startsWith('leaving'))).to.deep.equal([]);
+      expect(await emails()).to.have.length(20);
+    }
+  });
+
+  it('is no hindrance to an import that begins afterwards, nor to another club’s', async () => {
+    const student = await buildStudent(club.id, person);
+    const other = await buildClub();
+    const elsewhere = (await upload(other, header + row)).body.data.id;
+    await remove(student.id);
+    await runImport(elsewhere);
+    expect(await readImport(other, elsewhere)).to.include({ created: 1, failed: 0 });
+    expect(await importFile(club, header + row)).to.include({ created: 1, failed: 0 });
+  });
+});

@@ -1839,7 +1839,7 @@ export interface paths {
          * Import students from a CSV file
          * @description Takes a file of at most 32 MB and works through it afterwards: read the import for its progress, and its rows for what became of each. The first line names the columns, in any order and case: `email` and `name` are needed, others are passed over and named in `ignored_columns`. The file is UTF-8, with or without a byte-order mark; columns are separated by commas, semicolons or tabs, as in the first line; values may stand in double quotes; empty lines are passed over. A first line that cannot be used is a `422` at once; a row that cannot be used fails alone.
          *
-         *     Each row's student is found by e-mail, or created without a password (`student.created`; with `invite`, they are mailed an invitation), and is given the deliveries that they do not have (`access.granted`). An e-mail that stands in the file again fails as `duplicate`. Rows beyond the plan's allowance of students fail as `limit_reached`. Importing a file again changes nothing and raises nothing: all its students are `existing`. A delivery that is not the club's: `404`; an archived one: `409 delivery_archived`. A plan without imports: `402`. The uploaded file is deleted when the import ends.
+         *     Each row's student is found by e-mail, or created without a password (`student.created`; with `invite`, they are mailed an invitation), and is given the deliveries that they do not have (`access.granted`). An e-mail that stands in the file again fails as `duplicate`. Rows beyond the plan's allowance of students fail as `limit_reached`. A student who is removed while the import is open is not brought back by it: the row fails as `student_removed`. Importing a file again changes nothing and raises nothing: all its students are `existing`. A delivery that is not the club's: `404`; an archived one: `409 delivery_archived`. A plan without imports: `402`. The uploaded file is deleted when the import ends.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -5223,10 +5223,10 @@ export interface components {
             row: number;
             outcome: components["schemas"]["StudentImportOutcome"];
             /**
-             * @description Why it failed. `broken_quotes`: a quote that stands inside a value or is not closed; the row is passed over up to its line break. `row_too_long`: over 128 KB; with quotes in it, it ends the import. `wrong_column_count`: other than in the first line. `invalid_character`: a NUL byte. `duplicate`: an earlier row has the e-mail. `limit_reached`: the plan's allowance of students is used up.
+             * @description Why it failed. `broken_quotes`: a quote that stands inside a value or is not closed; the row is passed over up to its line break. `row_too_long`: over 128 KB; with quotes in it, it ends the import. `wrong_column_count`: other than in the first line. `invalid_character`: a NUL byte. `duplicate`: an earlier row has the e-mail. `limit_reached`: the plan's allowance of students is used up. `student_removed`: the student with the e-mail was removed while the import was open.
              * @enum {string}
              */
-            code?: "broken_quotes" | "row_too_long" | "wrong_column_count" | "not_utf8" | "invalid_character" | "email_missing" | "email_invalid" | "name_missing" | "name_too_long" | "duplicate" | "limit_reached";
+            code?: "broken_quotes" | "row_too_long" | "wrong_column_count" | "not_utf8" | "invalid_character" | "email_missing" | "email_invalid" | "name_missing" | "name_too_long" | "duplicate" | "limit_reached" | "student_removed";
             /**
              * @description Which column the code is about, where it is one.
              * @enum {string}

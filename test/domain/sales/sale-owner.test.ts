@@ -161,8 +161,7 @@ describe('a notice of a known sale', () => {
 
 describe('the removal of a student reaches', () => {
   const unknown = { product: { id: 'nope' }, ...charged('failing') };
-  const remove = async (shop: Shop, id: string) =>
-    removeStudent(await testPlatform(), shop.club.id, id, new Date());
+  const remove = async (shop: Shop, id: string) => removeStudent(await testPlatform(), shop.club.id, id, new Date());
 
   it('a failed notice that has an address with an apostrophe', async () => {
     const shop = { ...(await buildShop()), email: `zz.o'malley-${newId()}@example.com` };

@@ -56,6 +56,7 @@ import { Learning1763742000000 } from './migrations/1763742000000-learning.ts';
 import { Standing1763743000000 } from './migrations/1763743000000-standing.ts';
 import { Lists1763748000000 } from './migrations/1763748000000-lists.ts';
 import { NoticeAddresses1763749000000 } from './migrations/1763749000000-notice-addresses.ts';
+import { SubscriptionTargets1763749100000 } from './migrations/1763749100000-subscription-targets.ts';
 import { StudentImportAddresses1763750000000 } from './migrations/1763750000000-student-import-addresses.ts';
 import { StudentImports1763747000000 } from './migrations/1763747000000-student-imports.ts';
 import { SnakeCaseNames } from './naming.ts';
@@ -163,6 +164,7 @@ const migrations = [
   Lists1763748000000,
   StudentImports1763747000000,
   NoticeAddresses1763749000000,
+  SubscriptionTargets1763749100000,
   StudentImportAddresses1763750000000,
 ];
 

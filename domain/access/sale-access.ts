@@ -1,11 +1,21 @@
 /**
- * How the access of a sale follows the sale: a cancellation with a grace, the charge that takes a subscription up again, a
- * refund. What an administrator has decided meanwhile stands (ADR 0012).
+ * How the access of a sale follows the sale: each change of what it is to be is carried out once, with one fact an
+ * enrollment. What an administrator has decided meanwhile stands (ADR 0012).
  */
 import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
-import { enrollmentColumns, enrollmentsWithDelivery, type Enrollment } from './enrollment-rows.ts';
-import { moveEnd, restoreAccess, revokeAccess } from './enrollments.ts';
+import { changeOfEnd, type EnrollmentTimes, type RevocationReason } from './enrollment.policy.ts';
+import { enrollmentColumns, enrollmentsWithDelivery, recordAccess, type Enrollment } from './enrollment-rows.ts';
+import { revokeAccess } from './enrollments.ts';
+
+/** What the access of a subscription is to be. A period end in the past, or none, is an end at once. */
+export type SaleTarget =
+  | { kind: 'open' }
+  | { kind: 'refunded' }
+  | { kind: 'canceled'; /** ISO 8601 */ periodEnd: string | null };
+
+/** What the ends that a cancellation moved were before, by enrollment; null for none. */
+export type EndsBefore = Readonly<Record<Id, string | null>>;
 
 /** The enrollments of a purchase or a subscription, which an administrator may have removed since. */
 async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<Enrollment[]> {
@@ -16,55 +26,85 @@ async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<Enrollm
   );
 }
 
-/** Takes what a purchase or a subscription gave, because it was refunded: which counts for more than a cancellation. */
-export async function revokeRefunded(tx: Transaction, originId: Id, now: Date): Promise<void> {
-  for (const { id, clubId, revokedReason } of await enrollmentsOfSale(tx, originId)) {
-    await revokeAccess(tx, clubId, id, 'refund', now);
-    if (revokedReason === 'cancellation')
-      await tx.query(`UPDATE enrollments SET revoked_reason = 'refund', updated_at = $2 WHERE id = $1`, [id, now]);
-  }
-}
-
-/**
- * Ends the access of a canceled subscription: at the end of its period if that is to come, else at once. An end that is
- * earlier already stays.
- * @returns what the ends that it moved were before, by enrollment
- */
-export async function endCanceled(
+/** Takes what a purchase of its own gave: it was refunded, or turned out to be a charge of a subscription. */
+export async function revokeOfPurchase(
   tx: Transaction,
-  subscriptionId: Id,
-  periodEnd: Date | null,
-  now: Date,
-): Promise<Record<Id, string | null>> {
-  const endsBefore: Record<Id, string | null> = {};
-  for (const enrollment of await enrollmentsOfSale(tx, subscriptionId)) {
-    const { id, clubId, startsAt, endsAt } = enrollment;
-    if (periodEnd === null || periodEnd <= now || periodEnd <= startsAt) {
-      await revokeAccess(tx, clubId, id, 'cancellation', now);
-    } else if (endsAt === null || endsAt > periodEnd) {
-      await moveEnd(tx, enrollment, periodEnd, now);
-      endsBefore[id] = endsAt?.toISOString() ?? null;
-    }
-  }
-  return endsBefore;
-}
-
-/**
- * Gives the access of a subscription that was taken up again what the cancellation took.
- * @param periodEnd the end that the cancellation set, where it set one @param endsBefore as `endCanceled` gave it
- */
-export async function resumeCanceled(
-  tx: Transaction,
-  subscriptionId: Id,
-  periodEnd: Date | null,
-  endsBefore: Readonly<Record<Id, string | null>>,
+  purchaseId: Id,
+  reason: 'refund' | 'cancellation',
   now: Date,
 ): Promise<void> {
+  for (const { id, clubId } of await enrollmentsOfSale(tx, purchaseId)) await revokeAccess(tx, clubId, id, reason, now);
+}
+
+/**
+ * Brings the access of a subscription from what it was to be to what it is to be now; where that is the same, nothing is
+ * touched. The student's row is held by the caller.
+ * @returns what is to be handed over the next time
+ */
+export async function followTarget(
+  tx: Transaction,
+  subscriptionId: Id,
+  { from, to, endsBefore }: { from: SaleTarget; to: SaleTarget; endsBefore: EndsBefore },
+  now: Date,
+): Promise<EndsBefore> {
+  if (isSame(from, to)) return endsBefore;
+  const moved: Record<Id, string | null> = {};
   for (const enrollment of await enrollmentsOfSale(tx, subscriptionId)) {
-    if (enrollment.revokedReason === 'cancellation') await restoreAccess(tx, enrollment.clubId, enrollment.id, now);
-    const before = endsBefore[enrollment.id];
-    // An end that is not the cancellation's any more is somebody's decision.
-    if (before !== undefined && enrollment.endsAt?.getTime() === periodEnd?.getTime())
-      await moveEnd(tx, enrollment, before === null ? null : new Date(before), now);
+    const own = ownEndOf(enrollment, from, endsBefore);
+    const end = graceOf(to, enrollment, now);
+    const endsAt = end !== null && (own === null || own > end) ? end : own;
+    if (endsAt !== own) moved[enrollment.id] = own?.toISOString() ?? null;
+    await change(tx, enrollment, { endsAt, revokedReason: reasonFor(to, end, enrollment) }, now);
+  }
+  return moved;
+}
+
+function isSame(left: SaleTarget, right: SaleTarget): boolean {
+  if (left.kind !== 'canceled' || right.kind !== 'canceled') return left.kind === right.kind;
+  return left.periodEnd === right.periodEnd;
+}
+
+/** The end that it has without any cancellation. One that is not the cancellation's any more is somebody's decision. */
+function ownEndOf({ id, endsAt }: Enrollment, from: SaleTarget, endsBefore: EndsBefore): Date | null {
+  const before = endsBefore[id];
+  const isOurs =
+    from.kind === 'canceled' && from.periodEnd !== null && endsAt?.getTime() === Date.parse(from.periodEnd);
+  if (before === undefined || !isOurs) return endsAt;
+  return before === null ? null : new Date(before);
+}
+
+/** Until when a cancellation leaves the access; null where it does not, or is none. */
+function graceOf(to: SaleTarget, { startsAt }: EnrollmentTimes, now: Date): Date | null {
+  if (to.kind !== 'canceled' || to.periodEnd === null) return null;
+  const end = new Date(to.periodEnd);
+  return end > now && end > startsAt ? end : null;
+}
+
+/** What an administrator revoked stays revoked. */
+function reasonFor(to: SaleTarget, grace: Date | null, { revokedReason }: Enrollment): RevocationReason | null {
+  if (revokedReason === 'revocation') return revokedReason;
+  if (to.kind === 'refunded') return 'refund';
+  return to.kind === 'canceled' && grace === null ? 'cancellation' : null;
+}
+
+/** One update and at most one fact: of an access that is revoked and stays so, nobody is told that its end has moved. */
+async function change(
+  tx: Transaction,
+  before: Enrollment,
+  { endsAt, revokedReason }: Pick<Enrollment, 'endsAt' | 'revokedReason'>,
+  now: Date,
+): Promise<void> {
+  const revokedAt = revokedReason === null ? null : (before.revokedAt ?? now);
+  const after: Enrollment = { ...before, endsAt, revokedAt, revokedReason };
+  await tx.query(
+    `UPDATE enrollments SET ends_at = $2, revoked_at = $3, revoked_reason = $4, updated_at = $5 WHERE id = $1`,
+    [before.id, endsAt, revokedAt, revokedReason, now],
+  );
+  if (before.revokedAt === null && revokedAt !== null) await recordAccess(tx, 'access.revoked', after, now);
+  else if (before.revokedAt !== null && revokedAt === null) await recordAccess(tx, 'access.restored', after, now);
+  else if (revokedAt === null) {
+    const moved = changeOfEnd(before.endsAt, endsAt);
+    const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
+    if (moved !== undefined) await recordAccess(tx, moved, after, now, details);
   }
 }

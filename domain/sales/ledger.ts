@@ -32,15 +32,14 @@ export async function carryOut(
   if (known) refuseOthers(known, event);
   const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
   const owner: SaleOwner = { ...ledger, studentId, productId };
-  const subscriptionId =
+  const named =
     ids.subscriptionId === undefined ? null : await findOrOpenSubscription(tx, owner, ids.subscriptionId, now);
 
-  if (isPurchase(event)) await recordPurchase(tx, owner, event, subscriptionId, now);
-  else if (subscriptionId !== null) await recordMark(tx, owner, subscriptionId, event, now);
-  if (subscriptionId !== null) {
-    const periodEnd = isPurchase(event) ? event.subscription?.periodEnd : event.periodEnd;
-    await settleSubscription(tx, owner, subscriptionId, { at: event.at, periodEnd }, now);
-  }
+  const subscriptionId = isPurchase(event) ? await recordPurchase(tx, owner, event, named, now) : named;
+  if (subscriptionId === null) return { studentId, removed: false };
+  if (!isPurchase(event)) await recordMark(tx, owner, subscriptionId, event, now);
+  const periodEnd = isPurchase(event) ? event.subscription?.periodEnd : event.periodEnd;
+  await settleSubscription(tx, owner, subscriptionId, { at: event.at, periodEnd }, now);
   return { studentId, removed: false };
 }
 

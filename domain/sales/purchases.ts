@@ -3,7 +3,7 @@ import type { Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 import { recordFact } from '../facts/facts.ts';
 import { grantAccess } from '../access/enrollments.ts';
-import { revokeRefunded } from '../access/sale-access.ts';
+import { revokeOfPurchase } from '../access/sale-access.ts';
 import type { PurchaseEvent } from './events.ts';
 import type { PurchaseStatus, SalesPlatform } from './platforms.policy.ts';
 import { SaleJustTaken } from './refusal.ts';
@@ -36,6 +36,7 @@ const ranks: Readonly<Record<PurchaseStatus, number>> = { paid: 0, refunded: 1, 
  * Records what a notice tells of a purchase. A refund that comes first records the payment too. Facts: `purchase.paid` once,
  * `purchase.refunded` once; with the access that a purchase of its own gives and loses.
  * @param subscriptionId the subscription that it is a charge of: its access is the subscription's
+ * @returns the subscription that it is known as a charge of: once known, whatever a later notice says
  * @throws SaleJustTaken
  */
 export async function recordPurchase(
@@ -44,14 +45,15 @@ export async function recordPurchase(
   event: PurchaseEvent,
   subscriptionId: Id | null,
   now: Date,
-): Promise<void> {
+): Promise<Id | null> {
   const known = await findPurchase(tx, owner, event.purchaseId);
   if (known && known.studentId !== owner.studentId) throw new SaleJustTaken();
   const before = known ?? (await open(tx, owner, event, subscriptionId, now));
   const after = merged(before, event);
+  const ofSubscription = before.subscriptionId ?? subscriptionId;
   await tx.query(
     `UPDATE purchases SET status = $2, amount = $3, currency = $4, terms_rank = $5, terms_at = $6, paid_at = $7, refunded_at = $8,
-            updated_at = $9
+            updated_at = $9, subscription_id = $10
       WHERE id = $1`,
     [
       before.id,
@@ -63,18 +65,18 @@ export async function recordPurchase(
       after.paidAt,
       after.refundedAt,
       now,
+      ofSubscription,
     ],
   );
-  if (before.status !== 'paid' || after.status === 'paid') return;
   const { clubId, studentId } = owner;
-  await recordFact(tx, { clubId, type: 'purchase.refunded', studentId, subjectId: before.id, occurredAt: now });
-  const originId = before.subscriptionId ?? before.id;
-  if (before.subscriptionId === null || coversNow(event)) await revokeRefunded(tx, originId, now);
-}
-
-/** Of a subscription, only the charge of the period that is running takes the access with it when it is given back. */
-function coversNow({ at, subscription }: PurchaseEvent): boolean {
-  return subscription?.periodEnd === undefined || at < subscription.periodEnd;
+  const isRefunded = before.status === 'paid' && after.status !== 'paid';
+  if (isRefunded)
+    await recordFact(tx, { clubId, type: 'purchase.refunded', studentId, subjectId: before.id, occurredAt: now });
+  if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
+  // What it gave while it was taken for a sale of its own: the subscription has given it too.
+  if (before.subscriptionId === null && ofSubscription !== null)
+    await revokeOfPurchase(tx, before.id, 'cancellation', now);
+  return ofSubscription;
 }
 
 async function findPurchase(
@@ -147,7 +149,10 @@ export async function grantMapped(
     `SELECT delivery_id AS "deliveryId" FROM product_deliveries WHERE product_id = $1 ORDER BY delivery_id`,
     [productId],
   );
-  for (const { deliveryId } of mapped) await grantAccess(tx, { clubId, studentId, deliveryId, source, originId }, now);
+  // Every charge pays for more of a subscription: neither the delivery's days nor the cohort's end are its own.
+  const period = source === 'subscription' ? { endsAt: null } : {};
+  for (const { deliveryId } of mapped)
+    await grantAccess(tx, { clubId, studentId, deliveryId, source, originId, ...period }, now);
 }
 
 const termsRankOf = ({ kind }: PurchaseEvent) => (kind === 'paid' ? 1 : 0);

@@ -2,6 +2,7 @@
  * What a subscription's charges, latenesses and cancellations come to, whatever order they arrive in: a function of all
  * that is known, by the notices' own times (ADR 0012).
  */
+import type { SaleTarget } from '../access/sale-access.ts';
 import type { SubscriptionStatus } from './platforms.policy.ts';
 
 export interface Cancellation {
@@ -10,31 +11,65 @@ export interface Cancellation {
   periodEnd: Date | null;
 }
 
-/** What the access follows: a cancellation, or the first charge that was paid after it. */
-export type Step = { kind: 'end'; at: Date; periodEnd: Date | null } | { kind: 'resume' };
+/** A charge that was paid, whatever became of it. */
+export interface Charge {
+  /** The platform's: of two charges of one time the greater is the later. */
+  externalId: string;
+  paidAt: Date;
+  /** Refunded or charged back. */
+  undone: boolean;
+}
 
 /**
- * Cancellations without a charge between them are one, with the latest end that they state. A charge of the very time of a
- * cancellation was before it. The list only grows with what is known: so each step is taken once.
+ * What the access is to be. The latest charge decides: undone, the access is; otherwise the newest cancellation since then
+ * does. A charge of the very time of a cancellation was before it.
+ */
+export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
+  const latest = charges.toSorted(
+    (a, b) => a.paidAt.getTime() - b.paidAt.getTime() || (a.externalId < b.externalId ? -1 : 1),
+  );
+  const last = latest.at(-1);
+  if (last?.undone) return { kind: 'refunded' };
+  const newest = cancellations
+    .filter(({ at }) => last === undefined || at >= last.paidAt)
+    .toSorted(inTime)
+    .at(-1);
+  return newest ? canceledBy(newest) : { kind: 'open' };
+}
+
+const inTime = (a: Cancellation, b: Cancellation) => a.at.getTime() - b.at.getTime() || endOf(a) - endOf(b);
+const endOf = ({ periodEnd }: Cancellation) => periodEnd?.getTime() ?? -Infinity;
+const canceledBy = ({ periodEnd }: Cancellation): SaleTarget => ({
+  kind: 'canceled',
+  periodEnd: periodEnd?.toISOString() ?? null,
+});
+
+/** What the access has gone through: a cancellation, or the first charge that was paid after it. */
+export interface Step {
+  at: Date;
+  target: SaleTarget;
+}
+
+/**
+ * Cancellations without a charge between them are one, of the time of the first and with the end of the newest. The list only
+ * grows with what is known: so each step is told once, also where it arrives when the sale has gone on already.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
   const timeline = [
-    ...paidAt.map((at) => ({ at, canceled: false, periodEnd: null })),
-    ...cancellations.map((cancellation) => ({ ...cancellation, canceled: true })),
-  ].toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(a.canceled) - Number(b.canceled));
+    ...cancellations
+      .toSorted(inTime)
+      .map((cancellation) => ({ at: cancellation.at, target: canceledBy(cancellation) })),
+    ...paidAt.map((at) => ({ at, target: { kind: 'open' } as const })),
+  ].toSorted(
+    (a, b) => a.at.getTime() - b.at.getTime() || Number(b.target.kind === 'open') - Number(a.target.kind === 'open'),
+  );
   const steps: Step[] = [];
-  for (const { at, canceled, periodEnd } of timeline) {
+  for (const step of timeline) {
     const last = steps.at(-1);
-    if (canceled && last?.kind === 'end') last.periodEnd = later(last.periodEnd, periodEnd);
-    else if (canceled) steps.push({ kind: 'end', at, periodEnd });
-    else if (last?.kind === 'end') steps.push({ kind: 'resume' });
+    if ((last?.target.kind ?? 'open') !== step.target.kind) steps.push({ ...step });
+    else if (last) last.target = step.target;
   }
   return steps;
-}
-
-function later(left: Date | null, right: Date | null): Date | null {
-  if (left === null || right === null) return left ?? right;
-  return left > right ? left : right;
 }
 
 export interface Standing {
@@ -49,7 +84,6 @@ export function standingOf(paidAt: readonly Date[], lateAt: readonly Date[], ste
   const unpaid = lateAt.map((at) => at.getTime()).filter((at) => at > lastPaid);
   const pastDueSince = unpaid.length === 0 ? null : new Date(Math.min(...unpaid));
   const last = steps.at(-1);
-  const canceledAt = last?.kind === 'end' ? last.at : null;
-  if (canceledAt !== null) return { status: 'canceled', pastDueSince, canceledAt };
-  return { status: pastDueSince === null ? 'active' : 'past_due', pastDueSince, canceledAt };
+  if (last?.target.kind === 'canceled') return { status: 'canceled', pastDueSince, canceledAt: last.at };
+  return { status: pastDueSince === null ? 'active' : 'past_due', pastDueSince, canceledAt: null };
 }

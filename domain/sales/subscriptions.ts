@@ -2,11 +2,11 @@
 import type { Transaction } from '../core/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 import { recordFact } from '../facts/facts.ts';
-import { endCanceled, resumeCanceled } from '../access/sale-access.ts';
+import { followTarget, type EndsBefore, type SaleTarget } from '../access/sale-access.ts';
 import { grantMapped, type SaleOwner } from './purchases.ts';
 import type { SubscriptionEvent } from './events.ts';
 import { SaleJustTaken } from './refusal.ts';
-import { standingOf, stepsOf, type Step } from './subscription.policy.ts';
+import { standingOf, stepsOf, targetOf, type Charge } from './subscription.policy.ts';
 
 /** @returns the subscription's id; a new one gives what the product is mapped to, once for all of its charges @throws SaleJustTaken */
 export async function findOrOpenSubscription(
@@ -57,14 +57,27 @@ export async function recordMark(
     });
 }
 
-interface SubscriptionRow {
-  stepsTaken: number;
-  endsBefore: Record<Id, string | null>;
+/** All that the state of a subscription follows from, and what was made of it last. */
+async function readKnown(tx: Transaction, subscriptionId: Id) {
+  const charges = await tx.query<Charge[]>(
+    `SELECT external_id AS "externalId", paid_at AS "paidAt", status <> 'paid' AS undone FROM purchases WHERE subscription_id = $1`,
+    [subscriptionId],
+  );
+  const marks = await tx.query<{ kind: 'late' | 'canceled'; at: Date; periodEnd: Date | null }[]>(
+    `SELECT kind, at, period_end AS "periodEnd" FROM subscription_marks WHERE subscription_id = $1`,
+    [subscriptionId],
+  );
+  const [before] = await tx.query<{ stepsTaken: number; target: SaleTarget; endsBefore: EndsBefore }[]>(
+    `SELECT steps_taken AS "stepsTaken", access_target AS target, ends_before AS "endsBefore" FROM subscriptions WHERE id = $1`,
+    [subscriptionId],
+  );
+  if (!before) throw new Error('A subscription vanished inside a transaction that holds its student');
+  const of = (kind: 'late' | 'canceled') => marks.filter((mark) => mark.kind === kind);
+  return { charges, cancellations: of('canceled'), lateAt: of('late').map(({ at }) => at), before };
 }
 
 /**
- * Brings status and access to what is known by now: each cancellation that is new raises `subscription.canceled` and ends
- * the access; a charge that was paid after it takes it up again.
+ * Brings status and access to what is known by now. Each cancellation that is new raises `subscription.canceled`.
  * @param stated the period's end that the notice states, at its own time
  */
 export async function settleSubscription(
@@ -74,61 +87,46 @@ export async function settleSubscription(
   stated: { at: Date; periodEnd: Date | undefined },
   now: Date,
 ): Promise<void> {
-  const charges = await tx.query<{ paidAt: Date }[]>(
-    `SELECT paid_at AS "paidAt" FROM purchases WHERE subscription_id = $1`,
-    [subscriptionId],
-  );
-  const marks = await tx.query<{ kind: 'late' | 'canceled'; at: Date; periodEnd: Date | null }[]>(
-    `SELECT kind, at, period_end AS "periodEnd" FROM subscription_marks WHERE subscription_id = $1`,
-    [subscriptionId],
-  );
-  const [row] = await tx.query<SubscriptionRow[]>(
-    `SELECT steps_taken AS "stepsTaken", ends_before AS "endsBefore" FROM subscriptions WHERE id = $1`,
-    [subscriptionId],
-  );
-  if (!row) throw new Error('A subscription vanished inside a transaction that holds its student');
-
+  const { charges, cancellations, lateAt, before } = await readKnown(tx, subscriptionId);
   const paidAt = charges.map((charge) => charge.paidAt);
-  const steps = stepsOf(
-    paidAt,
-    marks.filter(({ kind }) => kind === 'canceled'),
-  );
-  const lateAt = marks.filter(({ kind }) => kind === 'late').map(({ at }) => at);
+  const steps = stepsOf(paidAt, cancellations);
   const { status, pastDueSince, canceledAt } = standingOf(paidAt, lateAt, steps);
+  const target = targetOf(charges, cancellations);
   await tx.query(
     `UPDATE subscriptions
-        SET status = $2, past_due_since = $3, canceled_at = $4, updated_at = $7,
+        SET status = $2, past_due_since = $3, canceled_at = $4, updated_at = $7, steps_taken = $8, access_target = $9,
             current_period_end = CASE WHEN ${isLatest} THEN $5 ELSE current_period_end END,
             period_stated_at = CASE WHEN ${isLatest} THEN $6 ELSE period_stated_at END
       WHERE id = $1`,
-    [subscriptionId, status, pastDueSince, canceledAt, stated.periodEnd ?? null, stated.at, now],
+    [
+      subscriptionId,
+      status,
+      pastDueSince,
+      canceledAt,
+      stated.periodEnd ?? null,
+      stated.at,
+      now,
+      Math.max(steps.length, before.stepsTaken),
+      target,
+    ],
   );
-  let { endsBefore } = row;
-  for (const [index, step] of steps.entries()) {
-    if (index < row.stepsTaken) continue;
-    if (step.kind === 'end') {
-      const fact = {
-        clubId,
-        type: 'subscription.canceled',
-        studentId,
-        subjectId: subscriptionId,
-        occurredAt: now,
-      } as const;
-      await recordFact(tx, fact);
-      endsBefore = await endCanceled(tx, subscriptionId, step.periodEnd, now);
-    } else {
-      await resumeCanceled(tx, subscriptionId, endOf(steps[index - 1]), endsBefore, now);
-      endsBefore = {};
-    }
+  const fact = {
+    clubId,
+    type: 'subscription.canceled',
+    studentId,
+    subjectId: subscriptionId,
+    occurredAt: now,
+  } as const;
+  const fresh = steps.slice(before.stepsTaken);
+  for (const step of fresh) if (step.target.kind === 'canceled') await recordFact(tx, fact);
+  let { target: from, endsBefore } = before;
+  // What it went through on the way is told too; it comes to rest at the target.
+  for (const to of [...fresh.slice(0, -1).map((step) => step.target), target]) {
+    endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
+    from = to;
   }
-  await tx.query(`UPDATE subscriptions SET steps_taken = $2, ends_before = $3 WHERE id = $1`, [
-    subscriptionId,
-    steps.length,
-    endsBefore,
-  ]);
+  await tx.query(`UPDATE subscriptions SET ends_before = $2 WHERE id = $1`, [subscriptionId, endsBefore]);
 }
-
-const endOf = (step: Step | undefined) => (step?.kind === 'end' ? step.periodEnd : null);
 
 /** Of two notices of one time the later end counts, so that their order does not matter. */
 const isLatest = `$5::timestamptz IS NOT NULL AND (period_stated_at IS NULL OR ($6, $5) > (period_stated_at, current_period_end))`;

@@ -1,6 +1,7 @@
 /** One subscription by the platform's own identity: what its charges, latenesses and cancellations come to; never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
+import type { SaleTarget } from '../../domain/access/sale-access.ts';
 import type { SalesPlatform, SubscriptionStatus } from '../../domain/sales/platforms.policy.ts';
 import { Student } from '../identity/student.ts';
 import { Product } from './product.ts';
@@ -48,9 +49,13 @@ export class Subscription {
   @Column({ type: 'timestamptz', nullable: true })
   canceledAt: Date | null;
 
-  /** How many cancellations, and charges that took it up again, its access has followed. */
+  /** How many cancellations, and charges that took it up again, were told. */
   @Column({ type: 'smallint', default: 0 })
   stepsTaken: number;
+
+  /** What its access was brought to last. */
+  @Column({ type: 'jsonb', default: { kind: 'open' } })
+  accessTarget: SaleTarget;
 
   /** What the ends of its enrollments were before a cancellation moved them: by enrollment, null for none. */
   @Column({ type: 'jsonb', default: '{}' })

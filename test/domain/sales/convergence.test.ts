@@ -64,18 +64,119 @@ const stories: Record<string, Notice[]> = {
     (notice) => notice ?? [],
   ),
   'a subscription: canceled with a grace and taken up again': [chargeOf(0, 0), canceledOn(20, later), chargeOf(1, 30)],
-  'a subscription: a charge refunded, then canceled with a grace': [
-    ...charges,
-    chargeOf(2, 70, 'refunded', later),
-    canceledOn(71, later),
-  ],
   'a subscription: canceled at once, and its charge refunded': [
     chargeOf(0, 0),
     canceledOn(2),
     chargeOf(0, 3, 'refunded', later),
   ],
-  'a subscription: an old charge refunded out of kindness': [...charges, chargeOf(0, 70, 'refunded')],
+  'a subscription: canceled, taken up, canceled again at once': [
+    chargeOf(0, 0),
+    canceledOn(20),
+    chargeOf(1, 30),
+    canceledOn(40),
+  ],
 };
+
+const sooner = new Date(Date.now() + 300 * day).toISOString();
+const chargedBack: Notice = (shop) => ({ ...chargeOf(0, 4, 'refunded')(shop), event: 'purchase.chargeback' });
+const alone: Notice = (shop) => ({ ...chargeOf(0, 1)(shop), subscription: undefined });
+
+/** In these the access goes down or up more than once for different reasons: how often that is told depends on the order. */
+const windings: Record<string, Notice[]> = {
+  'an old charge refunded out of kindness': [...charges, chargeOf(0, 70, 'refunded')],
+  'a charge refunded, then canceled with a grace': [
+    ...charges,
+    chargeOf(2, 70, 'refunded', later),
+    canceledOn(71, later),
+  ],
+  'two cancellations, two graces': [chargeOf(0, 0), canceledOn(5, sooner), canceledOn(6, later)],
+  'two cancellations, the longer grace first': [chargeOf(0, 0), canceledOn(5, later), canceledOn(6, sooner)],
+  'three cancellations, the last one at once': [
+    chargeOf(0, 0),
+    canceledOn(5, later),
+    canceledOn(6, sooner),
+    canceledOn(7),
+  ],
+  'canceled, charged, canceled, charged': [
+    chargeOf(0, 0),
+    canceledOn(5, sooner),
+    chargeOf(1, 30),
+    canceledOn(35, later),
+    chargeOf(2, 60),
+  ],
+  'a grace, a charge, then canceled at once': [chargeOf(0, 0), canceledOn(5, sooner), chargeOf(1, 30), canceledOn(35)],
+  'at once, a charge, then a grace': [chargeOf(0, 0), canceledOn(5), chargeOf(1, 30), canceledOn(35, later)],
+  'the latest charge refunded and charged back': [chargeOf(0, 0), chargeOf(0, 3, 'refunded'), chargedBack],
+  'refunded, charged, canceled, charged': [
+    chargeOf(0, 0),
+    chargeOf(0, 3, 'refunded'),
+    chargeOf(1, 30),
+    canceledOn(35, later),
+    chargeOf(2, 60),
+  ],
+  'canceled at once, refunded, charged': [chargeOf(0, 0), canceledOn(3), chargeOf(0, 4, 'refunded'), chargeOf(1, 30)],
+  'canceled with a grace, refunded, charged, late': [
+    chargeOf(0, 0),
+    canceledOn(3, later),
+    chargeOf(0, 4, 'refunded'),
+    chargeOf(1, 30),
+    ...late,
+  ],
+  'an old and the latest charge refunded, and canceled': [
+    ...charges,
+    chargeOf(0, 70, 'refunded'),
+    chargeOf(2, 71, 'refunded'),
+    canceledOn(72, later),
+  ],
+};
+
+describe('the notices of a subscription that winds, in any order and repeated', function () {
+  this.timeout(120_000);
+
+  for (const [name, story] of Object.entries(windings)) {
+    it(`${name}: the same state`, async () => {
+      const inOrder = await buildShop(2);
+      await sell(inOrder, ...story.map((notice) => notice(inOrder)));
+      const expected = withoutAccessFacts(comparable(inOrder, await stateOf(inOrder.club.id)));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.shuffledSubarray([...story.keys(), ...story.keys()], { minLength: story.length * 2 }),
+          async (order) => {
+            const shop = await buildShop(2);
+            await sell(shop, ...order.map((index) => story[index]?.(shop)));
+            expect(withoutAccessFacts(comparable(shop, await stateOf(shop.club.id)))).to.deep.equal(expected);
+          },
+        ),
+        { numRuns: 8 },
+      );
+    });
+  }
+
+  it('a charge that is told once with, once without its subscription: one access is left, none after its refund', async () => {
+    for (const order of [
+      [alone, chargeOf(0, 0)],
+      [chargeOf(0, 0), alone],
+    ]) {
+      const shop = await buildShop();
+      const standing = async () => {
+        const { enrollments } = await stateOf(shop.club.id);
+        return (enrollments as { source: string; revoked_reason: string | null }[])
+          .filter(({ revoked_reason }) => revoked_reason === null)
+          .map(({ source }) => source);
+      };
+      await sell(shop, ...order.map((notice) => notice(shop)));
+      expect(await standing()).to.deep.equal(['subscription']);
+      await sell(shop, { ...alone(shop), event: 'purchase.refunded' });
+      expect(await standing()).to.deep.equal([]);
+    }
+  });
+});
+
+/** How often `access.*` is told put out. */
+function withoutAccessFacts(state: unknown): unknown {
+  const { facts, ...rest } = state as { facts: { type: string }[] };
+  return { ...rest, facts: facts.filter(({ type }) => !type.startsWith('access.')) };
+}
 
 describe('the notices of one sale, in any order and repeated', function () {
   this.timeout(120_000);

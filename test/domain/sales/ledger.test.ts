@@ -158,6 +158,34 @@ describe('what a notice of a sale leads to', () => {
     expect((await accessOf(shop)).map(({ source }) => source)).to.deep.equal(['subscription']);
   });
 
+  it('a subscription to a delivery of so many days has no end: every charge pays for more', async () => {
+    const shop = await buildShop();
+    const source = await testDatabase();
+    await source.query(`UPDATE access_deliveries SET access_days = 30 WHERE club_id = $1`, [shop.club.id]);
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed));
+    expect((await accessOf(shop))[0]?.endsAt).to.equal(null);
+  });
+
+  it('a refund of the latest charge takes the access of a subscription, a charge after it gives it back', async () => {
+    const shop = await buildShop();
+    const charge = (id: string, date: number, event: 'paid' | 'refunded' = 'paid') =>
+      purchaseNotice(shop, event, {
+        purchase: { id, amount: 900, currency: 'EUR', paid_at: `2026-03-0${date}T00:00:00Z` },
+        ...subscribed,
+      });
+    await sell(shop, charge('one', 1), charge('two', 2), charge('one', 1, 'refunded'));
+    expect(await factTypes(shop.club.id)).not.to.include('access.revoked');
+    await sell(shop, charge('two', 2, 'refunded'));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
+    await sell(shop, charge('three', 3), charge('three', 3));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
+    expect((await factTypes(shop.club.id)).slice(-3)).to.deep.equal([
+      'access.revoked',
+      'purchase.paid',
+      'access.restored',
+    ]);
+  });
+
   it('the same external id of two platforms are two sales', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));

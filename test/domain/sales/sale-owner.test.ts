@@ -112,7 +112,7 @@ describe('the body of a fact about a sale', () => {
     const told: unknown = await assembleBody(database.source.manager, fact, subject, new Date()).catch(
       (error: unknown) => error,
     );
-    expect(told).to.be.an.instanceOf(Error);
+    expect(told).to.be.an.instanceOf(Error).and.have.property('message', 'The record of a fact purchase.paid is gone');
   });
 });
 

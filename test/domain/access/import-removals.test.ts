@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../domain/identity/students.ts';
 import type { Transaction } from '../../../domain/core/database.ts';
 import { callsOf } from '../../api/club-calls.ts';
-import { columnsHolding, platformOn, rowCounts, testDatabase, testPlatform } from '../../support/database.ts';
+import { columnsHolding, platformOn, testDatabase, testPlatform } from '../../support/database.ts';
 import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
 import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
 import {
@@ -37,7 +37,12 @@ const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 async function expectNothingLeft(): Promise<void> {
   for (const text of [person.name, person.email]) expect(await columnsHolding(text)).to.deep.equal([]);
   expect(await storedOf(club)).to.deep.equal([]);
-  expect((await rowCounts())['student_import_addresses']).to.equal(0);
+  const source = await testDatabase();
+  const notes = await source.query<unknown[]>(
+    `SELECT 1 FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id WHERE club_id = $1`,
+    [club.id],
+  );
+  expect(notes).to.deep.equal([]);
 }
 
 describe('a student who is removed while an import is open', () => {
@@ -86,6 +91,14 @@ describe('a student who is removed while an import is open', () => {
     expect(await shortReport(club, importId)).to.deep.equal(['2 failed student_removed', '3 failed student_removed']);
     expect(await emails()).to.deep.equal([]);
     await expectNothingLeft();
+  });
+
+  it('a correction alone takes nobody out of the file', async () => {
+    const student = await buildStudent(club.id, { email: 'former@example.com' });
+    const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
+    await updateStudent(await testPlatform(), club.id, student.id, { email: 'now@example.com' }, new Date());
+    await runImport(importId);
+    expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
   });
 
   it('the batch first: the removal waits for it and takes what it gave', async () => {

@@ -27,7 +27,7 @@ export const salesMeasurements = ['accepted', 'delivered'];
 
 /** @param wanted the names of those to run, of `salesMeasurements` */
 export async function benchSales(wanted: readonly string[]): Promise<void> {
-  await onFreshStack(['temporal', 'postgres'], async (bench) => {
+  await onFreshStack(['temporal', 'postgres', 'mailbox'], async (bench) => {
     const config = readConfig(bench.env);
     const source = await createDataSource(config.database, 'club-bench').initialize();
     await migrate(source);

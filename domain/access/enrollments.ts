@@ -1,6 +1,7 @@
 /**
- * A student's access to deliveries: the one place where enrollments change, each change with its fact (specification:
- * Catalog, `access.*`). Every function first holds the student's row, so that the changes of one student come one after another.
+ * A student's access to deliveries: how enrollments change one by one, each change with its fact (specification: Catalog,
+ * `access.*`). Beside it `sale-access.ts` follows sales and `many-grants.ts` grants to many; nobody outside this folder changes
+ * an enrollment. Every function first holds the student's row, so that the changes of one student come one after another.
  */
 import type { Transaction } from '../core/database.ts';
 import { DomainError } from '../core/errors.ts';
@@ -200,16 +201,6 @@ export async function changeEnd(
 ): Promise<Enrollment> {
   const before = await holdEnrollment(tx, clubId, enrollmentId);
   refuseRevoked(before);
-  return moveEnd(tx, before, endsAt, now);
-}
-
-/** The same for an enrollment that the caller holds, revoked or not. */
-export async function moveEnd(
-  tx: Transaction,
-  before: Enrollment,
-  endsAt: Date | null,
-  now: Date,
-): Promise<Enrollment> {
   const change = changeOfEnd(before.endsAt, endsAt);
   if (change === undefined) return before;
   refuseEmptyPeriod(before.startsAt, endsAt);

@@ -1,4 +1,5 @@
 /** Students as administrators see them: list, read, create, correct, remove. */
+import { findDelivery } from '../access/deliveries.ts';
 import { grantAccess, hideEnrollmentsOf } from '../access/enrollments.ts';
 import { noteAddressLeft } from '../access/import-removals.ts';
 import { inTransaction, violates, type Transaction } from '../core/database.ts';
@@ -104,7 +105,7 @@ async function searchStudents(
 
 /**
  * Opens an account for somebody, mails the invitation to confirm it, and gives the deliveries that they are invited to.
- * @throws DomainError email_taken, not_found (delivery)
+ * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
   { database, vault }: Platform,
@@ -113,6 +114,8 @@ export async function createStudent(
   now: Date,
 ): Promise<StudentIdentity> {
   return inTransaction(database, async (tx) => {
+    // Before it is looked whose the e-mail is: 404 comes before 409.
+    for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const { studentId, created } = await findOrOpenAccount(tx, vault, clubId, { ...input, invited: true }, now);
     if (!created) throw emailTaken();
     for (const deliveryId of input.delivery_ids ?? [])

@@ -122,6 +122,16 @@ describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
     });
   });
 
+  it('200: the lessons of a module in the order that administrators gave them, not in that of their making', async () => {
+    const third = await addLesson(course);
+    const [first, second] = course.lessons.map(({ id }) => id);
+    const ordered = [third.id, first, second];
+    const modules = [{ id: course.moduleId, lesson_ids: ordered }];
+    await administering(club)('PUT', `/courses/${course.id}/order`, { modules });
+    const [shown] = (await classroom.course(course.publicId)).body.data.modules;
+    expect(shown.lessons.map(({ id }: { id: string }) => id)).to.deep.equal(ordered);
+  });
+
   it('200: what others have completed is theirs', async () => {
     for (let others = 0; others < 2; others++) {
       const other = classroomOf(course, await buildLearner(course));

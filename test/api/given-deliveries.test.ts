@@ -65,6 +65,12 @@ describe('deliveries that come with an account', () => {
       expectError(await invite([id], email), 'email_taken');
       expect(await given()).to.deep.equal([]);
     });
+
+    it('404 comes before 409: an unknown delivery is told before whose the e-mail is', async () => {
+      const email = someone();
+      await invite([], email);
+      expectError(await invite([newId()], email), 'not_found');
+    });
   });
 
   describe('POST …/classroom/sign-up', () => {

@@ -1,0 +1,88 @@
+/** What administrators and links do to access (specification: Catalog, `access.*`). */
+import { expect } from 'chai';
+import { buildCohort } from '../support/access.ts';
+import { inDays, link, type Cause } from './cause.ts';
+
+export const access: readonly Cause[] = [
+  {
+    cause: 'a grant by hand',
+    given: async ({ admin, student, deliveryId }) => {
+      const { id } = await student();
+      return () => admin('POST', '/enrollments', { student_id: id, delivery_id: deliveryId });
+    },
+    raises: ['access.granted'],
+    looks: (of) => expect(of('access.granted').enrollment).to.include({ source: 'grant', status: 'active' }),
+  },
+  {
+    cause: 'the claim of a registration link, twice',
+    given: async (scene) => {
+      const claimant = await scene.student();
+      const path = `/classroom/registration-links/${await link(scene)}/claim`;
+      return async () => {
+        await scene.as(claimant, 'POST', path);
+        await scene.as(claimant, 'POST', path);
+      };
+    },
+    raises: ['access.granted'],
+    looks: (of) => expect(of('access.granted').enrollment.source).to.equal('registration_link'),
+  },
+  {
+    cause: 'a revocation',
+    given: async ({ admin, enrolled }) => {
+      const { enrollmentId } = await enrolled();
+      return () => admin('POST', `/enrollments/${enrollmentId}/revoke`);
+    },
+    raises: ['access.revoked'],
+    looks: (of) =>
+      expect(of('access.revoked').enrollment).to.include({ status: 'revoked', revoked_reason: 'revocation' }),
+  },
+  {
+    cause: 'the removal of an enrollment',
+    given: async ({ admin, enrolled }) => {
+      const { enrollmentId } = await enrolled();
+      return () => admin('DELETE', `/enrollments/${enrollmentId}`);
+    },
+    raises: ['access.revoked'],
+    looks: (of) => expect(of('access.revoked').enrollment.revoked_reason).to.equal('removal'),
+  },
+  {
+    cause: 'a revocation that is undone',
+    given: async ({ admin, enrolled }) => {
+      const { enrollmentId } = await enrolled();
+      await admin('POST', `/enrollments/${enrollmentId}/revoke`);
+      return () => admin('POST', `/enrollments/${enrollmentId}/restore`);
+    },
+    raises: ['access.restored'],
+    looks: (of) => expect(of('access.restored').enrollment.status).to.equal('active'),
+  },
+  {
+    cause: 'an end that is moved later',
+    given: async ({ admin, enrolled }) => {
+      const { enrollmentId } = await enrolled();
+      await admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(10) });
+      return () => admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(20) });
+    },
+    raises: ['access.extended'],
+    looks: (of) =>
+      expect(of('access.extended').enrollment.ends_at > of('access.extended').previous_ends_at).to.equal(true),
+  },
+  {
+    cause: 'an end that is moved earlier',
+    given: async ({ admin, enrolled }) => {
+      const { enrollmentId } = await enrolled();
+      return () => admin('PUT', `/enrollments/${enrollmentId}/end`, { ends_at: inDays(10) });
+    },
+    raises: ['access.shortened'],
+    looks: (of) => expect(of('access.shortened')).not.to.have.property('previous_ends_at'),
+  },
+  {
+    cause: 'an enrollment that is moved to another cohort',
+    given: async ({ admin, club, course, enrolled }) => {
+      const { enrollmentId } = await enrolled();
+      const cohort = await buildCohort(club.id, course.id);
+      return () => admin('POST', `/enrollments/${enrollmentId}/move`, { cohort_id: cohort.id });
+    },
+    raises: ['access.moved'],
+    looks: (of) => expect(of('access.moved').enrollment.cohort_id).to.be.a('string'),
+  },
+];

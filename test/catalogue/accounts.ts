@@ -1,0 +1,72 @@
+/** How accounts come to be, change and go, with the access that comes along (specification: Catalog, `student.*`). */
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { buildDelivery } from '../support/access.ts';
+import { someone, signUp, importFile, link, tag, type Cause } from './cause.ts';
+
+export const accounts: readonly Cause[] = [
+  {
+    cause: 'sign-up',
+    given:
+      async ({ club }) =>
+      () =>
+        signUp(club.id),
+    raises: ['student.created'],
+    looks: (of) => expect(of('student.created').student.verified).to.equal(false),
+  },
+  {
+    cause: 'sign-up where the club has a free delivery',
+    given: async ({ club, course }) => {
+      await buildDelivery(club.id, { courseId: course.id, free: true });
+      return () => signUp(club.id);
+    },
+    raises: ['student.created', 'access.granted'],
+    looks: (of) => expect(of('access.granted').enrollment.source).to.equal('free'),
+  },
+  {
+    cause: 'sign-up with a registration link',
+    given: async (scene) => {
+      const code = await link(scene);
+      return () => signUp(scene.club.id, { registration_code: code });
+    },
+    raises: ['student.created', 'access.granted'],
+    looks: (of) => expect(of('access.granted').enrollment.source).to.equal('registration_link'),
+  },
+  {
+    cause: 'an invitation to a delivery',
+    given:
+      async ({ admin, deliveryId }) =>
+      () =>
+        admin('POST', '/students', { ...someone(), delivery_ids: [deliveryId] }),
+    raises: ['student.created', 'access.granted'],
+    looks: (of) => expect(of('access.granted').enrollment.source).to.equal('invite'),
+  },
+  {
+    cause: 'an import of one known and one unknown student',
+    given: async ({ club, deliveryId, student }) => {
+      const { email } = await student();
+      return () => importFile(club, deliveryId, `email,name\n${email},Stella\n${newId()}@example.com,Max\n`);
+    },
+    raises: ['student.created', 'access.granted', 'access.granted'],
+    looks: (of) => expect(of('access.granted').enrollment.source).to.equal('import'),
+  },
+  {
+    cause: 'a correction of name and e-mail',
+    given: async ({ admin, student }) => {
+      const { id } = await student();
+      return () => admin('PATCH', `/students/${id}`, someone());
+    },
+    raises: ['student.updated'],
+  },
+  {
+    cause: 'the removal of a student who has access, tags and a certificate',
+    given: async (scene) => {
+      const { student } = await scene.enrolled();
+      await scene.admin('PUT', `/students/${student.id}/tags/${await tag(scene)}`);
+      await scene.admin('POST', '/certificates', { student_id: student.id, course_id: scene.course.id });
+      return () => scene.admin('DELETE', `/students/${student.id}`);
+    },
+    raises: ['student.removed'],
+    looks: (of) => expect(Object.keys(of('student.removed').student)).to.deep.equal(['id']),
+  },
+];

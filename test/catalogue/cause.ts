@@ -1,0 +1,69 @@
+/** What a row of the catalogue's table is, what it finds, and the acts that several rows begin with. */
+import { expect } from 'chai';
+import type { EventType } from '../../domain/facts/catalogue.policy.ts';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import type { TestCourse } from '../support/access.ts';
+import { call, type Answer } from '../support/api.ts';
+import { until } from '../support/deliveries.ts';
+import type { TestStudent } from '../support/factories.ts';
+import type { ArrivedEvent, ListeningClub } from '../support/listening-club.ts';
+import type { Shop } from '../support/shop.ts';
+
+/** What a cause finds: a club with a course that a delivery opens, and a shop that sells it. */
+export interface Scene {
+  club: ListeningClub;
+  course: TestCourse;
+  deliveryId: Id;
+  shop: Shop;
+  /** Calls as the club's owner; the answer is a success. */
+  admin(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Calls as a student. */
+  as(student: TestStudent, method: string, path: string, body?: unknown): Promise<Answer>;
+  /** A student, and one who has the delivery. */
+  student(): Promise<TestStudent>;
+  enrolled(): Promise<{ student: TestStudent; enrollmentId: Id }>;
+}
+
+export interface Cause {
+  cause: string;
+  /** Brings about what the cause needs before it; what it raises does not count. @returns the cause itself */
+  given: (scene: Scene) => Promise<() => Promise<unknown>>;
+  /** The events, in any order. */
+  raises: readonly EventType[];
+  /** Looks closer at what arrived. */
+  looks?: (of: (type: EventType) => ArrivedEvent['data']) => void;
+}
+
+export const someone = () => ({ name: 'Stella Student', email: `${newId()}@example.com` });
+const dayMs = 86_400_000;
+export const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString();
+
+export async function signUp(clubId: Id, more: object = {}): Promise<void> {
+  const body = { ...someone(), password: 'correct horse battery', ...more };
+  expect((await call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body })).status).to.equal(202);
+}
+
+export async function link({ admin, deliveryId }: Scene): Promise<string> {
+  const { body } = await admin('POST', '/registration-links', { name: 'Open day', delivery_ids: [deliveryId] });
+  return body.data.code;
+}
+
+/** Uploads a file of students and waits until each row is done. */
+export async function importFile(club: ListeningClub, deliveryId: Id, csv: string): Promise<void> {
+  const path = `/v1/clubs/${club.id}/student-imports`;
+  const { token } = club.owner;
+  const headers = { 'content-type': 'text/csv' };
+  const uploaded = await call('POST', `${path}?delivery_ids=${deliveryId}`, { token, raw: csv, headers });
+  expect(uploaded.status, uploaded.text).to.equal(202);
+  await until('the end of the import', { timeoutMs: 15_000 }, async () => {
+    const { body } = await call('GET', `${path}/${uploaded.body.data.id}`, { token });
+    return body.data.status === 'completed';
+  });
+}
+
+export async function tag({ admin }: Scene): Promise<Id> {
+  return (await admin('POST', '/tags', { name: 'vip' })).body.data.id;
+}
+
+export const completion = ({ lessons }: TestCourse, index: number) =>
+  `/classroom/lessons/${lessons[index]?.publicId}/completion`;

@@ -1,0 +1,102 @@
+/** What a shop tells: purchases, refunds, subscriptions, and the access that follows them (specification: Catalog). */
+import { expect } from 'chai';
+import { inDays, type Cause } from './cause.ts';
+
+export const sales: readonly Cause[] = [
+  {
+    cause: 'a purchase by somebody unknown',
+    given:
+      async ({ shop }) =>
+      () =>
+        shop.paid(),
+    raises: ['student.created', 'purchase.paid', 'access.granted'],
+    looks(of) {
+      expect(of('purchase.paid').purchase.status).to.equal('paid');
+      expect(of('access.granted').enrollment.source).to.equal('purchase');
+    },
+  },
+  {
+    cause: 'a purchase by a student, told three times',
+    given: async ({ shop, student }) => {
+      const buyer = await student();
+      const sale = shop.sale({ email: buyer.email });
+      return async () => {
+        await shop.paid(sale);
+        await shop.paid(sale);
+        await shop.paid(sale);
+      };
+    },
+    raises: ['purchase.paid', 'access.granted'],
+  },
+  {
+    cause: 'a refund',
+    given: async ({ shop }) => {
+      const sale = shop.sale();
+      await shop.paid(sale);
+      return () => shop.refunded(sale);
+    },
+    raises: ['purchase.refunded', 'access.revoked'],
+    looks(of) {
+      expect(of('purchase.refunded').purchase.status).to.equal('refunded');
+      expect(of('access.revoked').enrollment).to.include({ status: 'revoked', revoked_reason: 'refund' });
+    },
+  },
+  {
+    cause: 'a chargeback',
+    given: async ({ shop }) => {
+      const sale = shop.sale();
+      await shop.paid(sale);
+      return () => shop.chargedBack(sale);
+    },
+    raises: ['purchase.refunded', 'access.revoked'],
+    looks: (of) => expect(of('purchase.refunded').purchase.status).to.equal('chargeback'),
+  },
+  {
+    cause: 'the first charge of a subscription',
+    given:
+      async ({ shop }) =>
+      () =>
+        shop.charged(shop.subscription()),
+    raises: ['student.created', 'purchase.paid', 'access.granted'],
+    looks: (of) => expect(of('access.granted').enrollment.source).to.equal('subscription'),
+  },
+  {
+    cause: 'a late charge, told twice',
+    given: async ({ shop }) => {
+      const subscription = shop.subscription();
+      await shop.charged(subscription);
+      return async () => {
+        await shop.late(subscription);
+        await shop.late(subscription);
+      };
+    },
+    raises: ['subscription.past_due'],
+    looks: (of) => expect(of('subscription.past_due').subscription.status).to.equal('past_due'),
+  },
+  {
+    cause: 'a cancellation whose paid period is over: without grace',
+    given: async ({ shop }) => {
+      const subscription = shop.subscription();
+      await shop.charged(subscription);
+      return () => shop.canceled(subscription, { periodEnd: undefined });
+    },
+    raises: ['subscription.canceled', 'access.revoked'],
+    looks: (of) => expect(of('access.revoked').enrollment.revoked_reason).to.equal('cancellation'),
+  },
+  {
+    cause: 'a cancellation whose current_period_end is in the future: access continues until then',
+    given: async ({ shop }) => {
+      const subscription = shop.subscription();
+      await shop.charged(subscription);
+      return () => shop.canceled(subscription, { periodEnd: inDays(9) });
+    },
+    raises: ['subscription.canceled', 'access.shortened'],
+    looks(of) {
+      const { subscription } = of('subscription.canceled');
+      expect(of('access.shortened').enrollment).to.include({
+        status: 'active',
+        ends_at: subscription.current_period_end,
+      });
+    },
+  },
+];

@@ -1,6 +1,7 @@
 /** The configuration: read from the environment once, at the start of a process; every mistake is reported together. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { pricedModels } from './domain/agents/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -103,6 +104,13 @@ export function readConfig(env: Environment = process.env) {
       apiUrl: read.url('STRIPE_API_URL', 'https://api.stripe.com', ['http:', 'https:']),
       /** Prices that stand for plans, beside those whose lookup key is a plan's name. */
       pricePlans: read.list('STRIPE_PRICE_PLANS', isPricePlan, 'a price and its plan, such as price_1A2b=business'),
+    },
+    /** The model that agents ask: without a key, asking answers 501. */
+    model: {
+      apiKey: env['ANTHROPIC_API_KEY'] ? read.secret('ANTHROPIC_API_KEY') : undefined,
+      baseUrl: read.url('ANTHROPIC_BASE_URL', 'https://api.anthropic.com', ['http:', 'https:']),
+      /** Of agents that name none of their own. */
+      defaultModel: read.oneOf('AGENT_DEFAULT_MODEL', pricedModels, 'claude-sonnet-5-5'),
     },
     /** 32 bytes: encrypts webhook secrets at rest and derives one-time tokens. */
     masterKey: read.key('MASTER_KEY', 32),

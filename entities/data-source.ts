@@ -9,6 +9,19 @@ import { Enrollment } from './access/enrollment.ts';
 import { RegistrationLink } from './access/registration-link.ts';
 import { RegistrationLinkClaim } from './access/registration-link-claim.ts';
 import { RegistrationLinkDelivery } from './access/registration-link-delivery.ts';
+import { Agent } from './agents/agent.ts';
+import { AgentAnswer } from './agents/agent-answer.ts';
+import { AgentAnswerDelta } from './agents/agent-answer-delta.ts';
+import { AgentCall } from './agents/agent-call.ts';
+import { AgentCharge } from './agents/agent-charge.ts';
+import { AgentCitation } from './agents/agent-citation.ts';
+import { AgentConversation } from './agents/agent-conversation.ts';
+import { AgentMaterial } from './agents/agent-material.ts';
+import { AgentPassage } from './agents/agent-passage.ts';
+import { AgentQuestion } from './agents/agent-question.ts';
+import { AgentQuestionImage } from './agents/agent-question-image.ts';
+import { AgentSource } from './agents/agent-source.ts';
+import { ClubAiMonth } from './agents/club-ai-month.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
 import { ClubPlan } from './billing/club-plan.ts';
@@ -44,6 +57,7 @@ import { StudentTag } from './learning/student-tag.ts';
 import { Tag } from './learning/tag.ts';
 import { RateLimitCounter } from './limits/rate-limit-counter.ts';
 import { TransactionalMail } from './mail/transactional-mail.ts';
+import { Media } from './media/media.ts';
 import { FirstSlice1763700000000 } from './migrations/1763700000000-first-slice.ts';
 import { WebhookEngine1763720000000 } from './migrations/1763720000000-webhook-engine.ts';
 import { WebhookHistory1763730000000 } from './migrations/1763730000000-webhook-history.ts';
@@ -59,6 +73,7 @@ import { NoticeAddresses1763749000000 } from './migrations/1763749000000-notice-
 import { SubscriptionTargets1763749100000 } from './migrations/1763749100000-subscription-targets.ts';
 import { StudentImportAddresses1763750000000 } from './migrations/1763750000000-student-import-addresses.ts';
 import { StudentImports1763747000000 } from './migrations/1763747000000-student-imports.ts';
+import { Agents1763760000000 } from './migrations/1763760000000-agents.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -96,9 +111,22 @@ const entities = [
   AddOn,
   Administrator,
   AdministratorSession,
+  Agent,
+  AgentAnswer,
+  AgentAnswerDelta,
+  AgentCall,
+  AgentCharge,
+  AgentCitation,
+  AgentConversation,
+  AgentMaterial,
+  AgentPassage,
+  AgentQuestion,
+  AgentQuestionImage,
+  AgentSource,
   Certificate,
   BillingEvent,
   Club,
+  ClubAiMonth,
   ClubPlan,
   ClubStudentChange,
   ClubStudentCount,
@@ -115,6 +143,7 @@ const entities = [
   Level,
   ListTally,
   ListTallyChange,
+  Media,
   Membership,
   Module,
   OneTimeToken,
@@ -166,6 +195,7 @@ const migrations = [
   NoticeAddresses1763749000000,
   SubscriptionTargets1763749100000,
   StudentImportAddresses1763750000000,
+  Agents1763760000000,
 ];
 
 /**

@@ -100,6 +100,8 @@ export async function startWorker(
     sales: salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint }),
     imports: studentImportActivities({ database, vault, storage, failpoint }),
     billing: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
+    agents: {},
+    indexing: {},
     upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
   };
 

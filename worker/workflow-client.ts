@@ -30,6 +30,7 @@ const attributeKeys = {
   ClubId: defineSearchAttributeKey('ClubId', 'KEYWORD'),
   EndpointId: defineSearchAttributeKey('EndpointId', 'KEYWORD'),
   EventType: defineSearchAttributeKey('EventType', 'KEYWORD'),
+  AgentId: defineSearchAttributeKey('AgentId', 'KEYWORD'),
 } as const;
 
 /** @param connection the workers' own: an eager start needs both on one connection */
@@ -70,7 +71,7 @@ function optionsOf({ workflowType, subjectId, clubId, attributes }: Run) {
 }
 
 function attributePairs(attributes: WorkflowAttributes): SearchAttributePair[] {
-  return (['ClubId', 'EndpointId', 'EventType'] as const).flatMap((name) => {
+  return (['ClubId', 'EndpointId', 'EventType', 'AgentId'] as const).flatMap((name) => {
     const value = attributes[name];
     return value === undefined ? [] : [{ key: attributeKeys[name], value }];
   });

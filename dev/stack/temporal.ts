@@ -19,7 +19,7 @@ export interface TemporalPorts {
 const retention = '3 days';
 
 /** What makes a run findable in the UI: opaque ids, never a name. */
-const searchAttributes = { ClubId: 'Keyword', EndpointId: 'Keyword', EventType: 'Keyword' };
+const searchAttributes = { ClubId: 'Keyword', EndpointId: 'Keyword', EventType: 'Keyword', AgentId: 'Keyword' };
 
 const dynamicConfig = {
   // Without it a club's task waits behind every task that another club has queued before it (design §1, rule 9). It

@@ -13,7 +13,7 @@ type Opening = RecordOf<'DeliveryOpening'>;
 
 /** What a row of `access_deliveries` opens. */
 export interface OpeningRow {
-  kind: DeliveryKind;
+  kind: Extract<DeliveryKind, 'course'>;
   courseId: Id;
   cohortId: Id | null;
 }

@@ -54,7 +54,7 @@ export const plans = {
     allowances: {
       students: { included: 50_000, overage: 'billed' },
       storage_bytes: { included: 2_000 * gigabyte, overage: 'billed' },
-      ai_budget: { included: 50_000, overage: 'billed' },
+      ai_budget: { included: 50_000, overage: 'refused' },
     },
   },
 } as const satisfies Record<string, Plan>;

@@ -1,6 +1,6 @@
 /** The one place where workflows are named: an operator who knows a row's id knows its run. */
 
-export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'billing', 'upkeep'] as const;
+export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'billing', 'agents', 'indexing', 'upkeep'] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */
@@ -20,6 +20,7 @@ export interface WorkflowAttributes {
   ClubId?: string;
   EndpointId?: string;
   EventType?: string;
+  AgentId?: string;
 }
 
 /** @returns `webhook-delivery/<id of the delivery>`, `endpoint-gate/<id of the endpoint>`, and likewise for each type */

@@ -1,14 +1,18 @@
-/** What a club sells or grants. It opens one thing: a course, in a cohort or in none. (A *webhook* delivery is another thing.) */
+/** What a club sells or grants. It opens one thing: a course, in a cohort or in none, or an AI agent. (A *webhook* delivery is another thing.) */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
+import { Agent } from '../agents/agent.ts';
 import { Club } from '../clubs/club.ts';
 import { Course } from '../learning/course.ts';
 import { Cohort } from './cohort.ts';
 
-export type DeliveryKind = 'course';
+export type DeliveryKind = 'course' | 'agent';
 
 @Entity('access_deliveries')
-@Check('access_deliveries_kind', `kind = 'course' AND course_id IS NOT NULL`)
+@Check(
+  'access_deliveries_kind',
+  `(kind = 'course' AND course_id IS NOT NULL AND agent_id IS NULL) OR (kind = 'agent' AND agent_id IS NOT NULL AND course_id IS NULL AND cohort_id IS NULL)`,
+)
 @Check('access_deliveries_days', 'access_days > 0')
 @Index('access_deliveries_club', ['clubId', 'createdAt', 'id'])
 @Index('access_deliveries_free', ['clubId'], { where: 'free AND archived_at IS NULL' })
@@ -29,6 +33,10 @@ export class Delivery {
   @Column({ type: 'uuid', nullable: true })
   @Index('access_deliveries_course')
   courseId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('access_deliveries_agent')
+  agentId: string | null;
 
   @Column({ type: 'uuid', nullable: true })
   @Index('access_deliveries_cohort')
@@ -57,6 +65,9 @@ export class Delivery {
 
   @ManyToOne(() => Course)
   course: Relation<Course>;
+
+  @ManyToOne(() => Agent)
+  agent: Relation<Agent>;
 
   @ManyToOne(() => Cohort)
   cohort: Relation<Cohort>;

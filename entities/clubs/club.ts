@@ -1,7 +1,10 @@
 /** A club: the organization that sells courses and a community. Its id is the `{clubId}` of every scoped path. */
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Language } from '../../domain/agents/agents.policy.ts';
 
 @Entity('clubs')
+@Check('clubs_language', `language in ('en', 'pt', 'es', 'fr', 'de', 'it')`)
+@Check('clubs_ai_monthly_limit', 'ai_monthly_limit >= 0')
 export class Club {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -16,6 +19,14 @@ export class Club {
   /** IANA name; the month of the AI budget and local-time waits are counted in it. */
   @Column({ type: 'text', default: 'UTC' })
   timeZone: string;
+
+  /** By whose rules the words of its material are taken apart, as a two-letter code. */
+  @Column({ type: 'text', default: 'en' })
+  language: Language;
+
+  /** What the club lets its agents cost in a month, in cents (US dollars), below its plan's budget; null for all of that. */
+  @Column({ type: 'integer', nullable: true })
+  aiMonthlyLimit: number | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

@@ -62,7 +62,7 @@ export const uncached = 'uncached';
 
 /** As the server of the stack has them. */
 const keyword = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
-export const searchAttributes = { ClubId: keyword, EndpointId: keyword, EventType: keyword };
+export const searchAttributes = { ClubId: keyword, EndpointId: keyword, EventType: keyword, AgentId: keyword };
 
 const initial = { random: 0.5, async beforeGate() {} };
 

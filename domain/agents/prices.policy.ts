@@ -1,0 +1,92 @@
+/**
+ * What models cost, by model and date, in US dollars a million tokens; the figures are those of the provider's price list
+ * (platform.claude.com, Pricing). A model without a row cannot be chosen: its answers could not be charged.
+ */
+
+/** What a request used, as the model counts it. */
+export interface TokenUse {
+  /** Read anew: neither from the cache nor into it. */
+  input: number;
+  output: number;
+  cacheWrite: number;
+  cacheRead: number;
+}
+
+interface Rates {
+  input: number;
+  output: number;
+  /** Into the cache for five minutes. */
+  cacheWrite: number;
+  cacheRead: number;
+}
+
+interface Price extends Rates {
+  /** Since when, the start of the day in UTC; the latest that is not in the future counts. */
+  since: string;
+  /** For every token of a request whose prompt is longer than this many tokens. */
+  longPrompt?: Rates & { above: number };
+}
+
+const fromTheStart = '2025-01-01';
+
+const prices = {
+  'claude-fable-5-1': [{ since: fromTheStart, input: 10, output: 50, cacheWrite: 12.5, cacheRead: 0.25 }],
+  'claude-opus-5-5': [{ since: fromTheStart, input: 4, output: 20, cacheWrite: 5, cacheRead: 0.2 }],
+  'claude-opus-5': [{ since: fromTheStart, input: 5, output: 25, cacheWrite: 6.25, cacheRead: 0.5 }],
+  'claude-sonnet-5-5': [
+    { since: fromTheStart, input: 2, output: 10, cacheWrite: 2.5, cacheRead: 0.2 },
+    { since: '2026-10-07', input: 2, output: 10, cacheWrite: 2.5, cacheRead: 0.1 },
+  ],
+  'claude-sonnet-5': [{ since: fromTheStart, input: 2, output: 10, cacheWrite: 2.5, cacheRead: 0.2 }],
+  'claude-haiku-5-5': [
+    {
+      since: fromTheStart,
+      input: 0.1,
+      output: 0.5,
+      cacheWrite: 0.125,
+      cacheRead: 0.01,
+      longPrompt: { above: 100_000, input: 0.5, output: 2.5, cacheWrite: 0.625, cacheRead: 0.05 },
+    },
+  ],
+  'claude-haiku-4-5': [{ since: fromTheStart, input: 1, output: 5, cacheWrite: 1.25, cacheRead: 0.1 }],
+} as const satisfies Record<string, readonly Price[]>;
+
+export type PricedModel = keyof typeof prices;
+export const pricedModels = Object.keys(prices) as PricedModel[];
+
+/** @returns whether answers of this model can be charged */
+export function isPriced(model: string): model is PricedModel {
+  return Object.hasOwn(prices, model);
+}
+
+/**
+ * @param at when the request was made
+ * @returns millionths of a US dollar, rounded up
+ * @throws Error for a model without a price
+ */
+export function costOf(model: string, use: TokenUse, at: Date): bigint {
+  const rates = ratesOf(model, use.input + use.cacheWrite + use.cacheRead, at);
+  const micros =
+    use.input * rates.input +
+    use.output * rates.output +
+    use.cacheWrite * rates.cacheWrite +
+    use.cacheRead * rates.cacheRead;
+  return BigInt(Math.ceil(micros - 1e-6)); // dollars a million tokens are millionths of a dollar a token
+}
+
+/**
+ * @param promptTokens the most that the prompt can have @param maxTokens the size cap of the answer
+ * @returns the most that one request can cost, in millionths of a US dollar
+ */
+export function worstCost(model: string, promptTokens: number, maxTokens: number, at: Date): bigint {
+  const rates = ratesOf(model, promptTokens, at);
+  return BigInt(Math.ceil(promptTokens * Math.max(rates.input, rates.cacheWrite) + maxTokens * rates.output));
+}
+
+function ratesOf(model: string, promptTokens: number, at: Date): Rates {
+  if (!isPriced(model)) throw new Error('A model without a price was asked');
+  const day = at.toISOString().slice(0, 10);
+  const price = (prices[model] as readonly Price[]).findLast(({ since }) => since <= day);
+  if (!price) throw new Error('No price was known yet on that day');
+  return price.longPrompt && promptTokens > price.longPrompt.above ? price.longPrompt : price;
+}

@@ -1,0 +1,90 @@
+/**
+ * An answer, from its question on: what the run `agent-answer/<question id>` is about. `begun_at` is the line that is crossed
+ * once: before it the model may be asked again, after it never.
+ */
+import { Check, Column, Entity, Index, ManyToOne, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { AnswerStatus } from '../../domain/agents/agents.policy.ts';
+import { AgentConversation } from './agent-conversation.ts';
+import { AgentQuestion } from './agent-question.ts';
+
+@Entity('agent_answers')
+@Check('agent_answers_status', `status in ('generating', 'complete', 'truncated', 'refused', 'failed')`)
+@Check('agent_answers_ended', `(completed_at IS NULL) = (status = 'generating')`)
+@Check('agent_answers_error', `(error_code IS NOT NULL) = (status = 'failed')`)
+@Check('agent_answers_calls', 'call_no BETWEEN 0 AND 3')
+@Index('agent_answers_one_at_a_time', ['conversationId'], { unique: true, where: `status = 'generating'` })
+@Index('agent_answers_looks_at', ['looksAt'], { where: `status = 'generating'` })
+@Index('agent_answers_agent', ['agentId', 'createdAt'])
+@Index('agent_answers_logs_to_fold', ['completedAt'], { where: 'log_folded_at IS NULL AND completed_at IS NOT NULL' })
+export class AgentAnswer {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  @Index('agent_answers_question', { unique: true })
+  questionId: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  agentId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  @Column({ type: 'uuid' })
+  @Index('agent_answers_conversation')
+  conversationId: string;
+
+  @Column({ type: 'text', default: 'generating' })
+  status: AnswerStatus;
+
+  /** The whole text, once it has ended; while it is generated, its text is the log of deltas. */
+  @Column({ type: 'text', default: '' })
+  content: string;
+
+  @Column({ type: 'text', nullable: true })
+  errorCode: string | null;
+
+  /** What the model is called that is asked. */
+  @Column({ type: 'text' })
+  model: string;
+
+  /** The size cap, in tokens, as the agent had it when the question came. */
+  @Column({ type: 'integer' })
+  maxTokens: number;
+
+  /** Of the last request to the model; each is committed before it is made. */
+  @Column({ type: 'smallint', default: 0 })
+  callNo: number;
+
+  /** When the model's stream began. */
+  @Column({ type: 'timestamptz', nullable: true })
+  begunAt: Date | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  leaseUntil: Date | null;
+
+  /** When its workflow must have looked. */
+  @Column({ type: 'timestamptz' })
+  looksAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  completedAt: Date | null;
+
+  /** When the log was removed, whose words stand in the content. */
+  @Column({ type: 'timestamptz', nullable: true })
+  logFoldedAt: Date | null;
+
+  @OneToOne(() => AgentQuestion, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'question_id' })
+  question: Relation<AgentQuestion>;
+
+  @ManyToOne(() => AgentConversation, { onDelete: 'CASCADE' })
+  conversation: Relation<AgentConversation>;
+}

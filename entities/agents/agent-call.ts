@@ -1,0 +1,59 @@
+/** A request to the model, committed before it is made: what it used, and what it cost. */
+import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { CallOutcome } from '../../domain/agents/agents.policy.ts';
+import { AgentAnswer } from './agent-answer.ts';
+
+@Entity('agent_calls')
+@Check('agent_calls_outcome', `outcome in ('answered', 'failed', 'abandoned')`)
+@Check('agent_calls_ended', '(outcome IS NULL) = (ended_at IS NULL)')
+export class AgentCall {
+  @PrimaryColumn({ type: 'uuid' })
+  answerId: string;
+
+  /** From 1. */
+  @PrimaryColumn({ type: 'smallint' })
+  callNo: number;
+
+  @Column({ type: 'text' })
+  model: string;
+
+  @Column({ type: 'timestamptz' })
+  startedAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  endedAt: Date | null;
+
+  @Column({ type: 'text', nullable: true })
+  outcome: CallOutcome | null;
+
+  @Column({ type: 'text', nullable: true })
+  errorCode: string | null;
+
+  /** The model's own id of the request, for a talk with its operators. */
+  @Column({ type: 'text', nullable: true })
+  requestId: string | null;
+
+  @Column({ type: 'integer', default: 0 })
+  inputTokens: number;
+
+  @Column({ type: 'integer', default: 0 })
+  outputTokens: number;
+
+  @Column({ type: 'integer', default: 0 })
+  cacheWriteTokens: number;
+
+  @Column({ type: 'integer', default: 0 })
+  cacheReadTokens: number;
+
+  /** Whether the tokens are an estimate, because the model did not come to say. */
+  @Column({ type: 'boolean', default: false })
+  estimated: boolean;
+
+  /** In millionths of a US dollar. */
+  @Column({ type: 'bigint', default: 0 })
+  costMicros: string;
+
+  @ManyToOne(() => AgentAnswer, { onDelete: 'CASCADE' })
+  answer: Relation<AgentAnswer>;
+}

@@ -1,0 +1,37 @@
+/** What an answer takes of its club's AI budget: reserved with the question, settled once. Money in millionths of a US dollar. */
+import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { AgentAnswer } from './agent-answer.ts';
+
+@Entity('agent_charges')
+@Check('agent_charges_settled', '(settled_at IS NULL) = (cost_micros IS NULL)')
+@Check('agent_charges_amounts', 'reserved_micros >= 0 AND cost_micros >= 0')
+@Index('agent_charges_month', ['clubId', 'month', 'agentId'])
+export class AgentCharge {
+  @PrimaryColumn({ type: 'uuid' })
+  answerId: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  agentId: string;
+
+  /** First day of the month, in the club's time zone, in which the question was asked. */
+  @Column({ type: 'date' })
+  month: string;
+
+  /** The most that the answer could cost. */
+  @Column({ type: 'bigint' })
+  reservedMicros: string;
+
+  @Column({ type: 'bigint', nullable: true })
+  costMicros: string | null;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  settledAt: Date | null;
+
+  @OneToOne(() => AgentAnswer, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'answer_id' })
+  answer: Relation<AgentAnswer>;
+}

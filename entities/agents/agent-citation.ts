@@ -1,0 +1,41 @@
+/** What an answer cites. The words stay when the source leaves the index; the link to it is lost. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { SourceKind } from '../../domain/agents/agents.policy.ts';
+import { AgentAnswer } from './agent-answer.ts';
+import { AgentSource } from './agent-source.ts';
+
+@Entity('agent_citations')
+export class AgentCitation {
+  @PrimaryColumn({ type: 'uuid' })
+  answerId: string;
+
+  /** From 0: in the order of the text. */
+  @PrimaryColumn({ type: 'smallint' })
+  position: number;
+
+  @Column({ type: 'text' })
+  citedText: string;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('agent_citations_source')
+  sourceId: string | null;
+
+  @Column({ type: 'text' })
+  sourceKind: SourceKind;
+
+  @Column({ type: 'text' })
+  sourceTitle: string;
+
+  @Column({ type: 'integer', nullable: true })
+  pageFrom: number | null;
+
+  @Column({ type: 'integer', nullable: true })
+  pageTo: number | null;
+
+  @ManyToOne(() => AgentAnswer, { onDelete: 'CASCADE' })
+  answer: Relation<AgentAnswer>;
+
+  @ManyToOne(() => AgentSource, { onDelete: 'SET NULL' })
+  source: Relation<AgentSource>;
+}

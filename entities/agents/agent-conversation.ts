@@ -1,0 +1,41 @@
+/** A student's conversation with an agent. A deleted one stays as a row without words: its questions still count. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Student } from '../identity/student.ts';
+import { Agent } from './agent.ts';
+
+@Entity('agent_conversations')
+@Index('agent_conversations_student', ['studentId', 'agentId', 'lastMessageAt', 'id'], { where: 'deleted_at IS NULL' })
+@Index('agent_conversations_agent', ['agentId', 'lastMessageAt', 'id'], { where: 'deleted_at IS NULL' })
+export class AgentConversation {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'uuid' })
+  agentId: string;
+
+  @Column({ type: 'uuid' })
+  studentId: string;
+
+  /** The first line of the first question, until it is renamed. */
+  @Column({ type: 'text' })
+  title: string;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  lastMessageAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  deletedAt: Date | null;
+
+  @ManyToOne(() => Agent, { onDelete: 'CASCADE' })
+  agent: Relation<Agent>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  student: Relation<Student>;
+}

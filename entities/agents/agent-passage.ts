@@ -1,0 +1,48 @@
+/** A passage of a source, of some 300 to 600 characters and inside one page: what retrieval finds and the model is shown. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { Language } from '../../domain/agents/agents.policy.ts';
+import { AgentSource } from './agent-source.ts';
+
+@Entity('agent_passages')
+@Index('agent_passages_source', ['sourceId', 'position'], { unique: true })
+export class AgentPassage {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  sourceId: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** From 0: its place in the source. */
+  @Column({ type: 'integer' })
+  position: number;
+
+  /** From 1; null for what has no pages. */
+  @Column({ type: 'integer', nullable: true })
+  page: number | null;
+
+  /** The source's, repeated here to be searched with the text. */
+  @Column({ type: 'text' })
+  title: string;
+
+  /** The headings that it stands under, the outermost first. */
+  @Column({ type: 'text', array: true })
+  headings: string[];
+
+  /** Its sentences, with the white space between them: joined, they are the passage. A citation is of whole blocks. */
+  @Column({ type: 'text', array: true })
+  blocks: string[];
+
+  @Column({ type: 'text' })
+  text: string;
+
+  /** By whose rules its words are taken apart. */
+  @Column({ type: 'text' })
+  language: Language;
+
+  @ManyToOne(() => AgentSource, { onDelete: 'CASCADE' })
+  source: Relation<AgentSource>;
+}

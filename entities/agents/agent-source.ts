@@ -1,0 +1,94 @@
+/**
+ * A lesson or a file in the club's index. The row stands while some agent's material names it; one a lesson or file, however
+ * many agents do. `wanted_version` is raised with each change of the content, `indexed_version` follows.
+ */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { SourceKind, SourceStatus } from '../../domain/agents/agents.policy.ts';
+import { Club } from '../clubs/club.ts';
+import { Lesson } from '../learning/lesson.ts';
+import { Media } from '../media/media.ts';
+
+@Entity('agent_sources')
+@Check(
+  'agent_sources_kind',
+  `(kind = 'lesson' AND lesson_id IS NOT NULL AND media_id IS NULL) OR (kind = 'media' AND media_id IS NOT NULL AND lesson_id IS NULL)`,
+)
+@Check('agent_sources_status', `status in ('pending', 'indexing', 'ready', 'failed')`)
+@Check('agent_sources_error', `(error_code IS NOT NULL) = (status = 'failed')`)
+@Index('agent_sources_club', ['clubId', 'createdAt', 'id'])
+@Index('agent_sources_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
+export class AgentSource {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'text' })
+  kind: SourceKind;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('agent_sources_lesson', { unique: true })
+  lessonId: string | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  @Index('agent_sources_media', { unique: true })
+  mediaId: string | null;
+
+  @Column({ type: 'text' })
+  title: string;
+
+  @Column({ type: 'text', default: 'pending' })
+  status: SourceStatus;
+
+  /** Why its indexing failed: a code. */
+  @Column({ type: 'text', nullable: true })
+  errorCode: string | null;
+
+  @Column({ type: 'integer', default: 1 })
+  wantedVersion: number;
+
+  /** Of the passages that stand; 0 before the first. */
+  @Column({ type: 'integer', default: 0 })
+  indexedVersion: number;
+
+  /** Attempts at the wanted version. */
+  @Column({ type: 'integer', default: 0 })
+  attempts: number;
+
+  @Column({ type: 'integer', default: 0 })
+  fence: number;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  leaseUntil: Date | null;
+
+  /** When its workflow must have looked; null when nothing is left to do. */
+  @Column({ type: 'timestamptz', nullable: true })
+  looksAt: Date | null;
+
+  /** Null for what has no pages. */
+  @Column({ type: 'integer', nullable: true })
+  pageCount: number | null;
+
+  @Column({ type: 'integer', default: 0 })
+  passageCount: number;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  indexedAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Lesson, { onDelete: 'CASCADE' })
+  lesson: Relation<Lesson>;
+
+  @ManyToOne(() => Media, { onDelete: 'CASCADE' })
+  media: Relation<Media>;
+}

@@ -1,0 +1,57 @@
+/** An AI assistant of a club that answers students from the club's material. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { AgentStatus } from '../../domain/agents/agents.policy.ts';
+import { Club } from '../clubs/club.ts';
+
+@Entity('agents')
+@Check('agents_status', `status in ('draft', 'published', 'archived')`)
+@Check('agents_daily_limit', 'daily_limit >= 0')
+@Check('agents_answer_max_tokens', 'answer_max_tokens > 0')
+@Index('agents_club_public_id', ['clubId', 'publicId'], { unique: true })
+@Index('agents_club_created', ['clubId', 'createdAt', 'id'])
+export class Agent {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** Names it in the addresses of the classroom; unique in the club; 1 to 32 characters. */
+  @Column({ type: 'text' })
+  publicId: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  @Column({ type: 'text', default: '' })
+  description: string;
+
+  /** What the club tells the model to be; students never see it. */
+  @Column({ type: 'text', default: '' })
+  instructions: string;
+
+  /** Null for the environment's own. */
+  @Column({ type: 'text', nullable: true })
+  model: string | null;
+
+  @Column({ type: 'text', default: 'draft' })
+  status: AgentStatus;
+
+  /** Questions that a student may ask in 24 hours. */
+  @Column({ type: 'integer' })
+  dailyLimit: number;
+
+  /** The size cap of an answer, in tokens of the model. */
+  @Column({ type: 'integer' })
+  answerMaxTokens: number;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,104 @@
+/** A file: of a club's library, or of one of its students (specification: Media). */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import type {
+  MediaKind,
+  MediaProvider,
+  MediaPurpose,
+  MediaStatus,
+  MediaVisibility,
+} from '../../domain/media/media.policy.ts';
+import { Club } from '../clubs/club.ts';
+import { Student } from '../identity/student.ts';
+
+@Entity('media')
+@Check(
+  'media_purpose',
+  `(purpose = 'library' AND owner_id IS NULL) OR (purpose = 'agent_image' AND owner_id IS NOT NULL)`,
+)
+@Check('media_kind', `kind in ('video', 'audio', 'image', 'document')`)
+@Check('media_provider', `provider = 'objstore'`)
+@Check('media_status', `status in ('uploading', 'processing', 'ready', 'failed')`)
+@Check('media_visibility', `visibility in ('private', 'public')`)
+@Check('media_error', `(error IS NOT NULL) = (status = 'failed')`)
+@Index('media_library', ['clubId', 'createdAt', 'id'], { where: `purpose = 'library' AND removed_at IS NULL` })
+@Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
+@Index('media_unfinished', ['uploadExpiresAt'], { where: `status = 'uploading'` })
+@Index('media_to_erase', ['removedAt'], { where: 'removed_at IS NOT NULL AND object_key IS NOT NULL' })
+export class Media {
+  @PrimaryColumn({ type: 'uuid' })
+  id: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  /** What it is for: `library` is the club's, of the others a student is the owner. */
+  @Column({ type: 'text' })
+  purpose: MediaPurpose;
+
+  /** The student whose it is; null for the club's own. */
+  @Column({ type: 'uuid', nullable: true })
+  ownerId: string | null;
+
+  @Column({ type: 'text' })
+  kind: MediaKind;
+
+  @Column({ type: 'text' })
+  title: string;
+
+  @Column({ type: 'text' })
+  provider: MediaProvider;
+
+  @Column({ type: 'text' })
+  status: MediaStatus;
+
+  @Column({ type: 'text', default: 'private' })
+  visibility: MediaVisibility;
+
+  @Column({ type: 'boolean', default: false })
+  archived: boolean;
+
+  @Column({ type: 'text', nullable: true })
+  fileName: string | null;
+
+  /** As announced, until the file has arrived; then by its content. */
+  @Column({ type: 'text', nullable: true })
+  mime: string | null;
+
+  /** Null until the file has arrived. */
+  @Column({ type: 'bigint', nullable: true })
+  sizeBytes: string | null;
+
+  @Column({ type: 'integer', nullable: true })
+  width: number | null;
+
+  @Column({ type: 'integer', nullable: true })
+  height: number | null;
+
+  /** Why it failed: a code. */
+  @Column({ type: 'text', nullable: true })
+  error: string | null;
+
+  /** Where it stands in the private bucket; null once it is erased there. */
+  @Column({ type: 'text', nullable: true })
+  objectKey: string | null;
+
+  /** Until when the address of its upload is good. */
+  @Column({ type: 'timestamptz', nullable: true })
+  uploadExpiresAt: Date | null;
+
+  @Column({ type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @Column({ type: 'timestamptz', nullable: true })
+  removedAt: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+
+  @ManyToOne(() => Student, { onDelete: 'CASCADE' })
+  owner: Relation<Student>;
+}

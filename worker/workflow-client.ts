@@ -86,4 +86,5 @@ const summaries: Record<WorkflowType, (attributes: WorkflowAttributes) => string
   salesNotice: () => 'a notice of a sales platform',
   subscriptionEnd: () => 'the end of what a canceled subscription gave',
   studentImport: () => 'a file of students',
+  agentAnswer: ({ AgentId }) => `an answer of agent ${AgentId}`,
 };

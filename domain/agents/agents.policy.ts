@@ -16,6 +16,19 @@ export type SourceStatus = (typeof sourceStatuses)[number];
 /** Only answers have a lifecycle: from `generating` to one of the others, once. */
 export type AnswerStatus = 'generating' | 'complete' | 'truncated' | 'refused' | 'failed';
 
+/** Why an answer failed: its code, and what the student is told. */
+export const answerErrors = {
+  model_unavailable: 'The assistant could not be reached. Please ask again.',
+  model_overloaded: 'The assistant is overloaded. Please ask again in a while.',
+  model_rejected: 'The assistant could not take this question.',
+  interrupted: 'The answer broke off. Please ask again.',
+  model_silent: 'The assistant fell silent. Please ask again.',
+  internal_error: 'The answer could not be finished. Please ask again.',
+  conversation_deleted: 'The conversation was deleted.',
+  student_removed: 'The account was removed.',
+} as const;
+export type AnswerError = keyof typeof answerErrors;
+
 /** How a request to the model ended; null in the row while nobody knows. `abandoned`: its outcome was never heard of. */
 export type CallOutcome = 'answered' | 'failed' | 'abandoned';
 

@@ -12,6 +12,7 @@ export const workflowTypes = {
   salesNotice: { prefix: 'sales-notice', taskQueue: 'sales' },
   subscriptionEnd: { prefix: 'subscription-end', taskQueue: 'sales' },
   studentImport: { prefix: 'student-import', taskQueue: 'imports' },
+  agentAnswer: { prefix: 'agent-answer', taskQueue: 'agents' },
 } as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue }>;
 export type WorkflowType = keyof typeof workflowTypes;
 

@@ -1,0 +1,48 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { mostPromptTokens, promptBounds, turnsThatFit, type Turn } from '../../../domain/agents/prompt.policy.ts';
+
+const lengthOf = (text: string) => Array.from(text).length;
+const turn = (question: string, answer: string): Turn => ({ question, answer });
+const parts = { instructions: '', history: [], question: '', images: 0 };
+
+describe('the history of a prompt', () => {
+  it('is the newest turns that fit whole, oldest first', () => {
+    const newest = turn('newest', 'a'.repeat(12_000));
+    const ofLength = (length: number) => [newest, turn('before', 'b'.repeat(length - 6)), turn('', '')];
+    const kept = (turns: Turn[]) => turnsThatFit(turns).map(({ question }) => question);
+    expect(kept(ofLength(24_000 - 12_006))).to.deep.equal(['', 'before', 'newest']);
+    expect(kept(ofLength(24_001 - 12_006))).to.deep.equal(['newest']);
+  });
+
+  it('counts characters, not bytes and not halves of them', () => {
+    const half = '\u{1F98A}'.repeat(12_000);
+    expect(turnsThatFit([turn(half, half)])).to.have.length(1);
+    expect(turnsThatFit([turn(half, `${half}a`)])).to.have.length(0);
+  });
+
+  it('never passes its bounds, and leaves out nothing newer than what it keeps', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 9_000, size: 'max' });
+    fc.assert(
+      fc.property(fc.array(fc.record({ question: text, answer: text }), { maxLength: 60 }), (newestFirst) => {
+        const kept = turnsThatFit(newestFirst);
+        const characters = kept.reduce((sum, { question, answer }) => sum + lengthOf(question) + lengthOf(answer), 0);
+        expect(characters).to.be.at.most(promptBounds.historyCharacters);
+        expect(kept.length).to.be.at.most(promptBounds.historyTurns);
+        expect(kept.toReversed()).to.deep.equal(newestFirst.slice(0, kept.length));
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('the most tokens of a prompt', () => {
+  it('counts each byte of what is known as a token, and bounds for what is not', () => {
+    const nothing = mostPromptTokens(parts);
+    expect(nothing).to.equal(6_000 + 20 + 12 * 5_000);
+    expect(mostPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(6);
+    expect(mostPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(4);
+    expect(mostPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(4 + 2 * 20);
+    expect(mostPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
+  });
+});

@@ -87,4 +87,5 @@ const summaries: Record<WorkflowType, (attributes: WorkflowAttributes) => string
   subscriptionEnd: () => 'the end of what a canceled subscription gave',
   studentImport: () => 'a file of students',
   agentAnswer: ({ AgentId }) => `an answer of agent ${AgentId}`,
+  sourceIndex: () => 'the indexing of a lesson or a file',
 };

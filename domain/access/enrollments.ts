@@ -257,17 +257,6 @@ export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Dat
   );
 }
 
-/**
- * The condition under which a student has access to a course at a time: an enrollment of one of its deliveries.
- * @param course @param student @param now SQL expressions, such as `course.id` and `$1`
- */
-export function hasAccessToCourse({ course, student, now }: { course: string; student: string; now: string }): string {
-  return `EXISTS (
-    SELECT FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
-     WHERE enrollment.student_id = ${student} AND delivery.course_id = ${course} AND enrollment.revoked_at IS NULL
-       AND enrollment.starts_at <= ${now} AND (enrollment.ends_at IS NULL OR enrollment.ends_at > ${now}))`;
-}
-
 /** Gives whoever has just signed up the club's free deliveries (specification: Catalog, free delivery). */
 export async function grantFreeDeliveries(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
   const free = await tx.query<{ id: Id }[]>(

@@ -13,6 +13,7 @@ export const workflowTypes = {
   subscriptionEnd: { prefix: 'subscription-end', taskQueue: 'sales' },
   studentImport: { prefix: 'student-import', taskQueue: 'imports' },
   agentAnswer: { prefix: 'agent-answer', taskQueue: 'agents' },
+  sourceIndex: { prefix: 'source-index', taskQueue: 'indexing' },
 } as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue }>;
 export type WorkflowType = keyof typeof workflowTypes;
 

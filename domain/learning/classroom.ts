@@ -3,7 +3,7 @@
  * alike, whether it is unpublished, without access or unknown.
  */
 import type { RecordOf } from '../../contract/contract.ts';
-import { hasAccessToCourse } from '../access/enrollments.ts';
+import { hasAccessToCourse } from '../access/entitlement.ts';
 import type { Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';

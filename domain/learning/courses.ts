@@ -1,5 +1,6 @@
 /** The courses of a club as its administrators write them: creating, listing, reading, changing, ordering. */
 import type { RecordOf } from '../../contract/contract.ts';
+import { syncSources } from '../agents/sources.ts';
 import type { CourseStatus } from '../../entities/learning/course.ts';
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
@@ -114,14 +115,20 @@ export async function findCourse(tx: Transaction, clubId: Id, courseId: Id): Pro
 /**
  * Holds the course for the rest of the transaction: whatever changes it, its modules or its lessons takes turns here, and
  * waits for completions that are being judged (they share the row).
+ * @returns what was read after
  * @throws DomainError not_found
  */
-export async function holdCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<void> {
-  const rows = await tx.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2 FOR NO KEY UPDATE`, [
-    courseId,
-    clubId,
-  ]);
-  if (rows.length === 0) throw notFound('course');
+export async function holdCourse(
+  tx: Transaction,
+  clubId: Id,
+  courseId: Id,
+): Promise<{ title: string; status: CourseStatus }> {
+  const [held] = await tx.query<{ title: string; status: CourseStatus }[]>(
+    `SELECT title, status FROM courses WHERE id = $1 AND club_id = $2 FOR NO KEY UPDATE`,
+    [courseId, clubId],
+  );
+  if (!held) throw notFound('course');
+  return held;
 }
 
 /**
@@ -137,7 +144,7 @@ export async function updateCourse(
   now: Date,
 ): Promise<CourseOutline> {
   return inTransaction(database, async (tx) => {
-    await holdCourse(tx, clubId, courseId);
+    const before = await holdCourse(tx, clubId, courseId);
     await tx
       .query(
         `UPDATE courses
@@ -160,7 +167,11 @@ export async function updateCourse(
       .catch((error: unknown) => {
         throw refusalOf(error, 'course');
       });
-    return findCourse(tx, clubId, courseId);
+    const after = await findCourse(tx, clubId, courseId);
+    const contentChanged = after.title !== before.title; // what is found in a lesson says which course it is of
+    if (contentChanged || after.status !== before.status)
+      await syncSources(tx, clubId, { courseIds: [courseId], contentChanged }, now);
+    return after;
   });
 }
 

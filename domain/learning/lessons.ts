@@ -1,5 +1,6 @@
 /** The lessons of a course as administrators write them. Whoever changes one holds its course. */
 import type { RecordOf } from '../../contract/contract.ts';
+import { syncSources } from '../agents/sources.ts';
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
@@ -61,6 +62,7 @@ export async function createLesson(
       );
       return rows.length > 0;
     });
+    if (input.published) await syncSources(tx, clubId, { lessonIds: [id] }, now);
     return findLesson(tx, clubId, id);
   });
 }
@@ -79,7 +81,7 @@ export async function updateLesson(
   now: Date,
 ): Promise<Lesson> {
   return inTransaction(database, async (tx) => {
-    await holdLesson(tx, clubId, lessonId);
+    const before = await holdLesson(tx, clubId, lessonId);
     await tx
       .query(
         `UPDATE lessons
@@ -101,7 +103,10 @@ export async function updateLesson(
       .catch((error: unknown) => {
         throw refusalOf(error, 'lesson');
       });
-    return findLesson(tx, clubId, lessonId);
+    const after = await findRow(tx, clubId, lessonId);
+    const contentChanged = after.content !== before.content;
+    await syncSources(tx, clubId, { lessonIds: [lessonId], contentChanged }, now);
+    return presentLesson(after);
   });
 }
 
@@ -117,14 +122,15 @@ export async function removeLesson(database: Database, clubId: Id, lessonId: Id,
       [lessonId, now],
     );
     await tx.query(`DELETE FROM lesson_comments WHERE lesson_id = $1`, [lessonId]);
+    await syncSources(tx, clubId, { lessonIds: [lessonId] }, now);
   });
 }
 
-/** Holds the lesson's course. @throws DomainError not_found, also for a lesson that was removed before it was held */
-async function holdLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<void> {
+/** Holds the lesson's course. @returns what was read after @throws DomainError not_found, also for a lesson that was removed before it was held */
+async function holdLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
   const { courseId } = await findRow(tx, clubId, lessonId);
   await holdCourse(tx, clubId, courseId);
-  await findRow(tx, clubId, lessonId);
+  return findRow(tx, clubId, lessonId);
 }
 
 async function findRow(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {

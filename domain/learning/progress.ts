@@ -1,7 +1,7 @@
 /** How far a student is in a course: the counts that the classroom, a completion and administrators look at. */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { CourseStatus } from '../../entities/learning/course.ts';
-import { hasAccessToCourse } from '../access/enrollments.ts';
+import { hasAccessToCourse } from '../access/entitlement.ts';
 import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';

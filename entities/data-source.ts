@@ -17,6 +17,7 @@ import { AgentCharge } from './agents/agent-charge.ts';
 import { AgentCitation } from './agents/agent-citation.ts';
 import { AgentConversation } from './agents/agent-conversation.ts';
 import { AgentMaterial } from './agents/agent-material.ts';
+import { AgentMonth } from './agents/agent-month.ts';
 import { AgentPassage } from './agents/agent-passage.ts';
 import { AgentQuestion } from './agents/agent-question.ts';
 import { AgentQuestionImage } from './agents/agent-question-image.ts';
@@ -74,6 +75,7 @@ import { SubscriptionTargets1763749100000 } from './migrations/1763749100000-sub
 import { StudentImportAddresses1763750000000 } from './migrations/1763750000000-student-import-addresses.ts';
 import { StudentImports1763747000000 } from './migrations/1763747000000-student-imports.ts';
 import { Agents1763760000000 } from './migrations/1763760000000-agents.ts';
+import { AgentMonths1763767000000 } from './migrations/1763767000000-agent-months.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -119,6 +121,7 @@ const entities = [
   AgentCitation,
   AgentConversation,
   AgentMaterial,
+  AgentMonth,
   AgentPassage,
   AgentQuestion,
   AgentQuestionImage,
@@ -196,6 +199,7 @@ const migrations = [
   SubscriptionTargets1763749100000,
   StudentImportAddresses1763750000000,
   Agents1763760000000,
+  AgentMonths1763767000000,
 ];
 
 /**

@@ -1,5 +1,6 @@
 /** Every handler by its operationId. */
 import type { Operations } from '../operation.ts';
+import * as aiBudget from './ai-budget.ts';
 import * as billing from './billing.ts';
 import * as administratorSessions from './administrator-sessions.ts';
 import * as classroom from './classroom.ts';
@@ -21,6 +22,7 @@ import * as webhookEndpoints from './webhook-endpoints.ts';
 
 export const operations: Operations = {
   ...administratorSessions,
+  ...aiBudget,
   ...classroom,
   ...courses,
   ...lessonComments,

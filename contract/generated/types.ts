@@ -2287,6 +2287,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/ai-budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the AI budget
+         * @description The budget of this month, by the club's time zone, and what of it is spent and reserved.
+         */
+        get: operations["getAiBudget"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/ai-budget/limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set a limit below the plan's budget
+         * @description Holds from the next question on, for this month and those after it. One above the plan's budget changes nothing.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        put: operations["setAiBudgetLimit"];
+        post?: never;
+        /**
+         * Take the club's own limit away
+         * @description The plan's budget is what counts from the next question on. Taking away what is not there changes nothing.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        delete: operations["removeAiBudgetLimit"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/ai-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What each agent used in a month
+         * @description The dearest first. An agent that was asked nothing in the month is not in the list.
+         */
+        get: operations["listAiUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/agents/{agentId}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an agent used, month by month
+         * @description The latest month first. A month in which nothing was asked is not in the list.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listAgentUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/classroom/agents/{publicId}/messages": {
         parameters: {
             query?: never;
@@ -5570,6 +5664,103 @@ export interface components {
         WebhookRecovery: {
             recovered: number;
         };
+        /** @description Year and month, as `2026-03`. */
+        Month: string;
+        /**
+         * @description The budget of a month by the club's time zone. A question reserves the most that its answer can cost; the answer then takes what it did cost, in the month of its question.
+         * @example {
+         *       "month": "2026-03",
+         *       "turns_at": "2026-04-01T03:00:00.000Z",
+         *       "currency": "usd",
+         *       "allowed": 5000,
+         *       "own_limit": 2000,
+         *       "limit": 2000,
+         *       "spent_micros": 1234567,
+         *       "reserved_micros": 82000
+         *     }
+         */
+        AiBudget: {
+            month: components["schemas"]["Month"];
+            /**
+             * Format: date-time
+             * @description When the next month begins.
+             */
+            turns_at: string;
+            /** @constant */
+            currency: "usd";
+            /** @description The plan's allowance with what was bought for the month, in the currency's smallest unit. */
+            allowed: number;
+            /** @description What the club has set itself, in the same unit. */
+            own_limit?: number;
+            /** @description The lower of the two. */
+            limit: number;
+            /**
+             * Format: int64
+             * @description In millionths of a US dollar.
+             */
+            spent_micros: number;
+            /**
+             * Format: int64
+             * @description For answers that are being written.
+             */
+            reserved_micros: number;
+        };
+        /**
+         * @example {
+         *       "own_limit": 2000
+         *     }
+         */
+        AiBudgetLimit: {
+            /** @description In cents; 0 lets nobody ask. */
+            own_limit: number;
+        };
+        /**
+         * @description What an agent was asked in a month, and what its answers used and cost. Deleted conversations count.
+         * @example {
+         *       "agent_id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
+         *       "agent_name": "Bosun",
+         *       "month": "2026-03",
+         *       "questions": 41,
+         *       "answers": {
+         *         "complete": 38,
+         *         "truncated": 1,
+         *         "refused": 0,
+         *         "failed": 2
+         *       },
+         *       "input_tokens": 120345,
+         *       "output_tokens": 20211,
+         *       "cache_write_tokens": 4012,
+         *       "cache_read_tokens": 31200,
+         *       "cost_micros": 1234567
+         *     }
+         */
+        AgentUsage: {
+            /** Format: uuid */
+            agent_id: string;
+            agent_name: string;
+            month: components["schemas"]["Month"];
+            questions: number;
+            /** @description How they ended; those that are being written are in none. */
+            answers: {
+                complete: number;
+                truncated: number;
+                refused: number;
+                failed: number;
+            };
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            /** Format: int64 */
+            cache_write_tokens: number;
+            /** Format: int64 */
+            cache_read_tokens: number;
+            /**
+             * Format: int64
+             * @description In millionths of a US dollar.
+             */
+            cost_micros: number;
+        };
         /**
          * @example {
          *       "id": "1b4e28ba-2fa1-4d3b-883f-0016d3cca427",
@@ -8484,6 +8675,11 @@ export interface components {
          * @example 7d1c9a40-2d7e-4b0f-9b54-8e6f5a4b3c2d
          */
         DeliveryId: string;
+        /**
+         * @description Id of an agent of this club.
+         * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+         */
+        AgentId: string;
         /**
          * @description Id of a certificate of this club.
          * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
@@ -14156,6 +14352,223 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
             429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAiBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The budget. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AiBudget"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setAiBudgetLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AiBudgetLimit"];
+            };
+        };
+        responses: {
+            /** @description The budget with it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AiBudget"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeAiBudgetLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The budget without it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AiBudget"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAiUsage: {
+        parameters: {
+            query: {
+                /** @description The month, by the club's time zone. */
+                month: components["schemas"]["Month"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of agents. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentUsage"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAgentUsage: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of months. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentUsage"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

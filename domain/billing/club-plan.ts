@@ -15,11 +15,16 @@ import {
 
 type ClubPlan = RecordOf<'ClubPlan'>;
 
+const microsACent = 10_000;
+
 interface PlanRow {
   plan: PlanName | null;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
   students: number;
+  storedBytes: string;
+  /** Of the AI budget of this month, in millionths of a US dollar. */
+  spentMicros: string;
   /** What the add-ons in force add, by kind. */
   bought: Partial<Record<AddOnKind, number>> | null;
 }
@@ -35,6 +40,9 @@ export async function readClubPlan(tx: Transaction, clubId: Id, now: Date): Prom
     `SELECT plan.plan, plan.status, plan.current_period_end AS "currentPeriodEnd",
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,
+            (SELECT coalesce(sum(size_bytes), 0) FROM media WHERE club_id = club.id AND object_key IS NOT NULL) AS "storedBytes",
+            (SELECT coalesce(sum(spent_micros), 0) FROM club_ai_months
+              WHERE club_id = club.id AND month = date_trunc('month', $2::timestamptz AT TIME ZONE club.time_zone)) AS "spentMicros",
             (SELECT jsonb_object_agg(kind, adds)
                FROM (SELECT kind, sum(adds) AS adds FROM add_ons add_on
                       WHERE add_on.club_id = club.id AND ${inForce('add_on', 'club.time_zone', '$2')} GROUP BY kind) AS sums) AS bought
@@ -43,8 +51,11 @@ export async function readClubPlan(tx: Transaction, clubId: Id, now: Date): Prom
   );
   if (!row) throw new Error('A club vanished under the session that acts in it');
   const name = row.plan ?? defaultPlan;
-  // No operation of the service stores files or asks a model yet: nothing of the two others is used.
-  const used: Record<Resource, number> = { students: row.students, storage_bytes: 0, ai_budget: 0 };
+  const used: Record<Resource, number> = {
+    students: row.students,
+    storage_bytes: Number(row.storedBytes),
+    ai_budget: Math.floor(Number(row.spentMicros) / microsACent),
+  };
   const allowances = Object.fromEntries(
     resources.map((resource) => [
       resource,

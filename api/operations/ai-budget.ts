@@ -1,0 +1,23 @@
+/** What a club's AI agents may cost, and what they use and cost. */
+import { inTransaction } from '../../domain/core/database.ts';
+import { listAgentUsage as usageOfAgent, listClubUsage, readAiBudget, setOwnLimit } from '../../domain/agents/usage.ts';
+import type { Operation } from '../operation.ts';
+import { listed } from './answers.ts';
+
+export const getAiBudget: Operation<'getAiBudget'> = async ({ params, services, now }) => ({
+  data: await readAiBudget(services.database.source.manager, params.clubId, now),
+});
+
+export const setAiBudgetLimit: Operation<'setAiBudgetLimit'> = async ({ params, body, services, now }) => ({
+  data: await inTransaction(services.database, (tx) => setOwnLimit(tx, params.clubId, body.own_limit, now)),
+});
+
+export const removeAiBudgetLimit: Operation<'removeAiBudgetLimit'> = async ({ params, services, now }) => ({
+  data: await inTransaction(services.database, (tx) => setOwnLimit(tx, params.clubId, null, now)),
+});
+
+export const listAiUsage: Operation<'listAiUsage'> = async ({ params, query, services }) =>
+  listed(await listClubUsage(services.database.source.manager, params.clubId, query));
+
+export const listAgentUsage: Operation<'listAgentUsage'> = async ({ params, query, services }) =>
+  listed(await usageOfAgent(services.database.source.manager, params.clubId, params.agentId, query));

@@ -1,0 +1,54 @@
+/** What an agent was asked, used and cost in a month of its club's time zone; kept when conversations are deleted. */
+import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Agent } from './agent.ts';
+
+@Entity('agent_months')
+@Check('agent_months_answers', 'complete + truncated + refused + failed <= questions')
+@Index('agent_months_club', ['clubId', 'month', 'costMicros'])
+export class AgentMonth {
+  @PrimaryColumn({ type: 'uuid' })
+  agentId: string;
+
+  /** Its first day. An answer belongs to the month of its question. */
+  @PrimaryColumn({ type: 'date' })
+  month: string;
+
+  @Column({ type: 'uuid' })
+  clubId: string;
+
+  @Column({ type: 'integer', default: 0 })
+  questions: number;
+
+  @Column({ type: 'integer', default: 0 })
+  complete: number;
+
+  @Column({ type: 'integer', default: 0 })
+  truncated: number;
+
+  @Column({ type: 'integer', default: 0 })
+  refused: number;
+
+  @Column({ type: 'integer', default: 0 })
+  failed: number;
+
+  /** Tokens of the calls that were charged, as the model counts them. */
+  @Column({ type: 'bigint', default: 0 })
+  inputTokens: string;
+
+  @Column({ type: 'bigint', default: 0 })
+  outputTokens: string;
+
+  @Column({ type: 'bigint', default: 0 })
+  cacheWriteTokens: string;
+
+  @Column({ type: 'bigint', default: 0 })
+  cacheReadTokens: string;
+
+  /** In millionths of a US dollar. */
+  @Column({ type: 'bigint', default: 0 })
+  costMicros: string;
+
+  @ManyToOne(() => Agent, { onDelete: 'CASCADE' })
+  agent: Relation<Agent>;
+}

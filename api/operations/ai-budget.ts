@@ -16,8 +16,8 @@ export const removeAiBudgetLimit: Operation<'removeAiBudgetLimit'> = async ({ pa
   data: await inTransaction(services.database, (tx) => setOwnLimit(tx, params.clubId, null, now)),
 });
 
-export const listAiUsage: Operation<'listAiUsage'> = async ({ params, query, services }) =>
-  listed(await listClubUsage(services.database.source.manager, params.clubId, query));
+export const listAiUsage: Operation<'listAiUsage'> = async ({ params, query, services, now }) =>
+  listed(await listClubUsage(services.database.source.manager, params.clubId, query, now));
 
 export const listAgentUsage: Operation<'listAgentUsage'> = async ({ params, query, services }) =>
   listed(await usageOfAgent(services.database.source.manager, params.clubId, params.agentId, query));

@@ -14478,9 +14478,9 @@ export interface operations {
     };
     listAiUsage: {
         parameters: {
-            query: {
-                /** @description The month, by the club's time zone. */
-                month: components["schemas"]["Month"];
+            query?: {
+                /** @description The month, by the club's time zone; absent for this one. */
+                month?: components["schemas"]["Month"];
                 /** @description Number of the page, from 1. */
                 page?: components["parameters"]["Page"];
                 /** @description Records a page. */

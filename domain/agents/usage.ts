@@ -81,14 +81,16 @@ export async function listAgentUsage(
   return listUsage(tx, 'used.agent_id = $1', 'used.month DESC', [agentId], page);
 }
 
-/** @param month as `2026-03` @returns a page of what each agent of the club used in a month, the dearest first */
+/** @param filter.month as `2026-03`; absent for the one that `now` is in @returns a page of what each agent used in it, the dearest first */
 export async function listClubUsage(
   tx: Transaction,
   clubId: Id,
-  { month, ...page }: Page & { month: string },
+  { month, ...page }: Page & { month?: string },
+  now: Date,
 ): Promise<Listed<RecordOf<'AgentUsage'>>> {
+  const firstDay = month === undefined ? (await budgetOf(tx, clubId, now)).month : `${month}-01`;
   const order = 'used.cost_micros DESC, used.agent_id';
-  return listUsage(tx, 'used.club_id = $1 AND used.month = $2', order, [clubId, `${month}-01`], page);
+  return listUsage(tx, 'used.club_id = $1 AND used.month = $2', order, [clubId, firstDay], page);
 }
 
 async function listUsage(

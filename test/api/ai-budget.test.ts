@@ -137,6 +137,12 @@ describe('GET /v1/clubs/{clubId}/agents/{agentId}/usage and /ai-usage', () => {
     expect((await usage('/ai-usage?month=2026-03')).body.data[0]).to.include({ questions: 1, cost_micros: 5 });
   });
 
+  it('200: without a month, of this one', async () => {
+    await ask(await buildAsker(club.id), 9n, new Date());
+    const { data } = (await usage('/ai-usage')).body;
+    expect(data.map((one: { month: string }) => one.month)).to.deep.equal([month()]);
+  });
+
   it('404: an agent of another club; 422: no month', async () => {
     const { agentId } = await buildAsker((await buildClub()).id);
     expectError(await usage(`/agents/${agentId}/usage`), 'not_found');

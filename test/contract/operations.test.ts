@@ -192,6 +192,7 @@ describe('the contract', () => {
       listProducts: ['platform'],
       listEnrollments: ['student_id', 'delivery_id', 'revoked'],
       listCourses: ['status'],
+      listAiUsage: ['month'],
       listAssignmentSubmissions: ['status', 'student_id'],
       listCampaignDeliveries: ['status'],
       listCertificates: ['q', 'course_id', 'student_id', 'revoked'],

@@ -1,0 +1,61 @@
+/**
+ * How another process tells the fake model what to do, on the same port beside the model's own path:
+ *
+ *     PUT    /control/next      [script, …]                          the next requests, one script each
+ *     PUT    /control/rules     [{"contains": words, "script": …}, …] requests whose question contains the words, or any without them
+ *     GET    /control/requests  what it was asked, and what it sent and when
+ *     DELETE /control           forgets all of it
+ *
+ * 204, or 200 with JSON; a script that is no object, or an unknown path, is refused.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Rule, Script } from './script.ts';
+import type { SeenRequest } from './seen.ts';
+
+export interface ControlRule {
+  readonly contains?: string;
+  readonly script: Script;
+}
+
+export interface Controlled {
+  readonly requests: readonly SeenRequest[];
+  next(...scripts: readonly Script[]): void;
+  rule(rule: Rule | undefined): void;
+  reset(): void;
+}
+
+/** @param call method and path @param text the body */
+export function control(model: Controlled, call: string, text: string, response: ServerResponse): void {
+  if (call === 'GET /control/requests') {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(model.requests));
+    return;
+  }
+  response.writeHead(obey(model, call, text) ? 204 : 400).end();
+}
+
+function obey(model: Controlled, call: string, text: string): boolean {
+  if (call === 'DELETE /control') {
+    model.reset();
+    return true;
+  }
+  const list = listIn(text);
+  if (list === undefined) return false;
+  if (call === 'PUT /control/next') {
+    model.next(...(list as Script[]));
+    return true;
+  }
+  if (call !== 'PUT /control/rules') return false;
+  const rules = list as ControlRule[];
+  model.rule((_, question) => rules.find(({ contains }) => !contains || question.includes(contains))?.script);
+  return true;
+}
+
+/** A list of objects, or undefined. */
+function listIn(text: string): object[] | undefined {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}

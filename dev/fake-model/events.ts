@@ -1,0 +1,120 @@
+/** The events of an answer in the order and the shape of the service's stream (the provider's documentation: Streaming). */
+import type { AnswerBlock, Cited } from './librarian.ts';
+import { searchResultsOf, type ModelRequest } from './request.ts';
+import type { Script, ScriptedCitation, StopReason } from './script.ts';
+import { bytesAToken, type PromptUse } from './usage.ts';
+
+export interface StreamEvent {
+  readonly name: string;
+  /** As it is sent: an event line, a data line, an empty line. */
+  readonly text: string;
+  /** Of a text delta, its text. */
+  readonly delta?: string;
+}
+
+export const ping = eventOf({ type: 'ping' });
+
+/** @returns one event of the stream */
+export function eventOf(data: { readonly type: string }, delta?: string): StreamEvent {
+  const text = `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+  return { name: data.type, text, ...(delta === undefined ? {} : { delta }) };
+}
+
+/**
+ * @param id of the message @param answer its text blocks; cut where `max_tokens` is reached
+ * @returns every event from message_start to message_stop
+ */
+export function eventsOf(
+  id: string,
+  request: ModelRequest,
+  use: PromptUse,
+  answer: NonNullable<Script['blocks']> | readonly AnswerBlock[],
+  wantedStop: StopReason | undefined,
+): StreamEvent[] {
+  const { blocks, whole, tokens } = withinCap(answer, request.max_tokens);
+  const stopReason = wantedStop ?? (whole ? 'end_turn' : 'max_tokens');
+  const events = [messageStart(id, request.model, use)];
+  blocks.forEach(({ deltas, citations }, index) => {
+    events.push(
+      eventOf({ type: 'content_block_start', index, content_block: { type: 'text', text: '', citations: [] } } as Data),
+    );
+    if (index === 0) events.push(ping);
+    const add = (delta: object, text?: string) =>
+      events.push(eventOf({ type: 'content_block_delta', index, delta } as Data, text));
+    for (const text of deltas) add({ type: 'text_delta', text }, text);
+    for (const cited of citations ?? []) add({ type: 'citations_delta', citation: citationOf(request, cited) });
+    events.push(eventOf({ type: 'content_block_stop', index } as Data));
+  });
+  events.push(messageDelta(stopReason, use, tokens), eventOf({ type: 'message_stop' }));
+  return events;
+}
+
+type Data = { readonly type: string };
+
+function messageStart(id: string, model: string, use: PromptUse): StreamEvent {
+  const message = {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
+    usage: {
+      ...promptUsage(use),
+      cache_creation: { ephemeral_5m_input_tokens: use.cacheWrite, ephemeral_1h_input_tokens: 0 },
+      output_tokens: 1,
+      service_tier: 'standard',
+    },
+  };
+  return eventOf({ type: 'message_start', message } as Data);
+}
+
+function messageDelta(stopReason: StopReason, use: PromptUse, outputTokens: number): StreamEvent {
+  const delta = {
+    stop_reason: stopReason,
+    stop_sequence: null,
+    stop_details: stopReason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null,
+  };
+  const usage = { ...promptUsage(use), output_tokens: outputTokens };
+  return eventOf({ type: 'message_delta', delta, usage } as Data);
+}
+
+function promptUsage({ input, cacheWrite, cacheRead }: PromptUse) {
+  return { input_tokens: input, cache_creation_input_tokens: cacheWrite, cache_read_input_tokens: cacheRead };
+}
+
+function citationOf(request: ModelRequest, cited: Cited | ScriptedCitation) {
+  const result = searchResultsOf(request)[cited.result];
+  const blocks = result?.content.slice(cited.start, cited.end) ?? [];
+  const given = 'citedText' in cited ? cited.citedText : undefined;
+  return {
+    type: 'search_result_location',
+    cited_text: given ?? blocks.map(({ text }) => text).join(''),
+    source: result?.source ?? '',
+    title: result?.title ?? null,
+    search_result_index: cited.result,
+    start_block_index: cited.start,
+    end_block_index: cited.end,
+  };
+}
+
+/** Cuts an answer where its size cap is reached: between two deltas, and with what is cited only where its text is whole. */
+function withinCap(answer: NonNullable<Script['blocks']>, cap: number) {
+  const blocks: { deltas: string[]; citations: readonly ScriptedCitation[] }[] = [];
+  let tokens = 0;
+  let bytes = 0;
+  for (const { deltas, citations = [] } of answer) {
+    const block: (typeof blocks)[number] = { deltas: [], citations: [] };
+    blocks.push(block);
+    for (const delta of deltas) {
+      bytes += Buffer.byteLength(delta);
+      if (Math.ceil(bytes / bytesAToken) > cap) return { blocks, whole: false, tokens };
+      tokens = Math.ceil(bytes / bytesAToken);
+      block.deltas.push(delta);
+    }
+    block.citations = citations;
+  }
+  return { blocks, whole: true, tokens: Math.max(1, tokens) };
+}

@@ -1,0 +1,31 @@
+/** How the model's service refuses, before a stream has begun and within one: its statuses and the types of its errors. */
+
+/** The type of the error that each status carries (the provider's documentation: Errors). */
+export const errorTypes = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  529: 'overloaded_error',
+} as const;
+
+export type RefusalStatus = keyof typeof errorTypes;
+
+/** Thrown where a request is not as the service wants it. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: RefusalStatus,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'Refusal';
+  }
+}
+
+/** @returns the body of an error, of a response as of an `error` event */
+export function errorBody(type: string, message: string, requestId: string) {
+  return { type: 'error', error: { type, message }, request_id: requestId };
+}

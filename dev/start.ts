@@ -1,8 +1,10 @@
 /**
  * `npm start`: the whole product on one machine. Starts the development stack, migrates, starts API and worker, plays
- * the tour, and stays up until Ctrl-C, which stops everything that it started, in the reverse order.
+ * the tour, and stays up until Ctrl-C, which stops everything that it started, in the reverse order. With `-- --fake-model`
+ * agents ask a fake model that is started beside them.
  */
 import path from 'node:path';
+import { startArguments, type StartArguments } from './arguments.ts';
 import { authorityIn } from './certificates.ts';
 import { type Child, describeExit, startChild } from './children.ts';
 import { runCommand } from './commands.ts';
@@ -10,7 +12,7 @@ import { interruption } from './interruption.ts';
 import { ensurePortsAreFree, host, portsFromEnvironment } from './ports.ts';
 import { messageOf, Problem, runScript, say } from './problem.ts';
 import { dataDirectory, projectDirectory, scriptArguments } from './project.ts';
-import { untilOk } from './readiness.ts';
+import { untilOk, untilPortAnswers } from './readiness.ts';
 import type { StackIsUp } from './serve.ts';
 import { runTour } from './tour.ts';
 
@@ -22,6 +24,7 @@ const drainMs = 25_000;
 const readyTimeoutMs = 60_000;
 
 async function start(): Promise<number> {
+  const wanted = startArguments(process.argv.slice(2));
   const interrupted = interruption();
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
@@ -35,7 +38,7 @@ async function start(): Promise<number> {
   };
 
   try {
-    const up = bringUp(stops, dependOn);
+    const up = bringUp(wanted, stops, dependOn);
     const complete = await Promise.race([up, failed, interrupted.then(() => undefined)]);
     if (complete !== undefined) await Promise.race([interrupted, failed]);
     return complete === false ? 1 : 0;
@@ -47,8 +50,12 @@ async function start(): Promise<number> {
 }
 
 /** @returns whether the tour came to its end; everything is up in any case */
-async function bringUp(stops: Stop[], dependOn: (child: Child) => void): Promise<boolean> {
-  const ports = portsFromEnvironment(['api', 'worker'], process.env);
+async function bringUp(
+  { fakeModel }: StartArguments,
+  stops: Stop[],
+  dependOn: (child: Child) => void,
+): Promise<boolean> {
+  const ports = portsFromEnvironment(fakeModel ? ['api', 'worker', 'fakeModel'] : ['api', 'worker'], process.env);
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
@@ -58,6 +65,7 @@ async function bringUp(stops: Stop[], dependOn: (child: Child) => void): Promise
     ...(await startDevelopmentStack(stops, dependOn)),
     API_PORT: String(ports.api),
     WORKER_PORT: String(ports.worker),
+    ...(fakeModel ? await startFakeModel(ports.fakeModel, stops, dependOn) : {}),
   };
 
   const migrated = await runCommand(process.execPath, scriptArguments('entities/migrate.ts'), { env: environment });
@@ -109,6 +117,21 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   return environment;
 }
 
+/** @returns the environment with which API and worker ask it, whatever key they would have */
+async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
+  const model = startProcess('The fake model', 'dev/fake-model/serve.ts', {
+    ...process.env,
+    FAKE_MODEL_PORT: String(port),
+  });
+  stops.push(() => model.stop());
+  await untilPortAnswers(port, { timeoutMs: readyTimeoutMs, child: model });
+  dependOn(model);
+  say(
+    `Agents ask a fake model, http://${host}:${port}: it copies sentences out of the material, and understands nothing.`,
+  );
+  return { ANTHROPIC_BASE_URL: `http://${host}:${port}`, ANTHROPIC_API_KEY: 'fake' };
+}
+
 function startProcess(name: string, file: string, environment: Environment): Child {
   return startChild({
     name,
@@ -116,7 +139,7 @@ function startProcess(name: string, file: string, environment: Environment): Chi
     args: scriptArguments(file),
     env: environment,
     cwd: projectDirectory,
-    logFile: path.join(dataDirectory, 'logs', `${path.dirname(file)}.log`),
+    logFile: path.join(dataDirectory, 'logs', `${path.basename(path.dirname(file))}.log`),
     graceMs: drainMs,
   });
 }

@@ -1,0 +1,17 @@
+/** The fake model as a process of its own, until it is stopped: what `npm start -- --fake-model` and the bench run. */
+import { startFakeModel } from '../fake-model.ts';
+import { interruption } from '../interruption.ts';
+import { portsFromEnvironment } from '../ports.ts';
+import { runScript, say } from '../problem.ts';
+
+/** About the pace of a real model's deltas, so that a reader sees them come. */
+const delayMs = 40;
+
+await runScript(async () => {
+  const interrupted = interruption();
+  const model = await startFakeModel({ port: portsFromEnvironment(['fakeModel'], process.env).fakeModel, delayMs });
+  say(`The fake model listens at ${model.url}`);
+  await interrupted;
+  await model.stop();
+  return 0;
+});

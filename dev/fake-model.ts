@@ -83,6 +83,7 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = new URL(incoming.url ?? '/', 'http://model').pathname;
     const { text, tooLarge } = await bodyOf(incoming);
+    if (path === '/readyz') return void response.end();
     if (path.startsWith('/control')) return control(model, `${incoming.method} ${path}`, text, response);
     const id = `req_${crypto.randomUUID().replaceAll('-', '')}`;
     response.setHeader('request-id', id);
@@ -140,8 +141,14 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
 }
 
 function answerEvents(request: ModelRequest, script: Script, id: string, cache: PromptCache): StreamEvent[] {
-  const answer = script.blocks ?? (script.answer && [{ deltas: script.answer }]) ?? answerOf(request);
+  const deltas = script.answer ?? (script.recite && recited(id, script.recite));
+  const answer = script.blocks ?? (deltas && [{ deltas }]) ?? answerOf(request);
   return eventsOf(id.replace('req_', 'msg_'), request, cache.use(request, Date.now()), answer, script.stopReason);
+}
+
+/** Every delta says whose it is and which, so that none can stand for another. */
+function recited(id: string, { deltas, characters }: NonNullable<Script['recite']>): string[] {
+  return Array.from({ length: deltas }, (_, index) => `${index} ${id} `.padEnd(characters, '.').slice(0, characters));
 }
 
 /** @throws Refusal 401 or 400 */

@@ -12,7 +12,7 @@ import { interruption } from './interruption.ts';
 import { ensurePortsAreFree, host, portsFromEnvironment } from './ports.ts';
 import { messageOf, Problem, runScript, say } from './problem.ts';
 import { dataDirectory, projectDirectory, scriptArguments } from './project.ts';
-import { untilOk, untilPortAnswers } from './readiness.ts';
+import { untilOk } from './readiness.ts';
 import type { StackIsUp } from './serve.ts';
 import { runTour } from './tour.ts';
 
@@ -124,7 +124,7 @@ async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Chi
     FAKE_MODEL_PORT: String(port),
   });
   stops.push(() => model.stop());
-  await untilPortAnswers(port, { timeoutMs: readyTimeoutMs, child: model });
+  await untilOk(`http://${host}:${port}/readyz`, { timeoutMs: readyTimeoutMs, child: model });
   dependOn(model);
   say(
     `Agents ask a fake model, http://${host}:${port}: it copies sentences out of the material, and understands nothing.`,

@@ -31,10 +31,12 @@ export function eventsOf(
   answer: NonNullable<Script['blocks']> | readonly AnswerBlock[],
   wantedStop: StopReason | undefined,
 ): StreamEvent[] {
-  const { blocks, whole, tokens } = withinCap(answer, request.max_tokens);
+  const thought = request.thinks ? thoughtTokens : 0;
+  const { blocks, whole, tokens } = withinCap(answer, request.max_tokens - thought);
   const stopReason = wantedStop ?? (whole ? 'end_turn' : 'max_tokens');
-  const events = [messageStart(id, request.model, use)];
-  blocks.forEach(({ deltas, citations }, index) => {
+  const events = [messageStart(id, request.model, use), ...(request.thinks ? thinking : [])];
+  blocks.forEach(({ deltas, citations }, place) => {
+    const index = request.thinks ? place + 1 : place;
     events.push(
       eventOf({ type: 'content_block_start', index, content_block: { type: 'text', text: '', citations: [] } } as Data),
     );
@@ -45,11 +47,24 @@ export function eventsOf(
     for (const cited of citations ?? []) add({ type: 'citations_delta', citation: citationOf(request, cited) });
     events.push(eventOf({ type: 'content_block_stop', index } as Data));
   });
-  events.push(messageDelta(stopReason, use, tokens), eventOf({ type: 'message_stop' }));
+  events.push(messageDelta(stopReason, use, thought + tokens), eventOf({ type: 'message_stop' }));
   return events;
 }
 
 type Data = { readonly type: string };
+
+/** What a model that thinks sends first: it shows its thoughts to nobody, and signs them. They count as output. */
+const thinking = [
+  eventOf({
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'thinking', thinking: '', signature: '' },
+  } as Data),
+  ping,
+  eventOf({ type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'c2lnbmVk' } } as Data),
+  eventOf({ type: 'content_block_stop', index: 0 } as Data),
+];
+const thoughtTokens = 100;
 
 function messageStart(id: string, model: string, use: PromptUse): StreamEvent {
   const message = {

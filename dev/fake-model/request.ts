@@ -37,11 +37,14 @@ export type Block = TextBlock | SearchResult | ImageBlock;
 export interface ModelRequest {
   readonly model: string;
   readonly max_tokens: number;
+  /** Whether the model thinks before it answers. */
+  readonly thinks: boolean;
   readonly system: readonly TextBlock[];
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly Block[] }[];
 }
 
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+const thinkingTypes = { adaptive: true, enabled: true, between_tools: false, disabled: false };
 const maxBreakpoints = 4;
 
 /**
@@ -50,7 +53,7 @@ const maxBreakpoints = 4;
  * @throws Refusal 400 naming the field, or 404 for a model that there is not
  */
 export function readRequest(body: unknown): ModelRequest {
-  const { model, max_tokens: maxTokens, messages, system, stream } = fields(body, 'The body');
+  const { model, max_tokens: maxTokens, messages, system, stream, thinking } = fields(body, 'The body');
   if (typeof model !== 'string' || model === '') throw invalid('model: Field required');
   if (!Number.isInteger(maxTokens) || Number(maxTokens) < 1) throw invalid('max_tokens: must be a whole number from 1');
   if (stream !== true) throw invalid('stream: must be true, this server speaks nothing but streams');
@@ -59,6 +62,7 @@ export function readRequest(body: unknown): ModelRequest {
   const request: ModelRequest = {
     model,
     max_tokens: Number(maxTokens),
+    thinks: thinking !== undefined && readThinking(thinking),
     system: system === undefined ? [] : blocksOf(system, 'system', ['text']).filter(isText),
     messages: messages.map((message: unknown, index) => readMessage(message, index, messages.length)),
   };
@@ -86,6 +90,13 @@ export function questionOf({ messages }: ModelRequest): string {
     .filter(isText)
     .map(({ text }) => text)
     .join('\n');
+}
+
+function readThinking(thinking: unknown): boolean {
+  const type = String(fields(thinking, 'thinking')['type']);
+  if (!Object.hasOwn(thinkingTypes, type))
+    throw invalid(`thinking.type: must be one of ${Object.keys(thinkingTypes).join(', ')}`);
+  return thinkingTypes[type as keyof typeof thinkingTypes];
 }
 
 function readMessage(message: unknown, index: number, count: number): ModelRequest['messages'][number] {

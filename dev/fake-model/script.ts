@@ -1,6 +1,7 @@
 /**
  * What a test tells the fake model to do with a request; plain data, so that another process can tell it too. Events are counted
- * as they are sent: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta.
+ * as they are sent: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta; a model that thinks sends
+ * four more after the first.
  */
 import type { RefusalStatus } from './refusals.ts';
 import type { ModelRequest } from './request.ts';
@@ -40,6 +41,8 @@ export interface Script {
   readonly answer?: readonly string[];
   /** The same for an answer of several text blocks. */
   readonly blocks?: readonly { readonly deltas: readonly string[]; readonly citations?: readonly ScriptedCitation[] }[];
+  /** So many deltas of so many characters, other ones for each request; for load. */
+  readonly recite?: { readonly deltas: number; readonly characters: number };
   readonly stopReason?: StopReason;
 
   /** Before the status and the first event. */

@@ -153,6 +153,15 @@ describe('dev/fake-model', () => {
       ]);
     });
 
+    it('thinks first where it is asked to, which counts as output', async () => {
+      const answer = await answerTo({ ...asking('x'), thinking: { type: 'adaptive' } }, { answer: ['Well.', '!'] });
+      expect(answer.content.map(({ type }) => type)).to.deep.equal(['thinking', 'text']);
+      expect(textOf(answer)).to.equal('Well.!');
+      expect(answer.usage.output_tokens).to.equal(102);
+      const plain = await answerTo({ ...asking('x'), thinking: { type: 'disabled' } }, { answer: ['Well.', '!'] });
+      expect([plain.content.length, plain.usage.output_tokens]).to.deep.equal([1, 2]);
+    });
+
     it('counts a token every four bytes, and what a breakpoint reads from the cache and writes into it', async () => {
       const system = (text: string): Anthropic.TextBlockParam => ({
         type: 'text',
@@ -176,6 +185,16 @@ describe('dev/fake-model', () => {
         const answer = await answerTo(asking('x'), { answer: deltas, ...(bytesAPiece && { bytesAPiece }) });
         expect(textOf(answer)).to.equal('😀 a\u0000b é');
       }
+    });
+
+    it('recites as much as a script says, other words for each request', async () => {
+      const recite = { deltas: 3, characters: 12 };
+      const texts = [await answerTo(asking('x'), { recite }), await answerTo(asking('x'), { recite })].map(textOf);
+      expect(texts[0]).to.match(/^0 req_.{6}1 req_.{6}2 req_.{6}$/);
+      expect(texts[1]).to.not.equal(texts[0]);
+      expect(model.requests.map(({ text, deltaEnds }) => [text, deltaEnds])).to.deep.equal(
+        texts.map((text) => [text, [12, 24, 36]]),
+      );
     });
 
     it('cites what a script says, however wrong', async () => {
@@ -300,6 +319,10 @@ describe('dev/fake-model', () => {
       'no model': [{ ...asking('x'), model: '' }, '400 model: Field required'],
       'an unknown model': [{ ...asking('x'), model: 'claude-1' }, '404 model: claude-1'],
       'no max_tokens': [{ ...asking('x'), max_tokens: 0 }, '400 max_tokens: must be a whole number from 1'],
+      'an unknown way of thinking': [
+        { ...asking('x'), thinking: { type: 'aloud' } },
+        '400 thinking.type: must be one of adaptive, enabled, between_tools, disabled',
+      ],
       'no messages': [{ ...asking('x'), messages: [] }, '400 messages: at least one message is required'],
       'an empty text': [question('', knots), '400 messages.0.content.1: text content blocks must be non-empty'],
       'a blank text': [asking(' \n'), '400 messages.0.content: text content blocks must contain non-whitespace text'],

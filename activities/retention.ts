@@ -1,12 +1,17 @@
 /** The activity of `retention`. */
-import type { Database } from '../domain/core/database.ts';
+import type { MediaPlatform } from '../domain/media/media.ts';
+import { eraseDue } from '../domain/media/erasure.ts';
 import { retain } from '../domain/webhooks/retention.ts';
 
 export type RetentionActivities = ReturnType<typeof retentionActivities>;
 
-export function retentionActivities(database: Database) {
+export function retentionActivities(platform: MediaPlatform) {
   return {
     /** @param now the workflow's time in Unix milliseconds @returns what one batch of each kind came to */
-    retain: (now: number) => retain(database, new Date(now)),
+    async retain(now: number) {
+      const rows = await retain(platform.database, new Date(now));
+      const { erased, refused, more } = await eraseDue(platform, new Date(now));
+      return { ...rows, mediaErased: erased, mediaRefused: refused, more: rows.more || more };
+    },
   };
 }

@@ -76,6 +76,7 @@ import { StudentImportAddresses1763750000000 } from './migrations/1763750000000-
 import { StudentImports1763747000000 } from './migrations/1763747000000-student-imports.ts';
 import { Agents1763760000000 } from './migrations/1763760000000-agents.ts';
 import { AgentMonths1763767000000 } from './migrations/1763767000000-agent-months.ts';
+import { MediaErasure1763761000000 } from './migrations/1763761000000-media-erasure.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -200,6 +201,7 @@ const migrations = [
   StudentImportAddresses1763750000000,
   Agents1763760000000,
   AgentMonths1763767000000,
+  MediaErasure1763761000000,
 ];
 
 /**

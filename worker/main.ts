@@ -102,7 +102,10 @@ export async function startWorker(
     billing: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
     agents: {},
     indexing: {},
-    upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
+    upkeep: {
+      ...sweepActivities(database, (count) => rescued.inc(count)),
+      ...retentionActivities({ database, storage }),
+    },
   };
 
   const connection = await connectTemporal(config.temporal.address);

@@ -9,6 +9,7 @@ import * as lessonComments from './lesson-comments.ts';
 import * as deliveries from './deliveries.ts';
 import * as enrollments from './enrollments.ts';
 import * as certificates from './certificates.ts';
+import * as media from './media.ts';
 import * as members from './members.ts';
 import * as meta from './meta.ts';
 import * as standing from './standing.ts';
@@ -30,6 +31,7 @@ export const operations: Operations = {
   ...enrollments,
   ...certificates,
   ...billing,
+  ...media,
   ...members,
   ...meta,
   ...standing,

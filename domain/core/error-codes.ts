@@ -38,6 +38,7 @@ export const errorStatus = {
   course_full: 409,
   points_taken: 409,
   add_on_exists: 409,
+  upload_missing: 409,
   message_exists: 409,
   generation_in_progress: 409,
   token_gone: 410,

@@ -1,20 +1,31 @@
-/** Files in S3's private bucket: streamed in, read in pieces, removed without a trace. */
+/** Files in S3's private bucket: streamed in or put there by callers, read in pieces, handed out by address, removed without a trace. */
 import type { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadObjectCommand,
   ListMultipartUploadsCommand,
   NoSuchKey,
+  NotFound,
+  PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Config } from '../../config.ts';
 
 /** Held in memory of an upload: one part at a time, the least that S3 takes. */
 const partBytes = 5 * 1_024 * 1_024;
 /** No answer of S3 is waited for longer. */
 const answerMs = 20_000;
+
+/** A request that whoever has the address may make in our place, until it expires. */
+export interface SignedRequest {
+  url: string;
+  /** Names in lower case, each to be sent with this value: they are signed too. */
+  headers: Record<string, string>;
+}
 
 export interface ObjectStore {
   /**
@@ -24,6 +35,20 @@ export interface ObjectStore {
   put(key: string, contentType: string, body: Readable): Promise<void>;
   /** @returns at most `length` bytes from `offset` on, which must be inside the file; undefined where there is no such file */
   read(key: string, offset: number, length: number): Promise<Buffer | undefined>;
+  /** @returns how many bytes the file has; undefined where there is none */
+  size(key: string): Promise<number | undefined>;
+  /**
+   * Lets somebody else put one file there: of this type, of exactly so many bytes, and only while there is none, so that
+   * what was looked at is not exchanged afterwards. The store refuses every other request, two at once included.
+   * @param seconds how long the address is good, by the store's clock; what was begun in time may end later
+   */
+  signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
+  /**
+   * @param answer the headers that the file comes with
+   * @param seconds how long the address is good, by the store's clock
+   * @returns an address that the file can be fetched from
+   */
+  signGet(key: string, answer: { disposition: string; contentType: string }, seconds: number): Promise<string>;
   /** Removes the file, and what uploads that broke off have left of it. What is not there is removed already. */
   remove(key: string): Promise<void>;
   close(): void;
@@ -57,6 +82,28 @@ export function createObjectStore(storage: Config['storage']): ObjectStore {
         if (error instanceof NoSuchKey) return undefined;
         throw error;
       }
+    },
+    async size(Key) {
+      try {
+        const { ContentLength = 0 } = await client.send(new HeadObjectCommand({ Bucket, Key }));
+        return ContentLength;
+      } catch (error) {
+        if (error instanceof NotFound) return undefined;
+        throw error;
+      }
+    },
+    async signPut(Key, ContentType, length, expiresIn) {
+      const command = new PutObjectCommand({ Bucket, Key, ContentType, ContentLength: length, IfNoneMatch: '*' });
+      const headers = { 'content-type': ContentType, 'content-length': String(length), 'if-none-match': '*' };
+      const signed = new Set([...Object.keys(headers), 'host']);
+      // Left among the headers: a condition that is hoisted into the address is one that stores pass over.
+      const unhoistableHeaders = new Set(['if-none-match']);
+      const url = await getSignedUrl(client, command, { expiresIn, signableHeaders: signed, unhoistableHeaders });
+      return { url, headers };
+    },
+    signGet(Key, { disposition, contentType }, expiresIn) {
+      const response = { ResponseContentDisposition: disposition, ResponseContentType: contentType };
+      return getSignedUrl(client, new GetObjectCommand({ Bucket, Key, ...response }), { expiresIn });
     },
     async remove(Key) {
       const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: Key }));

@@ -15,6 +15,7 @@ import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/ce
 import { purgeStudentFromLearning } from '../learning/student-removal.ts';
 import { purgeStudentFromStanding } from '../learning/standing.ts';
 import { requestMail } from '../mail/requests.ts';
+import { purgeStudentFromMedia } from '../media/erasure.ts';
 import { claimNotices, purgeStudentFromSales } from '../sales/student-removal.ts';
 import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
 import { findOrOpenAccount, holdStudent } from './accounts.ts';
@@ -193,6 +194,7 @@ export async function removeStudent(
     await purgeStudentFromCertificates(tx, studentId, now);
     await purgeStudentFromLearning(tx, studentId);
     await purgeStudentFromStanding(tx, studentId);
+    await purgeStudentFromMedia(tx, studentId, now);
     await purgeStudentFromSales(tx, { clubId, studentId, email }, now);
     await purgeStudentFromWebhooks(tx, studentId, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });

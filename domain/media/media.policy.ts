@@ -10,3 +10,75 @@ export type MediaVisibility = 'private' | 'public';
 
 /** What a file is for: the club's library, or a picture that a student shows an agent. */
 export type MediaPurpose = 'library' | 'agent_image';
+
+export type ScreenType = 'video' | 'image' | 'audio' | 'pdf' | 'file';
+
+/** Why a file failed. */
+export type MediaError =
+  | 'upload_expired' // it never arrived, or nobody said that it had
+  | 'content_not_allowed' // by its content it is nothing that may be uploaded there, whatever was announced
+  | 'not_utf8' // a text in another encoding, or with bytes that no text has
+  | 'too_large'
+  | 'image_broken' // it ends too early, or cannot be measured
+  | 'image_animated'
+  | 'image_dimensions';
+
+export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
+export type ImageType = (typeof imageTypes)[number];
+
+/** Told apart by what was announced: the content of one may be any other. */
+export const textTypes = ['text/markdown', 'text/html', 'text/plain'] as const;
+export type TextType = (typeof textTypes)[number];
+
+export const documentTypes = [
+  'application/pdf',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  ...textTypes,
+] as const;
+
+/** What a file may be, once it is known by its content. */
+export type ContentType = ImageType | (typeof documentTypes)[number];
+
+const megabyte = 1_024 * 1_024;
+const minuteMs = 60_000;
+
+export const mediaRules = {
+  /** How long the address of an upload is good. */
+  uploadMs: 15 * minuteMs,
+  /** After the end of its address, so long an upload that was begun in time may still be completed. */
+  completionMs: 60 * minuteMs,
+  /** And so long after it, nothing can arrive any more, however slowly it is sent. */
+  arrivalMs: 24 * 60 * minuteMs,
+  /** How long the address of a file is good. */
+  addressMs: 15 * minuteMs,
+  documentBytes: 100 * megabyte,
+  libraryImageBytes: 20 * megabyte,
+  agentImageBytes: 5 * megabyte,
+  /** Of an agent's image, in pixels. */
+  agentImageSide: 8_000,
+} as const;
+
+export function isImageType(mime: string): mime is ImageType {
+  return imageTypes.some((type) => type === mime);
+}
+
+export function isTextType(mime: string): mime is TextType {
+  return textTypes.some((type) => type === mime);
+}
+
+export function kindOf(mime: string): MediaKind {
+  return isImageType(mime) ? 'image' : 'document';
+}
+
+/** @returns how large a file of this type may be there, in bytes */
+export function mostBytes(purpose: MediaPurpose, mime: string): number {
+  if (purpose === 'agent_image') return mediaRules.agentImageBytes;
+  return isImageType(mime) ? mediaRules.libraryImageBytes : mediaRules.documentBytes;
+}
+
+/** "`document` splits into `pdf` and `file`" (specification: Media, visibility rules). */
+export function screenTypeOf(kind: MediaKind, mime: string | null): ScreenType {
+  if (kind !== 'document') return kind;
+  return mime === 'application/pdf' ? 'pdf' : 'file';
+}

@@ -23,8 +23,8 @@ import { Student } from '../identity/student.ts';
 @Check('media_error', `(error IS NOT NULL) = (status = 'failed')`)
 @Index('media_library', ['clubId', 'createdAt', 'id'], { where: `purpose = 'library' AND removed_at IS NULL` })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
-@Index('media_unfinished', ['uploadExpiresAt'], { where: `status = 'uploading'` })
-@Index('media_to_erase', ['removedAt'], { where: 'removed_at IS NOT NULL AND object_key IS NOT NULL' })
+@Index('media_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
+@Check('media_erased', 'erases_at IS NULL OR object_key IS NOT NULL')
 export class Media {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -82,6 +82,13 @@ export class Media {
   /** Where it stands in the private bucket; null once it is erased there. */
   @Column({ type: 'text', nullable: true })
   objectKey: string | null;
+
+  /**
+   * When the bucket must be asked to erase it: what never arrived, has failed or is removed. Null while the file stays, and
+   * once nothing of it can be there any more.
+   */
+  @Column({ type: 'timestamptz', nullable: true })
+  erasesAt: Date | null;
 
   /** Until when the address of its upload is good. */
   @Column({ type: 'timestamptz', nullable: true })

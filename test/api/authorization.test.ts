@@ -184,6 +184,13 @@ const table: Record<OperationId, Row> = {
   getOwnCertificatePdf: { sessions: student, answer: 'not_found' },
   verifyCertificate: { sessions: nobody, answer: 'not_found' },
 
+  listMedia: { sessions: admin, roles, answer: 200 },
+  reserveMedia: { sessions: admin, roles: content, answer: 201 },
+  getMedia: { sessions: admin, roles, answer: 'not_found' },
+  removeMedia: { sessions: admin, roles: content, answer: 'not_found' },
+  completeMedia: { sessions: ['student', 'admin'], roles: content, answer: 'not_found' },
+  reserveAgentImage: { sessions: student, answer: 201 },
+
   listAssignmentSubmissions: { sessions: admin, roles, answer: 'not_implemented' },
   listCampaignDeliveries: { sessions: admin, roles, answer: 'not_implemented' },
   getAutomation: { sessions: admin, roles, answer: 'not_implemented' },

@@ -27,6 +27,7 @@ import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-st
 import { recoverDeliveries, resendDelivery } from '../../domain/webhooks/manual.ts';
 import { callGate } from '../../domain/webhooks/wakes.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { createObjectStore } from '../../domain/core/object-store.ts';
 import { createSmtpSender } from '../../worker/smtp.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
 import { insertAddOn } from '../support/add-ons.ts';
@@ -85,7 +86,10 @@ describe('recording histories', function () {
           return processor;
         },
       }),
-      upkeep: { ...sweepActivities(database, () => {}), ...retentionActivities(database) },
+      upkeep: {
+        ...sweepActivities(database, () => {}),
+        ...retentionActivities({ database, storage: createObjectStore(readConfig().storage) }),
+      },
     };
     const skipping = timeSkipping();
     await skipping.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });

@@ -14,6 +14,8 @@ const nothing = {
   notices: 0,
   changes: 0,
   listChanges: 0,
+  mediaErased: 0,
+  mediaRefused: 0,
 };
 
 describe('retention, a run of its Schedule', function () {

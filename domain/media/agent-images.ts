@@ -1,0 +1,73 @@
+/** Pictures that students show agents, for whoever asks and answers: which may be used, what is in them, how they are presented. */
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Transaction } from '../core/database.ts';
+import { DomainError } from '../core/errors.ts';
+import type { Id } from '../core/ids.ts';
+import type { ObjectStore } from '../core/object-store.ts';
+import { isImageType, type ImageType } from './media.policy.ts';
+import { mediaColumns, presentMedia, type StoredMedia } from './media.ts';
+
+/**
+ * The images that a question names. The student is held by the caller: nobody else removes images of theirs.
+ * @returns them in the order in which they are named
+ * @throws DomainError invalid_image: one is unknown, not ready, removed, a file of the library, somebody else's, or named twice
+ */
+export async function requireOwnImages(
+  tx: Transaction,
+  { clubId, studentId, imageIds }: { clubId: Id; studentId: Id; imageIds: readonly Id[] },
+): Promise<StoredMedia[]> {
+  if (imageIds.length === 0) return [];
+  const asked = imageIds.map((id) => id.toLowerCase());
+  if (new Set(asked).size < asked.length) throw new DomainError('invalid_image', 'image_ids names an image twice.');
+  const rows = await tx.query<StoredMedia[]>(
+    `SELECT ${mediaColumns()} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place) JOIN media USING (id)
+      WHERE media.club_id = $2 AND media.owner_id = $3 AND media.purpose = 'agent_image' AND media.status = 'ready'
+        AND media.removed_at IS NULL ORDER BY asked.place`,
+    [asked, clubId, studentId],
+  );
+  if (rows.length < asked.length)
+    throw new DomainError('invalid_image', 'image_ids names an image that is not yours, or not ready.');
+  return rows;
+}
+
+const imagesOf = `agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
+
+/** For AgentMessage.images. @returns the images of each question in their order; a question without any is not in it */
+export async function presentImages(
+  tx: Transaction,
+  storage: ObjectStore,
+  questionIds: readonly Id[],
+): Promise<Map<Id, RecordOf<'Media'>[]>> {
+  const rows = await tx.query<(StoredMedia & { questionId: Id })[]>(
+    `SELECT shown.question_id AS "questionId", ${mediaColumns()} FROM ${imagesOf}
+      WHERE shown.question_id = ANY ($1::uuid[]) ORDER BY shown.question_id, shown.position`,
+    [questionIds],
+  );
+  const images = new Map<Id, RecordOf<'Media'>[]>();
+  for (const row of rows)
+    images.set(row.questionId, [...(images.get(row.questionId) ?? []), await presentMedia(row, storage)]);
+  return images;
+}
+
+/**
+ * What the model is shown of a question. Reads from the store, so not for inside a transaction.
+ * @returns its images in their order, without those of a student who was removed meanwhile
+ * @throws Error where a file that is ready is not there
+ */
+export async function readImages(
+  storage: ObjectStore,
+  tx: Transaction,
+  questionId: Id,
+): Promise<{ mediaType: ImageType; bytes: Buffer }[]> {
+  const rows = await tx.query<StoredMedia[]>(
+    `SELECT ${mediaColumns()} FROM ${imagesOf} WHERE shown.question_id = $1 ORDER BY shown.position`,
+    [questionId],
+  );
+  const images: { mediaType: ImageType; bytes: Buffer }[] = [];
+  for (const { objectKey, mime, sizeBytes } of rows) {
+    const bytes = objectKey === null ? undefined : await storage.read(objectKey, 0, Number(sizeBytes));
+    if (!bytes || mime === null || !isImageType(mime)) throw new Error('An image that is ready is not in the store');
+    images.push({ mediaType: mime, bytes });
+  }
+  return images;
+}

@@ -1,0 +1,63 @@
+/** Uploads as they end: somebody says that the file is there, and it is looked at. */
+import type { RecordOf } from '../../contract/contract.ts';
+import { inTransaction, type Database } from '../core/database.ts';
+import { DomainError, notFound } from '../core/errors.ts';
+import type { Id } from '../core/ids.ts';
+import { eraseFile } from './erasure.ts';
+import { inspect, type Finding } from './inspection.ts';
+import { loadMedia, presentMedia, type MediaOwner, type MediaPlatform, type StoredMedia } from './media.ts';
+
+/**
+ * Looks at a file that was put there, and says what it is: `ready`, or `failed` with the reason, and then it is erased.
+ * What has been looked at once is not looked at again. No file can take its place meanwhile: the store lets only one be
+ * put there ({@link MediaPlatform.storage}, `signPut`), and only a row that is `failed` or removed already has it erased.
+ * @throws DomainError not_found (also for somebody else's), upload_missing (no file is there yet)
+ */
+export async function completeMedia(
+  platform: MediaPlatform,
+  owner: MediaOwner,
+  mediaId: Id,
+  now: Date,
+): Promise<RecordOf<'Media'>> {
+  const { database, storage } = platform;
+  const stored = await findStored(database, owner, mediaId);
+  if (stored.status !== 'uploading') return presentMedia(stored, storage);
+  const finding = await inspect(storage, stored);
+  if (!finding)
+    throw new DomainError('upload_missing', 'No file has arrived yet. Put it to the address of its upload.');
+  await record(database, mediaId, finding, now);
+  const found = await findStored(database, owner, mediaId);
+  if (found.status === 'failed') {
+    // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
+    await eraseFile(platform, mediaId, now).catch(() => undefined);
+  }
+  return presentMedia(found, storage);
+}
+
+/** @throws DomainError not_found */
+async function findStored(database: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
+  const stored = await loadMedia(database.source.manager, owner, mediaId);
+  if (!stored) throw notFound(owner.studentId === undefined ? 'file' : 'image');
+  return stored;
+}
+
+/** Of several who complete it at once, the first says what it is; the others have found the same. */
+async function record(database: Database, mediaId: Id, finding: Finding, now: Date): Promise<void> {
+  const { error, mime, kind, width, height } = {
+    error: null,
+    mime: null,
+    kind: null,
+    width: null,
+    height: null,
+    ...finding,
+  };
+  await inTransaction(database, async (tx) => {
+    await tx.query(
+      `UPDATE media
+          SET status = $2, error = $3, size_bytes = $4, mime = coalesce($5, mime), kind = coalesce($6, kind), width = $7,
+              height = $8, erases_at = CASE WHEN $2 = 'failed' THEN $9::timestamptz END, updated_at = $9
+        WHERE id = $1 AND status = 'uploading' AND removed_at IS NULL`,
+      [mediaId, error === null ? 'ready' : 'failed', error, finding.sizeBytes, mime, kind, width, height, now],
+    );
+  });
+}

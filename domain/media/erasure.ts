@@ -1,0 +1,99 @@
+/**
+ * Files that go: the row keeps their key until the bucket has said that they are gone. An address of an upload outlives what
+ * was put there, so what is erased while it is good is erased once more when nothing can arrive any more.
+ */
+import { inTransaction, type Transaction } from '../core/database.ts';
+import { notFound } from '../core/errors.ts';
+import type { Id } from '../core/ids.ts';
+import { mediaRules } from './media.policy.ts';
+import type { MediaPlatform } from './media.ts';
+
+/** Files of a round, and how long a round goes on beginning with the next: its step has a minute, a file at most 40 s. */
+const erasedARound = 200;
+const roundMs = 10_000;
+/** After the bucket has not answered. */
+const againMs = 5 * 60_000;
+
+/** A row that is removed keeps no words of anybody. */
+const removal = `removed_at = $2, updated_at = $2, title = '', file_name = NULL,
+  erases_at = CASE WHEN object_key IS NOT NULL THEN $2::timestamptz END`;
+
+/**
+ * Takes a file out of the library; what agents have learnt from it goes with it.
+ * @throws DomainError not_found
+ */
+export async function removeMedia(platform: MediaPlatform, clubId: Id, mediaId: Id, now: Date): Promise<void> {
+  await inTransaction(platform.database, async (tx) => {
+    const [, removed] = await tx.query<[unknown[], number]>(
+      `UPDATE media SET ${removal} WHERE id = $1 AND club_id = $3 AND purpose = 'library' AND removed_at IS NULL`,
+      [mediaId, now, clubId],
+    );
+    if (removed === 0) throw notFound('file');
+  });
+  await eraseFile(platform, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+}
+
+/** The student's row is held by the caller. Upkeep erases the files. */
+export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  await tx.query(`UPDATE media SET ${removal} WHERE owner_id = $1 AND removed_at IS NULL`, [studentId, now]);
+}
+
+export interface ErasureCounts {
+  /** Files that the bucket was asked to erase, and has. */
+  erased: number;
+  /** Files that it has not; they come again some minutes later. */
+  refused: number;
+}
+
+/**
+ * Erases what is due, a round of it. Repetition and company do no harm: what is gone already is erased again.
+ * @returns what it did, and whether there may be more to do at once
+ */
+export async function eraseDue(platform: MediaPlatform, now: Date): Promise<ErasureCounts & { more: boolean }> {
+  const { source } = platform.database;
+  const due = await source.query<{ id: Id }[]>(
+    `SELECT id FROM media WHERE erases_at <= $1 ORDER BY erases_at LIMIT ${erasedARound}`,
+    [now],
+  );
+  const ends = performance.now() + roundMs;
+  const counts = { erased: 0, refused: 0 };
+  for (const { id } of due) {
+    if (performance.now() > ends) return { ...counts, more: true };
+    try {
+      await eraseFile(platform, id, now);
+      counts.erased += 1;
+    } catch {
+      await source.query(`UPDATE media SET erases_at = $2 WHERE id = $1 AND erases_at <= $3`, [
+        id,
+        new Date(now.getTime() + againMs),
+        now,
+      ]);
+      counts.refused += 1;
+    }
+  }
+  return { ...counts, more: due.length === erasedARound };
+}
+
+/**
+ * Has the bucket erase the file of a row that is due: one that failed, was removed, or whose upload nobody completed in time,
+ * which has failed then. A completion that comes at the same moment finds it failed, or was first.
+ * @throws whatever the store throws; nothing of the row is changed then
+ */
+export async function eraseFile({ database, storage }: MediaPlatform, mediaId: Id, now: Date): Promise<void> {
+  const [due] = await database.source.query<[{ objectKey: string }[], number]>(
+    `UPDATE media
+        SET status = CASE status WHEN 'uploading' THEN 'failed' ELSE status END,
+            error = CASE status WHEN 'uploading' THEN 'upload_expired' ELSE error END,
+            updated_at = CASE status WHEN 'uploading' THEN $2 ELSE updated_at END
+      WHERE id = $1 AND erases_at <= $2 RETURNING object_key AS "objectKey"`,
+    [mediaId, now],
+  );
+  for (const { objectKey } of due) await storage.remove(objectKey);
+  const lastArrival = `upload_expires_at + $3 * interval '1 millisecond'`;
+  await database.source.query(
+    `UPDATE media SET erases_at = CASE WHEN ${lastArrival} > $2 THEN ${lastArrival} END,
+                      object_key = CASE WHEN ${lastArrival} > $2 THEN object_key END
+      WHERE id = $1 AND erases_at <= $2`,
+    [mediaId, now, mediaRules.arrivalMs],
+  );
+}

@@ -1,0 +1,109 @@
+/** Files of a club and of its students as rows, and as the record that callers see (specification: Media). */
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Database, Transaction } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import type { ObjectStore } from '../core/object-store.ts';
+import { dispositionOf } from './file-name.policy.ts';
+import {
+  isTextType,
+  mediaRules,
+  screenTypeOf,
+  type MediaError,
+  type MediaKind,
+  type MediaProvider,
+  type MediaPurpose,
+  type MediaStatus,
+  type MediaVisibility,
+} from './media.policy.ts';
+
+export interface MediaPlatform {
+  database: Database;
+  storage: ObjectStore;
+}
+
+export interface StoredMedia {
+  id: Id;
+  clubId: Id;
+  purpose: MediaPurpose;
+  kind: MediaKind;
+  title: string;
+  provider: MediaProvider;
+  status: MediaStatus;
+  visibility: MediaVisibility;
+  archived: boolean;
+  fileName: string | null;
+  mime: string | null;
+  /** In bytes, as Postgres gives a bigint. */
+  sizeBytes: string | null;
+  width: number | null;
+  height: number | null;
+  error: MediaError | null;
+  objectKey: string | null;
+  createdAt: Date;
+}
+
+/** What of a media row makes a {@link StoredMedia}. @param media the table's name in the statement */
+export function mediaColumns(media = 'media'): string {
+  return `${media}.id, ${media}.club_id AS "clubId", ${media}.purpose, ${media}.kind, ${media}.title, ${media}.provider,
+    ${media}.status, ${media}.visibility, ${media}.archived, ${media}.file_name AS "fileName", ${media}.mime,
+    ${media}.size_bytes AS "sizeBytes", ${media}.width, ${media}.height, ${media}.error,
+    ${media}.object_key AS "objectKey", ${media}.created_at AS "createdAt"`;
+}
+
+/** Whose file it is: one of the club's library, or an image of one of its students. */
+export interface MediaOwner {
+  clubId: Id;
+  /** Absent for the library. */
+  studentId?: Id;
+}
+
+/** @returns undefined for what there is not, what is removed, and what is somebody else's */
+export async function loadMedia(
+  tx: Transaction,
+  { clubId, studentId }: MediaOwner,
+  mediaId: Id,
+): Promise<StoredMedia | undefined> {
+  const [found] = await tx.query<StoredMedia[]>(
+    `SELECT ${mediaColumns()} FROM media
+      WHERE id = $1 AND club_id = $2 AND removed_at IS NULL AND owner_id IS NOT DISTINCT FROM $3::uuid`,
+    [mediaId, clubId, studentId ?? null],
+  );
+  return found;
+}
+
+/** The record; the addresses of a file that is ready are signed for some minutes, and stand nowhere. */
+export async function presentMedia(stored: StoredMedia, storage: ObjectStore): Promise<RecordOf<'Media'>> {
+  return {
+    id: stored.id,
+    kind: stored.kind,
+    title: stored.title,
+    provider: stored.provider,
+    status: stored.status,
+    visibility: stored.visibility,
+    archived: stored.archived,
+    created_at: stored.createdAt.toISOString(),
+    type: screenTypeOf(stored.kind, stored.mime),
+    ...(stored.fileName !== null && { file_name: stored.fileName }),
+    ...(stored.mime !== null && { mime: stored.mime }),
+    ...(stored.sizeBytes !== null && { size_bytes: Number(stored.sizeBytes) }),
+    ...(stored.width !== null && { width: stored.width }),
+    ...(stored.height !== null && { height: stored.height }),
+    ...(stored.error !== null && { error: stored.error }),
+    ...(stored.status === 'ready' && (await addressesOf(stored, storage))),
+  };
+}
+
+async function addressesOf(
+  { objectKey, fileName, mime }: StoredMedia,
+  storage: ObjectStore,
+): Promise<{ preview_url: string; download_url: string } | undefined> {
+  if (objectKey === null || mime === null) return undefined;
+  const seconds = mediaRules.addressMs / 1_000;
+  const address = (kind: 'inline' | 'attachment', contentType: string) =>
+    storage.signGet(objectKey, { disposition: dispositionOf(kind, fileName ?? ''), contentType }, seconds);
+  return {
+    // A page that somebody uploaded is shown as its source: nothing of it runs where the club's files are.
+    preview_url: await address('inline', isTextType(mime) ? 'text/plain; charset=utf-8' : mime),
+    download_url: await address('attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime),
+  };
+}

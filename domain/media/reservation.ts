@@ -1,0 +1,115 @@
+/** Uploads as they begin: a row that says what is to come, and the address where it is put. */
+import type { RecordOf } from '../../contract/contract.ts';
+import { requireFeature } from '../billing/allowances.ts';
+import { inTransaction, type Transaction } from '../core/database.ts';
+import { DomainError } from '../core/errors.ts';
+import { newId, type Id } from '../core/ids.ts';
+import { tidyName } from '../core/text.policy.ts';
+import { holdStudent } from '../identity/accounts.ts';
+import { tidyFileName } from './file-name.policy.ts';
+import { kindOf, mediaRules, mostBytes, type MediaPurpose } from './media.policy.ts';
+import { loadMedia, presentMedia, type MediaOwner, type MediaPlatform } from './media.ts';
+
+/** What a caller says of a file before it is there; none of it is believed once it is. */
+export interface Announced {
+  fileName: string;
+  /** One of the types that the contract lists for the purpose. */
+  mime: string;
+  sizeBytes: number;
+  /** Absent: the file's name. */
+  title?: string;
+}
+
+export interface Reservation {
+  data: RecordOf<'Media'>;
+  upload: RecordOf<'UploadDescriptor'>;
+}
+
+/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large) */
+export async function reserveMedia(
+  platform: MediaPlatform,
+  clubId: Id,
+  announced: Announced,
+  now: Date,
+): Promise<Reservation> {
+  return reserve(platform, { clubId }, announced, async () => {}, now);
+}
+
+/**
+ * For a student's image. The student is held, so that a removal finds the row or hinders it.
+ * @throws DomainError invalid_request, feature_not_in_plan, not_found (the student was removed meanwhile)
+ */
+export async function reserveAgentImage(
+  platform: MediaPlatform,
+  owner: Required<MediaOwner>,
+  announced: Announced,
+  now: Date,
+): Promise<Reservation> {
+  return reserve(
+    platform,
+    owner,
+    announced,
+    async (tx) => {
+      await holdStudent(tx, owner.clubId, owner.studentId);
+      await requireFeature(tx, owner.clubId, 'agents', 'person');
+    },
+    now,
+  );
+}
+
+async function reserve(
+  { database, storage }: MediaPlatform,
+  owner: MediaOwner,
+  announced: Announced,
+  mayReserve: (tx: Transaction) => Promise<void>,
+  now: Date,
+): Promise<Reservation> {
+  const purpose: MediaPurpose = owner.studentId === undefined ? 'library' : 'agent_image';
+  const { fileName, title } = namesOf(announced);
+  const most = mostBytes(purpose, announced.mime);
+  if (announced.sizeBytes > most)
+    throw new DomainError('invalid_request', `size_bytes: a file of this type has at most ${most} bytes.`);
+  const id = newId();
+  const objectKey = `media/${owner.clubId}/${id}`;
+  const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
+  const stored = await inTransaction(database, async (tx) => {
+    await mayReserve(tx);
+    await tx.query(
+      `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, file_name, mime, object_key,
+                          upload_expires_at, erases_at, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, 'objstore', 'uploading', $7, $8, $9, $10, $11, $12, $12)`,
+      [
+        id,
+        owner.clubId,
+        purpose,
+        owner.studentId ?? null,
+        kindOf(announced.mime),
+        title,
+        fileName,
+        announced.mime,
+        objectKey,
+        expiresAt,
+        // Whatever breaks off from here on, the row says when somebody takes it up.
+        new Date(expiresAt.getTime() + mediaRules.completionMs),
+        now,
+      ],
+    );
+    return loadMedia(tx, owner, id);
+  });
+  if (!stored) throw new Error('A file vanished inside the transaction that reserved it');
+  const { mime, sizeBytes } = announced;
+  const signed = await storage.signPut(objectKey, mime, sizeBytes, mediaRules.uploadMs / 1_000);
+  return {
+    data: await presentMedia(stored, storage),
+    upload: { method: 'put', ...signed, expires_at: expiresAt.toISOString() },
+  };
+}
+
+function namesOf({ fileName: given, title }: Announced): { fileName: string; title: string } {
+  const fileName = tidyFileName(given);
+  if (fileName === undefined)
+    throw new DomainError('invalid_request', 'file_name must be a name: no path, and no characters that are not seen.');
+  const tidy = tidyName(title ?? fileName);
+  if (tidy === '') throw new DomainError('invalid_request', 'title must have a letter.');
+  return { fileName, title: tidy };
+}

@@ -1,0 +1,78 @@
+/** Small pictures of every type that may be uploaded, made byte by byte. */
+import { crc32, deflateSync } from 'node:zlib';
+
+const be32 = (value: number) => Buffer.from([value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255]);
+const le16 = (value: number) => Buffer.from([value & 255, value >>> 8]);
+
+export function pngChunk(name: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(name, 'latin1'), data]);
+  return Buffer.concat([be32(data.length), named, be32(crc32(named))]);
+}
+
+const pngMark = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** Grey all over. @param extra bytes of a comment, to make it larger */
+export function png(width = 2, height = 3, { extra = 0, animated = false } = {}): Buffer {
+  const header = Buffer.concat([be32(width), be32(height), Buffer.from([8, 0, 0, 0, 0])]);
+  const row = Buffer.alloc(width + 1, 0x80).fill(0, 0, 1);
+  const pixels = deflateSync(Buffer.concat(Array.from({ length: Math.min(height, 100) }, () => row)));
+  return Buffer.concat([
+    pngMark,
+    pngChunk('IHDR', header),
+    ...(animated ? [pngChunk('acTL', Buffer.concat([be32(2), be32(0)]))] : []),
+    ...(extra > 0 ? [pngChunk('tEXt', Buffer.alloc(extra, 0x61))] : []),
+    pngChunk('IDAT', pixels),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+/** @param frames how many pictures it shows one after another */
+export function gif(width = 2, height = 3, frames = 1): Buffer {
+  const frame = Buffer.concat([
+    Buffer.from([0x21, 0xf9, 4, 0, 10, 0, 0, 0]),
+    Buffer.from([0x2c, 0, 0, 0, 0]),
+    le16(1),
+    le16(1),
+    Buffer.from([0, 2, 2, 0x44, 1, 0]),
+  ]);
+  return Buffer.concat([
+    Buffer.from('GIF89a', 'latin1'),
+    le16(width),
+    le16(height),
+    Buffer.from([0x80, 0, 0, 0, 0, 0, 255, 255, 255]),
+    ...Array.from({ length: frames }, () => frame),
+    Buffer.from([0x3b]),
+  ]);
+}
+
+const segment = (mark: number, data: Buffer) =>
+  Buffer.concat([Buffer.from([0xff, mark, (data.length + 2) >>> 8, (data.length + 2) & 255]), data]);
+
+/** Its frame, scan and end; the thumbnail inside has an end of its own. */
+export function jpeg(width = 2, height = 3): Buffer {
+  const thumbnail = Buffer.from([0xff, 0xd8, 0xff, 0xd9]);
+  return Buffer.concat([
+    Buffer.from([0xff, 0xd8]),
+    segment(0xe0, Buffer.concat([Buffer.from('JFIF\0', 'latin1'), Buffer.from([1, 1, 0, 0, 1, 0, 1, 0, 0])])),
+    segment(0xe2, thumbnail),
+    segment(0xc0, Buffer.from([8, height >>> 8, height & 255, width >>> 8, width & 255, 1, 1, 0x11, 0])),
+    segment(0xda, Buffer.from([1, 1, 0, 0, 63, 0])),
+    Buffer.from([0x12, 0xff, 0x00, 0x34, 0xff, 0xd0, 0x56]),
+    Buffer.from([0xff, 0xd9]),
+  ]);
+}
+
+/** Extended, with a frame; or two, then it moves. */
+export function webp(width = 2, height = 3, animated = false): Buffer {
+  const le24 = (value: number) => Buffer.from([value & 255, (value >>> 8) & 255, (value >>> 16) & 255]);
+  const le32 = (value: number) => Buffer.concat([le24(value), Buffer.from([value >>> 24])]);
+  const chunk = (name: string, data: Buffer) =>
+    Buffer.concat([Buffer.from(name, 'latin1'), le32(data.length), data, Buffer.alloc(data.length % 2)]);
+  const size = Buffer.concat([Buffer.from([animated ? 2 : 0, 0, 0, 0]), le24(width - 1), le24(height - 1)]);
+  const still = chunk('VP8L', Buffer.from([0x2f, 1, 0, 0, 0, 7, 7]));
+  const chunks = Buffer.concat([
+    chunk('VP8X', size),
+    ...(animated ? [chunk('ANIM', Buffer.alloc(6)), chunk('ANMF', Buffer.concat([Buffer.alloc(16), still]))] : [still]),
+  ]);
+  return Buffer.concat([Buffer.from('RIFF', 'latin1'), le32(4 + chunks.length), Buffer.from('WEBP', 'latin1'), chunks]);
+}

@@ -2997,6 +2997,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the media library
+         * @description Newest first, whatever the status: also files that have not arrived yet, and those that failed.
+         */
+        get: operations["listMedia"];
+        put?: never;
+        /**
+         * Reserve the upload of a file
+         * @description Returns the record, `uploading`, and a signed descriptor: send the file to its `url` with its `method` and all of its `headers` within 15 minutes, then call the complete operation. The address takes one file, once, of the announced type and of exactly the announced size. A library takes PDF, DOCX, PPTX, Markdown, HTML and plain text (in UTF-8) of up to 100 MB, and PNG, JPEG, GIF and WEBP of up to 20 MB.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         */
+        post: operations["reserveMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/media/storage": {
         parameters: {
             query?: never;
@@ -3011,6 +3037,100 @@ export interface paths {
         get: operations["getStorageUsage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/media/{mediaId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a file of the library
+         * @description The addresses of a file that is `ready` are good for 15 minutes; read it again for new ones.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getMedia"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a file from the library
+         * @description Takes the file out of the library and erases it, whatever its status. Agents that it was material of know it no more; the text that old answers cite of it stays.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeMedia"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/media/{mediaId}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that a file has arrived
+         * @description Looks at the file and answers with what it is by its content: `ready`, with the type, size and measures that it has, or `failed` with the reason as `error`, and then the file is erased: reserve another upload. Completing once more changes nothing. Before the file has arrived: `409 upload_missing`. An upload that nobody completes fails as `upload_expired` an hour after the end of its address. Administrators complete files of the library, students their own images.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `upload_missing` | 409 | No file has arrived at the address of the upload yet. |
+         */
+        post: operations["completeMedia"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/agent-images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reserve the upload of an image for an agent
+         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a question of the same student may name it. PNG, JPEG, GIF or WEBP of at most 5 MB and 8000 × 8000 pixels, and not animated.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["reserveAgentImage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3825,6 +3945,7 @@ export interface components {
          *     | `course_full` | 409 | The course has as many modules or lessons as a course may have. |
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
+         *     | `upload_missing` | 409 | No file has arrived at the address of the upload yet. |
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
@@ -3843,7 +3964,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -5865,7 +5986,7 @@ export interface components {
             size_bytes?: number;
             /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
             external_id?: string;
-            /** @description Reason when the status is `failed`. */
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`. */
             error?: string;
             duration_seconds?: number;
             width?: number;
@@ -6935,6 +7056,57 @@ export interface components {
             /** @description The names of the deliveries that the student now has access to. */
             deliveries: string[];
         };
+        /** @description A name without a path, and without characters that are not to be seen. */
+        FileName: string;
+        /**
+         * @example {
+         *       "file_name": "knots.pdf",
+         *       "mime": "application/pdf",
+         *       "size_bytes": 482133,
+         *       "title": "The book of knots"
+         *     }
+         */
+        MediaCreation: {
+            file_name: components["schemas"]["FileName"];
+            /**
+             * @description The content decides what the file is; this tells texts apart.
+             * @enum {string}
+             */
+            mime: "application/pdf" | "application/vnd.openxmlformats-officedocument.wordprocessingml.document" | "application/vnd.openxmlformats-officedocument.presentationml.presentation" | "text/markdown" | "text/html" | "text/plain" | "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+            /** Format: int64 */
+            size_bytes: number;
+            /** @description Absent: the name of the file. */
+            title?: string;
+        };
+        /**
+         * @example {
+         *       "data": {
+         *         "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+         *         "kind": "document",
+         *         "title": "essay.pdf",
+         *         "provider": "objstore",
+         *         "status": "uploading",
+         *         "visibility": "private",
+         *         "archived": false,
+         *         "created_at": "2026-03-02T09:15:00.000Z",
+         *         "file_name": "essay.pdf",
+         *         "mime": "application/pdf",
+         *         "type": "pdf"
+         *       },
+         *       "upload": {
+         *         "method": "put",
+         *         "url": "https://files.example.com/private/7c9e6679?signature=abc",
+         *         "headers": {
+         *           "content-type": "application/pdf"
+         *         },
+         *         "expires_at": "2026-03-02T10:15:00.000Z"
+         *       }
+         *     }
+         */
+        MediaReservation: {
+            data: components["schemas"]["Media"];
+            upload: components["schemas"]["UploadDescriptor"];
+        };
         /**
          * @description Returned without a `data` wrapper.
          * @example {
@@ -6967,6 +7139,23 @@ export interface components {
             }[];
             /** Format: int64 */
             limit_bytes: number;
+        };
+        /**
+         * @example {
+         *       "file_name": "my knot.jpg",
+         *       "mime": "image/jpeg",
+         *       "size_bytes": 183402
+         *     }
+         */
+        AgentImageCreation: {
+            file_name: components["schemas"]["FileName"];
+            /**
+             * @description The content decides.
+             * @enum {string}
+             */
+            mime: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+            /** Format: int64 */
+            size_bytes: number;
         };
         /**
          * @description `generic` is the format that docs/sales-notices.md describes, for every platform without an adapter.
@@ -8700,6 +8889,11 @@ export interface components {
          * @example c4d5e6f7-8091-4a2b-9c3d-4e5f60718293
          */
         linkId: string;
+        /**
+         * @description Id of a file of this club.
+         * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+         */
+        MediaId: string;
         /**
          * @description Id of a sales connection of this club.
          * @example 4f1c2b7a-6a53-4a37-9a7c-2b1d7f0c9e11
@@ -16089,6 +16283,92 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listMedia: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the library. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Media"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reserveMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaCreation"];
+            };
+        };
+        responses: {
+            /** @description The record, and where its file goes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MediaReservation"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getStorageUsage: {
         parameters: {
             query?: never;
@@ -16116,6 +16396,226 @@ export interface operations {
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Media"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    completeMedia: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, `ready` or `failed`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Media"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reserveAgentImage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentImageCreation"];
+            };
+        };
+        responses: {
+            /** @description The record, and where its file goes. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MediaReservation"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
     };

@@ -1,5 +1,6 @@
 /** Uploads as they end: somebody says that the file is there, and it is looked at. */
 import type { RecordOf } from '../../contract/contract.ts';
+import { syncSources } from '../agents/sources.ts';
 import { inTransaction, type Database } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
@@ -25,7 +26,7 @@ export async function completeMedia(
   const finding = await inspect(storage, stored);
   if (!finding)
     throw new DomainError('upload_missing', 'No file has arrived yet. Put it to the address of its upload.');
-  await record(database, mediaId, finding, now);
+  await record(database, stored, finding, now);
   const found = await findStored(database, owner, mediaId);
   if (found.status === 'failed') {
     // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
@@ -42,22 +43,22 @@ async function findStored(database: Database, owner: MediaOwner, mediaId: Id): P
 }
 
 /** Of several who complete it at once, the first says what it is; the others have found the same. */
-async function record(database: Database, mediaId: Id, finding: Finding, now: Date): Promise<void> {
-  const { error, mime, kind, width, height } = {
-    error: null,
-    mime: null,
-    kind: null,
-    width: null,
-    height: null,
-    ...finding,
-  };
+async function record(
+  database: Database,
+  { id, clubId, purpose }: StoredMedia,
+  finding: Finding,
+  now: Date,
+): Promise<void> {
+  const unknown = { error: null, mime: null, kind: null, width: null, height: null };
+  const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
   await inTransaction(database, async (tx) => {
-    await tx.query(
+    const [, recorded] = await tx.query<[unknown[], number]>(
       `UPDATE media
           SET status = $2, error = $3, size_bytes = $4, mime = coalesce($5, mime), kind = coalesce($6, kind), width = $7,
               height = $8, erases_at = CASE WHEN $2 = 'failed' THEN $9::timestamptz END, updated_at = $9
         WHERE id = $1 AND status = 'uploading' AND removed_at IS NULL`,
-      [mediaId, error === null ? 'ready' : 'failed', error, finding.sizeBytes, mime, kind, width, height, now],
+      [id, error === null ? 'ready' : 'failed', error, sizeBytes, mime, kind, width, height, now],
     );
+    if (recorded > 0 && purpose === 'library') await syncSources(tx, clubId, { mediaIds: [id] }, now);
   });
 }

@@ -2,6 +2,7 @@
  * Files that go: the row keeps their key until the bucket has said that they are gone. An address of an upload outlives what
  * was put there, so what is erased while it is good is erased once more when nothing can arrive any more.
  */
+import { syncSources } from '../agents/sources.ts';
 import { inTransaction, type Transaction } from '../core/database.ts';
 import { notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
@@ -29,6 +30,7 @@ export async function removeMedia(platform: MediaPlatform, clubId: Id, mediaId: 
       [mediaId, now, clubId],
     );
     if (removed === 0) throw notFound('file');
+    await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
   });
   await eraseFile(platform, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
 }

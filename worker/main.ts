@@ -12,6 +12,7 @@ import {
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import { addOnActivities } from '../activities/add-on.ts';
+import { agentAnswerActivities } from '../activities/agent-answer.ts';
 import { endpointGateActivities } from '../activities/endpoint-gate.ts';
 import { retentionActivities } from '../activities/retention.ts';
 import { salesActivities } from '../activities/sales.ts';
@@ -31,6 +32,7 @@ import type { DeliveryPlatform } from '../domain/webhooks/attempts.ts';
 import { createEgress } from '../domain/webhooks/egress.ts';
 import { postWebhook } from '../domain/webhooks/post.ts';
 import { errorsAsCodes } from './activity-errors.ts';
+import { createAnswerPlatform } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createInPlaceAdmission } from './in-place-admission.ts';
 import { attempts, mails, notices, registerBacklogGauges, rescued } from './metrics.ts';
@@ -81,6 +83,7 @@ export async function startWorker(
     },
     failpoint,
   };
+  const answering = createAnswerPlatform(config, database, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const activities: Record<TaskQueue, object> = {
     webhooks: {
@@ -100,7 +103,7 @@ export async function startWorker(
     sales: salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint }),
     imports: studentImportActivities({ database, vault, storage, failpoint }),
     billing: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
-    agents: {},
+    agents: agentAnswerActivities(answering),
     indexing: {},
     upkeep: {
       ...sweepActivities(database, (count) => rescued.inc(count)),
@@ -140,6 +143,7 @@ export async function startWorker(
       await relay.stop();
       for (const worker of workers) worker.shutdown();
       await running;
+      answering.log.close();
       await connection.close();
       smtp.close();
       storage.close();

@@ -1,6 +1,6 @@
 /** Metrics of the worker process; docs/operations.md says which to watch. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Counter, Gauge } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { DataSource } from 'typeorm';
 
 export const attempts = new Counter({
@@ -19,6 +19,30 @@ export const notices = new Counter({
   name: 'sales_notices_total',
   help: 'Notices of sales platforms that were processed, by outcome.',
   labelNames: ['outcome'],
+});
+
+export const answers = new Counter({
+  name: 'agent_answers_total',
+  help: 'Answers of agents that have ended, by status and error code.',
+  labelNames: ['status', 'code'],
+});
+
+export const answerTokens = new Counter({
+  name: 'agent_tokens_total',
+  help: 'Tokens that the model has counted (or we estimated, where it did not come to it), by model and kind.',
+  labelNames: ['model', 'kind'],
+});
+
+export const answerCosts = new Counter({
+  name: 'agent_cost_micros_total',
+  help: 'What answers have cost in millionths of a US dollar, by model; the operator pays for requests of which nothing was heard.',
+  labelNames: ['model', 'payer'],
+});
+
+export const firstWords = new Histogram({
+  name: 'agent_first_words_seconds',
+  help: 'From the acceptance of a question to the first words of its answer in the log.',
+  buckets: [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120],
 });
 
 export const rescued = new Counter({

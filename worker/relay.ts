@@ -13,6 +13,7 @@ import {
   removeWake,
   type ClaimedWake,
 } from '../domain/facts/outbox.ts';
+import { workflowTypes } from '../domain/facts/workflow-names.policy.ts';
 import { fanOut } from '../domain/webhooks/fan-out.ts';
 import { socketThatNoticesSilence } from '../entities/data-source.ts';
 import type { FactToTell } from '../domain/webhooks/bodies.ts';
@@ -80,9 +81,6 @@ export function startRelay(platform: RelayPlatform): Relay {
     try {
       // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
       const wakes = await claimWakes(platform.database.source, Math.ceil(room / 2));
-      const full = [...factsOfClub].filter(([, count]) => count >= mostOfAClub).map(([clubId]) => clubId);
-      const facts = await claimFacts(platform.database.source, Math.ceil(room / 2), mostOfAClub, full);
-      lookedAt = performance.now();
       for (const wake of wakes) {
         carry(
           'wake',
@@ -90,6 +88,9 @@ export function startRelay(platform: RelayPlatform): Relay {
           () => deferWake(platform.database.source, wake),
         );
       }
+      const full = [...factsOfClub].filter(([, count]) => count >= mostOfAClub).map(([clubId]) => clubId);
+      const facts = await claimFacts(platform.database.source, Math.ceil(room / 2), mostOfAClub, full);
+      lookedAt = performance.now();
       for (const fact of facts) {
         carry(
           'fact',
@@ -178,7 +179,9 @@ async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatfo
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
 async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
-  await workflows.signalWithStart(wake);
+  // A wake that was raised before it was sent finds a run, most likely.
+  const eagerly = 'startsEagerly' in workflowTypes[wake.workflowType] && wake.seq === '1';
+  await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
   await removeWake(database.source, wake);
 }

@@ -24,6 +24,11 @@ export interface WorkflowClient {
   start(run: Run, extraArguments: readonly unknown[]): Promise<void>;
   /** Makes the row's run look again, and starts one if there is none. */
   signalWithStart(run: Run): Promise<void>;
+  /**
+   * The same, where there will mostly be none and it matters how soon it begins: starts a run in this process if it can. A run
+   * that is there already is signaled, so that no wake is lost.
+   */
+  startOrSignal(run: Run): Promise<void>;
 }
 
 const attributeKeys = {
@@ -36,25 +41,35 @@ const attributeKeys = {
 /** @param connection the workers' own: an eager start needs both on one connection */
 export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
   const { workflow } = new Client({ connection, namespace });
+  /** @returns whether there was none */
+  async function startFirst(run: Run, extraArguments: readonly unknown[]): Promise<boolean> {
+    try {
+      await workflow.start(run.workflowType, {
+        ...optionsOf(run),
+        args: [run.subjectId, ...extraArguments],
+        requestEagerStart: true,
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return false;
+    }
+  }
+  async function signalWithStart(run: Run): Promise<void> {
+    await workflow.signalWithStart(run.workflowType, {
+      ...optionsOf(run),
+      args: [run.subjectId],
+      signal: 'lookAgain',
+      signalArgs: [],
+    });
+  }
   return {
     async start(run, extraArguments) {
-      try {
-        await workflow.start(run.workflowType, {
-          ...optionsOf(run),
-          args: [run.subjectId, ...extraArguments],
-          requestEagerStart: true,
-        });
-      } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      }
+      await startFirst(run, extraArguments);
     },
-    async signalWithStart(run) {
-      await workflow.signalWithStart(run.workflowType, {
-        ...optionsOf(run),
-        args: [run.subjectId],
-        signal: 'lookAgain',
-        signalArgs: [],
-      });
+    signalWithStart,
+    async startOrSignal(run) {
+      if (!(await startFirst(run, []))) await signalWithStart(run);
     },
   };
 }

@@ -1,5 +1,6 @@
 /** Every workflow type: the bundle that workers run. */
 export { addOn } from './add-on.ts';
+export { agentAnswer } from './agent-answer.ts';
 export { endpointGate } from './endpoint-gate.ts';
 export { retention } from './retention.ts';
 export { salesNotice } from './sales-notice.ts';

@@ -5,7 +5,7 @@ import { condition, defineSignal, setCurrentDetails, setHandler, workflowInfo } 
 export const lookAgain = defineSignal('lookAgain');
 
 /** What a step answers: how it ended, or when to look again (`at`, in Unix milliseconds) and what for. */
-type Step = { done: true; outcome: string } | { done: false; at: number };
+type Step = { done: true; outcome: unknown } | { done: false; at: number };
 type Ended<Any extends Step> = Extract<Any, { done: true }>;
 type Waiting<Any extends Step> = Extract<Any, { done: false }>;
 

@@ -1,4 +1,4 @@
-/** The bell between those who commit facts and wakes and the relays that carry them on: NOTIFY, coalesced. */
+/** The bell between those who commit and those who wait for it: NOTIFY, coalesced. Relays hear of facts and wakes by it. */
 import type { DataSource } from 'typeorm';
 import type { Bell } from './database.ts';
 
@@ -7,10 +7,10 @@ export const relayChannel = 'relay';
 
 /**
  * One NOTIFY at a time: rings during one that is under way are answered by a single further one. A failure is only
- * reported, because the relay polls as well.
+ * reported, because whoever listens polls as well.
  * @param onError told of a NOTIFY that failed
  */
-export function createBell(source: DataSource, onError: (error: unknown) => void): Bell {
+export function createBell(source: DataSource, onError: (error: unknown) => void, channel = relayChannel): Bell {
   let ringing = false;
   let again = false;
 
@@ -19,7 +19,7 @@ export function createBell(source: DataSource, onError: (error: unknown) => void
     do {
       again = false;
       try {
-        await source.query(`NOTIFY ${relayChannel}`);
+        await source.query(`NOTIFY ${channel}`);
       } catch (error) {
         onError(error);
       }

@@ -1,5 +1,7 @@
 /** What the sweeper does: finds rows that nobody is working on although they are due, and removes what has run out. */
 import type { DataSource } from 'typeorm';
+import { foldAnswerLogs } from '../agents/answer-logs.ts';
+import { answerWake, type AnswerToWake } from '../agents/answer-rows.ts';
 import { importWake } from '../access/imports.ts';
 import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
@@ -70,7 +72,15 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
         ORDER BY next_attempt_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('addOn', '')],
     );
+    const answers = await tx.query<AnswerToWake[]>(
+      `SELECT question_id AS "questionId", club_id AS "clubId", agent_id AS "agentId" FROM agent_answers
+        WHERE status = 'generating' AND looks_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || agent_answers.question_id)
+        ORDER BY looks_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('agentAnswer', '')],
+    );
     const wakes: NewWake[] = [
+      ...answers.map(answerWake),
       ...imports.map(importWake),
       ...unsettled.map(addOnWake),
       ...deliveries.map(deliveryWake),
@@ -103,7 +113,7 @@ const expiries = [
   },
 ] as const;
 
-/** Removes sessions, tokens, invitations and old mail rows, a batch of each. */
+/** Removes sessions, tokens, invitations, old mail rows and the logs of answers that have ended, a batch of each. */
 export async function removeExpired(source: DataSource, now: Date): Promise<void> {
   for (const { table, key, condition, ageMs } of expiries) {
     await source.query(
@@ -111,4 +121,5 @@ export async function removeExpired(source: DataSource, now: Date): Promise<void
       [new Date(now.getTime() - ageMs)],
     );
   }
+  await foldAnswerLogs(source, now);
 }

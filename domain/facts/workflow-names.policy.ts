@@ -3,7 +3,10 @@
 export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'billing', 'agents', 'indexing', 'upkeep'] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
-/** Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. */
+/**
+ * Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. One that `startsEagerly` has somebody
+ * waiting: its first wake starts it in the worker that carries the wake, if that has room.
+ */
 export const workflowTypes = {
   webhookDelivery: { prefix: 'webhook-delivery', taskQueue: 'webhooks' },
   endpointGate: { prefix: 'endpoint-gate', taskQueue: 'webhooks' },
@@ -12,9 +15,9 @@ export const workflowTypes = {
   salesNotice: { prefix: 'sales-notice', taskQueue: 'sales' },
   subscriptionEnd: { prefix: 'subscription-end', taskQueue: 'sales' },
   studentImport: { prefix: 'student-import', taskQueue: 'imports' },
-  agentAnswer: { prefix: 'agent-answer', taskQueue: 'agents' },
+  agentAnswer: { prefix: 'agent-answer', taskQueue: 'agents', startsEagerly: true },
   sourceIndex: { prefix: 'source-index', taskQueue: 'indexing' },
-} as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue }>;
+} as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue; startsEagerly?: true }>;
 export type WorkflowType = keyof typeof workflowTypes;
 
 /** The search attributes of a run. Only opaque ids and event types: everybody who sees the Temporal UI sees them. */

@@ -1,0 +1,44 @@
+/**
+ * The model's text in the form that Postgres holds: no NUL, no half of a character. A stream may cut a character of two halves
+ * in two; the first half is held back until the next chunk brings the second.
+ */
+
+const replacement = '\uFFFD';
+
+export interface TextCleaner {
+  /** @returns what of the text so far can be written now; may be empty */
+  push(chunk: string): string;
+  /** The stream is over. @returns what was held back */
+  end(): string;
+}
+
+export function createTextCleaner(): TextCleaner {
+  let half = '';
+  return {
+    push(chunk) {
+      const text = half + chunk;
+      half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : '';
+      return clean(half === '' ? text : text.slice(0, -1));
+    },
+    end() {
+      const rest = half === '' ? '' : replacement;
+      half = '';
+      return rest;
+    },
+  };
+}
+
+function clean(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', replacement);
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** @returns how many characters: code points, as positions in answers are counted */
+export function charactersOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}

@@ -1,0 +1,51 @@
+/** What a worker answers questions with: the model, the writer of logs, and who is told what. */
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { AnswerPlatform } from '../domain/agents/answer-step.ts';
+import { answersChannel } from '../domain/agents/answers-channel.ts';
+import { createDeltaLog } from '../domain/agents/delta-log.ts';
+import { createModel } from '../domain/agents/model.ts';
+import { createBell } from '../domain/core/bell.ts';
+import type { Database } from '../domain/core/database.ts';
+import { describeError } from '../domain/core/describe-error.ts';
+import { answers, answerCosts, answerTokens, firstWords } from './metrics.ts';
+
+/** @returns the platform of answers; `log.close()` ends it, once no answer is under way any more */
+export function createAnswerPlatform(
+  config: Config,
+  database: Database,
+  log: Logger,
+  failpoint: (name: string) => Promise<void>,
+): AnswerPlatform {
+  const { source } = database;
+  const bell = createBell(
+    source,
+    (error) => log.warn({ error: describeError(error) }, 'the API was not notified of an answer; it polls'),
+    answersChannel,
+  );
+  return {
+    database,
+    prompt: { source, retrieve: async () => [], readImages: async () => [] },
+    askModel: createModel(config.model),
+    log: createDeltaLog({
+      source,
+      ring: () => bell.ring(),
+      onError: (error) => log.warn({ error: describeError(error) }, 'answers could not be written; it is tried again'),
+      failpoint,
+    }),
+    ring: () => bell.ring(),
+    onEnd(report) {
+      const { model, status, error_code: code = '' } = report;
+      answers.inc({ status, code });
+      answerTokens.inc({ model, kind: 'input' }, report.input_tokens);
+      answerTokens.inc({ model, kind: 'output' }, report.output_tokens);
+      answerTokens.inc({ model, kind: 'cache_write' }, report.cache_write_tokens);
+      answerTokens.inc({ model, kind: 'cache_read' }, report.cache_read_tokens);
+      answerCosts.inc({ model, payer: 'club' }, report.cost_micros);
+      answerCosts.inc({ model, payer: 'operator' }, report.abandoned_micros);
+    },
+    onFirstWords: (ms) => firstWords.observe(ms / 1_000),
+    logger: log,
+    failpoint,
+  };
+}

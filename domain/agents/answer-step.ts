@@ -4,11 +4,19 @@ import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import type { AnswerError } from './agents.policy.ts';
 import { endInterrupted, failUnbegun, settleEnded } from './answer-end.ts';
-import { claimCall, endUnbegunCall, letGo, lookAtAnswer, reportOn, type AnswerReport, type AnswerRow } from './answer-rows.ts';
+import {
+  claimCall,
+  endUnbegunCall,
+  letGo,
+  lookAtAnswer,
+  reportOn,
+  type AnswerReport,
+  type AnswerRow,
+} from './answer-rows.ts';
 import { hearAnswer, type HearingPlatform } from './answer-stream.ts';
 import { answerRules, errorsBeforeBegin, estimatedTokens, nextCallAt } from './answers.policy.ts';
 import type { DeltaLog } from './delta-log.ts';
-import { ModelFailure, type AskModel } from './model.ts';
+import type { AskModel, ModelFailure } from './model.ts';
 import { costOf } from './prices.policy.ts';
 import { preparePrompt, type PromptPlatform } from './prompt.ts';
 
@@ -125,7 +133,8 @@ async function afterUnbegun(
       : nextCallAt(callNo, acceptedAt, now, failure.retryAfterMs);
   const failed = await inTransaction(platform.database, async (tx) => {
     await endUnbegunCall(tx, answer, callNo, call, new Date(now));
-    if (at === undefined) return failUnbegun(tx, { id: answer.id, callNo }, errorCode ?? 'model_unavailable', new Date(now));
+    if (at === undefined)
+      return failUnbegun(tx, { id: answer.id, callNo }, errorCode ?? 'model_unavailable', new Date(now));
     await letGo(tx, answer, callNo, new Date(at));
     return undefined;
   });

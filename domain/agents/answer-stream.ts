@@ -134,7 +134,7 @@ function endOfListening(
   { stopReason, isWhole }: Listening,
   problem: unknown,
 ): { status: Heard['status']; errorCode?: AnswerError | undefined } {
-  if (isWhole && problem === undefined) return endOf(stopReason) as ReturnType<typeof endOfListening>;
+  if (isWhole && problem === undefined) return endOf(stopReason);
   const where = { answerId: answer.id, call: callNo };
   if (problem === 'stopped') return { status: 'failed', errorCode: 'interrupted' };
   if (problem instanceof ModelFailure) {

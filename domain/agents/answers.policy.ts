@@ -61,20 +61,19 @@ export function errorAfterBegin(kind: FailureKind): AnswerError {
   return kind === 'silent' ? 'model_silent' : 'interrupted';
 }
 
+type End = { status: Exclude<AnswerStatus, 'generating'>; errorCode?: AnswerError };
+
+const ends: Readonly<Record<string, End>> = {
+  end_turn: { status: 'complete' },
+  stop_sequence: { status: 'complete' },
+  max_tokens: { status: 'truncated' },
+  model_context_window_exceeded: { status: 'truncated' },
+  refusal: { status: 'refused' },
+};
+
 /** @returns what the answer is by the model's own word, and an error code where that is no end that we know */
-export function endOf(stopReason: string | null): { status: AnswerStatus; errorCode?: AnswerError } {
-  switch (stopReason) {
-    case 'end_turn':
-    case 'stop_sequence':
-      return { status: 'complete' };
-    case 'max_tokens':
-    case 'model_context_window_exceeded':
-      return { status: 'truncated' };
-    case 'refusal':
-      return { status: 'refused' };
-    default:
-      return { status: 'failed', errorCode: 'internal_error' };
-  }
+export function endOf(stopReason: string | null): End {
+  return ends[stopReason ?? ''] ?? { status: 'failed', errorCode: 'internal_error' };
 }
 
 /**

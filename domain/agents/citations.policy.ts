@@ -45,7 +45,9 @@ export function citationsOf(
   let dropped = 0;
   for (const { result, startBlock, endBlock } of cited) {
     const from = sent[result];
-    const blocks = isRange(startBlock, endBlock, from?.blocks.length ?? 0) ? from?.blocks.slice(startBlock, endBlock) : undefined;
+    const blocks = isRange(startBlock, endBlock, from?.blocks.length ?? 0)
+      ? from?.blocks.slice(startBlock, endBlock)
+      : undefined;
     if (!from || !blocks) {
       dropped += 1;
       continue;

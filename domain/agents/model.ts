@@ -14,6 +14,7 @@ import type { Config } from '../../config.ts';
 import { answerRules, failureOfStatus, failureOfType, type FailureKind } from './answers.policy.ts';
 import type { ModelCitation } from './citations.policy.ts';
 import type { TokenUse } from './prices.policy.ts';
+import { readAhead } from './read-ahead.ts';
 
 export type ModelRequest = MessageCreateParamsNonStreaming;
 
@@ -44,6 +45,9 @@ export class ModelFailure extends Error {
   }
 }
 
+/** Events that wait for their reader: some seconds of what a quick model says. */
+const mostAhead = 500;
+
 /** How long each silence may last, in milliseconds: tests are in a hurry. */
 export interface Patience {
   silenceMs: number;
@@ -66,7 +70,11 @@ export function createModel(
     logLevel: 'off', // it would quote what the model says
     openTelemetry: false,
   });
-  return (request, signal) => ask(client, patience, request, signal);
+  return (request, signal) => {
+    const left = new AbortController();
+    const events = ask(client, patience, request, AbortSignal.any([signal, left.signal]));
+    return readAhead(events, mostAhead, () => left.abort());
+  };
 }
 
 async function* ask(
@@ -136,7 +144,11 @@ function* eventsOf(name: string, data: string, requestId: string | null): Genera
   else if (event.type === 'message_delta')
     yield { type: 'stopped', reason: event.delta.stop_reason, use: used(event.usage) };
   else if (event.type === 'message_stop') yield { type: 'ended' };
-  else if (event.type === 'content_block_start' && event.content_block.type === 'text' && event.content_block.text !== '')
+  else if (
+    event.type === 'content_block_start' &&
+    event.content_block.type === 'text' &&
+    event.content_block.text !== ''
+  )
     yield { type: 'text', text: event.content_block.text };
   else if (event.type === 'content_block_delta') {
     const { delta } = event;

@@ -14,7 +14,11 @@ interface Asking {
 }
 
 const withoutThought = { thinking: { type: 'disabled' }, thoughtTokens: 0 } as const;
-const alwaysThinking = { thinking: { type: 'adaptive' }, output_config: { effort: 'low' }, thoughtTokens: 2_048 } as const;
+const alwaysThinking = {
+  thinking: { type: 'adaptive' },
+  output_config: { effort: 'low' },
+  thoughtTokens: 2_048,
+} as const;
 
 const askings: Record<PricedModel, Asking> = {
   'claude-fable-5-1': alwaysThinking,

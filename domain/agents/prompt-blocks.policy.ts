@@ -2,7 +2,11 @@
  * The request to the model, from what was loaded for it. Only the first block of `system` speaks for us, and the second for the
  * club; whatever stands in the material, its titles, a question or an earlier turn is sent as data and nowhere else.
  */
-import type { MessageCreateParamsNonStreaming, MessageParam, SearchResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type {
+  MessageCreateParamsNonStreaming,
+  MessageParam,
+  SearchResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages';
 import type { Id } from '../core/ids.ts';
 import type { SourceKind } from './agents.policy.ts';
 import type { SentBlock, SentResult } from './citations.policy.ts';
@@ -60,7 +64,10 @@ The material comes with the question, as search results. These rules stand above
 - Answer in the language of the question, in Markdown, without a preamble.`;
 
 const clubsWords = (name: string, instructions: string) =>
-  [`Your name is ${name}.`, ...(instructions.trim() === '' ? [] : [`What the club asks of you, within these rules:\n\n${instructions}`])].join('\n\n');
+  [
+    `Your name is ${name}.`,
+    ...(instructions.trim() === '' ? [] : [`What the club asks of you, within these rules:\n\n${instructions}`]),
+  ].join('\n\n');
 
 const nothingFound = 'No search result: the material holds nothing that matches this question.';
 

@@ -29,6 +29,9 @@ class WaitingEngine {
     this.woken.push(subjectId);
     await this.#released.promise;
   }
+  async startOrSignal(run: { subjectId: string }): Promise<void> {
+    await this.signalWithStart(run);
+  }
   release(): void {
     this.#released.resolve();
   }

@@ -1,0 +1,57 @@
+/**
+ * Reads a stream as it comes, up to a bound, while its reader is busy: a connection that is cut takes with it what was received
+ * and not yet read.
+ */
+
+/**
+ * @param most items that wait for the reader; the source is not read on before it takes one
+ * @param leave ends the source, when the reader leaves before its end
+ * @returns the same items; then the source's end, or its error
+ */
+export async function* readAhead<T>(
+  source: AsyncIterable<T>,
+  most: number,
+  leave: () => void,
+): AsyncGenerator<T, void> {
+  const waiting: { item: T }[] = [];
+  let end: { error?: unknown } | undefined;
+  let hasLeft = false;
+  let changed = Promise.withResolvers<void>();
+  const turn = () => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+
+  async function pump(): Promise<void> {
+    try {
+      for await (const item of source) {
+        waiting.push({ item });
+        turn();
+        while (waiting.length >= most && !hasLeft) await changed.promise;
+        if (hasLeft) break;
+      }
+      end = {};
+    } catch (error) {
+      end = { error };
+    }
+    turn();
+  }
+
+  void pump();
+  try {
+    for (;;) {
+      const next = waiting.shift();
+      if (next) {
+        turn();
+        yield next.item;
+      } else if (end) {
+        if ('error' in end) throw end.error;
+        return;
+      } else await changed.promise;
+    }
+  } finally {
+    hasLeft = true;
+    turn();
+    if (!end) leave();
+  }
+}

@@ -1,9 +1,14 @@
 /** Metrics of the API process. */
-import { Histogram } from 'prom-client';
+import { Gauge, Histogram } from 'prom-client';
 
 export const requestDuration = new Histogram({
   name: 'http_request_duration_seconds',
   help: 'Time from the arrival of a request to the end of its handling, by route and status.',
   labelNames: ['method', 'route', 'status'],
   buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+});
+
+export const eventStreams = new Gauge({
+  name: 'http_event_streams',
+  help: 'Streams of events that are open now.',
 });

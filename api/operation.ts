@@ -1,5 +1,7 @@
 /** What a handler is: typed by the contract, given a request that has passed every check, answering with the body alone. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
+import type { AnswerFeed } from '../domain/agents/answer-feed.ts';
+import type { AskedModel } from '../domain/agents/asking.ts';
 import type { Role } from '../domain/clubs/roles.policy.ts';
 import type { Id } from '../domain/core/ids.ts';
 import type { ObjectStore } from '../domain/core/object-store.ts';
@@ -13,6 +15,9 @@ import type { Egress } from '../domain/webhooks/egress.ts';
 export interface Services extends AddressedPlatform {
   egress: Egress;
   storage: ObjectStore;
+  /** What agents are answering, as it is written. */
+  answers: AnswerFeed;
+  model: AskedModel;
   billing: Omit<NoticeReceiver, 'database'> & {
     /** Undefined where the operator has set none up. */
     processor: PaymentProcessor | undefined;

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
+import { createAnswerFeed } from '../domain/agents/answer-feed.ts';
 import { createBell } from '../domain/core/bell.ts';
 import { describeError } from '../domain/core/describe-error.ts';
 import { createObjectStore } from '../domain/core/object-store.ts';
@@ -15,6 +16,8 @@ import { createEgress } from '../domain/webhooks/egress.ts';
 import { createApp } from './app.ts';
 import { billingOf } from './billing.ts';
 
+/** Of streams that are silent meanwhile (specification: none; proxies give up after 30 s and more). */
+const heartbeatMs = 15_000;
 /** How long the load balancer is given to see that readiness is off, before the port closes. */
 const readinessGraceMs = 500;
 /** How long a request may take to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
@@ -24,13 +27,19 @@ const drainMs = 15_000;
 /** How often connections that have become idle are looked for meanwhile. */
 const idleCheckMs = 50;
 
+export interface ApiOptions {
+  clock?: () => Date;
+  streamHeartbeatMs?: number;
+}
+
 export interface RunningApi {
   port: number;
   stop: () => Promise<void>;
 }
 
 /** Starts the API. @param config with port 0, a free one is taken */
-export async function startApi(config: Config, { clock = () => new Date() } = {}): Promise<RunningApi> {
+export async function startApi(config: Config, options: ApiOptions = {}): Promise<RunningApi> {
+  const { clock = () => new Date(), streamHeartbeatMs = heartbeatMs } = options;
   const log = createLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
   const bell = createBell(source, (error) =>
@@ -47,6 +56,13 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
   const storage = createObjectStore(config.storage);
+  const answers = createAnswerFeed({
+    source,
+    databaseUrl: config.database.url.reveal(),
+    onFailure: (error) =>
+      log.warn({ error: describeError(error) }, 'answers under way cannot be read; it is tried again'),
+  });
+  const stopping = new AbortController();
   let accepting = true;
   const app = createApp({
     services: {
@@ -56,12 +72,19 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
       classroomUrl: config.classroomUrl,
       egress,
       storage,
+      answers,
+      model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
       billing: billingOf(config.stripe, log),
     },
     limiter,
     log,
     clock,
     settings: { ...config.api },
+    streams: {
+      heartbeatMs: streamHeartbeatMs,
+      stopping: stopping.signal,
+      onFailure: (error) => log.error({ error: describeError(error) }, 'a stream was cut off'),
+    },
     accepting: () => accepting,
   });
   const handle = app.callback();
@@ -71,7 +94,13 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
     else void handle(request, response);
   };
   const server = createServer(
-    { requestTimeout: longestBodyMs, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false },
+    {
+      requestTimeout: longestBodyMs,
+      headersTimeout: 10_000,
+      keepAliveTimeout: 65_000,
+      requireHostHeader: false,
+      noDelay: true, // a word of an answer waits for no other
+    },
     serve,
   );
   server.on('checkExpectation', serve); // an `Expect` that we do not know is no reason to refuse, as Node would
@@ -86,7 +115,9 @@ export async function startApi(config: Config, { clock = () => new Date() } = {}
     async stop() {
       accepting = false;
       await sleep(readinessGraceMs);
+      stopping.abort();
       await drain(server);
+      await answers.stop();
       await egress.close();
       storage.close();
       await limiter.close();

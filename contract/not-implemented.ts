@@ -2,7 +2,6 @@
 import type { OperationId } from './operations.ts';
 
 export const notImplemented: readonly OperationId[] = [
-  'askAgent',
   'reserveAssignmentFile',
   'listAssignmentSubmissions',
   'listCampaignDeliveries',

@@ -27,6 +27,13 @@ const formatNames: Readonly<Record<string, string>> = {
   'date-time': 'an ISO 8601 date-time',
 };
 
+/** Patterns that mean something to people. */
+const patternNames: Readonly<Record<string, string>> = {
+  '\\S': 'must not be blank',
+  '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$':
+    'must be a UUID of version 4',
+};
+
 type Wording = (parameters: Readonly<Record<string, unknown>>) => string;
 
 /** "1 item", "2 items". */
@@ -44,7 +51,7 @@ const wordings: Readonly<Record<string, Wording>> = {
     `must be one of ${Array.isArray(allowedValues) ? allowedValues.join(', ') : 'the values declared'}`,
   const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
   format: ({ format }) => `must be ${formatNames[String(format)] ?? `in the format ${String(format)}`}`,
-  pattern: ({ pattern }) => (pattern === '\\S' ? 'must not be blank' : `must match ${String(pattern)}`),
+  pattern: ({ pattern }) => patternNames[String(pattern)] ?? `must match ${String(pattern)}`,
   minLength: ({ limit }) => `must have at least ${count(limit, 'character')}`,
   maxLength: ({ limit }) => `must have at most ${count(limit, 'character')}`,
   minItems: ({ limit }) => `must have at least ${count(limit, 'item')}`,

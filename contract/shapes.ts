@@ -1,5 +1,6 @@
 /** Types of records, requests, responses and events by their names in the contract; there is no code here. */
 import type { Binary } from './binary.ts';
+import type { EventStream, StreamEvent } from './event-stream.ts';
 import type { components, operations, webhooks } from './generated/types.ts';
 import type { OperationId } from './operations.ts';
 
@@ -19,7 +20,7 @@ export type BodyOf<Id extends OperationId> = operations[Id] extends {
   ? Body
   : undefined;
 
-/** What the successful response brings: its JSON body, or bytes where it is a file; undefined where there is nothing. */
+/** What the successful response brings: its JSON body, bytes where it is a file, events where it is a stream; undefined where there is nothing. */
 export type ResponseOf<Id extends OperationId> = ContentOf<SuccessOf<operations[Id]['responses']>>;
 
 export type EventType = keyof webhooks;
@@ -29,7 +30,7 @@ export type EventBodyOf<Type extends EventType> = webhooks[Type]['post']['reques
 
 type PresentOrEmpty<T> = [Exclude<T, undefined>] extends [never] ? Record<string, never> : Exclude<T, undefined>;
 
-type Defaulted = 'page' | 'page_size';
+type Defaulted = 'page' | 'page_size' | 'from';
 type WithDefaults<Query> = string extends keyof Query
   ? Query
   : Omit<Query, Defaulted> & Required<Pick<Query, Defaulted & keyof Query>>;
@@ -39,4 +40,6 @@ type ContentOf<Response> = Response extends { content: { 'application/json': inf
   ? Body
   : Response extends { content: { 'application/pdf': unknown } }
     ? Binary
-    : undefined;
+    : Response extends { content: { 'text/event-stream': infer Event extends StreamEvent } }
+      ? EventStream<Event>
+      : undefined;

@@ -77,6 +77,7 @@ import { StudentImports1763747000000 } from './migrations/1763747000000-student-
 import { Agents1763760000000 } from './migrations/1763760000000-agents.ts';
 import { AgentMonths1763767000000 } from './migrations/1763767000000-agent-months.ts';
 import { MediaErasure1763761000000 } from './migrations/1763761000000-media-erasure.ts';
+import { AgentDeliveries1763765000000 } from './migrations/1763765000000-agent-deliveries.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -200,6 +201,7 @@ const migrations = [
   SubscriptionTargets1763749100000,
   StudentImportAddresses1763750000000,
   Agents1763760000000,
+  AgentDeliveries1763765000000,
   AgentMonths1763767000000,
   MediaErasure1763761000000,
 ];

@@ -1,9 +1,9 @@
 /** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (DESIGN §1, rules 3, 4 and 9). */
-import pg from 'pg';
 import type { Logger } from 'pino';
 import { relayChannel } from '../domain/core/bell.ts';
 import type { Database } from '../domain/core/database.ts';
 import { describeError } from '../domain/core/describe-error.ts';
+import { listen } from '../domain/core/listener.ts';
 import {
   claimFacts,
   claimWakes,
@@ -15,7 +15,6 @@ import {
 } from '../domain/facts/outbox.ts';
 import { workflowTypes } from '../domain/facts/workflow-names.policy.ts';
 import { fanOut } from '../domain/webhooks/fan-out.ts';
-import { socketThatNoticesSilence } from '../entities/data-source.ts';
 import type { FactToTell } from '../domain/webhooks/bodies.ts';
 import type { InPlaceAdmission } from './in-place-admission.ts';
 import { relayed, relayErrors } from './metrics.ts';
@@ -29,11 +28,6 @@ const mostOfAClub = 8;
 const pollMs = 1_000;
 /** A relay that has not read its work for so long cannot. */
 const aliveMs = 15_000;
-/** How long a connection that listens may be away before it is tried again. */
-const reconnectMs = 1_000;
-
-/** How often a connection that listens asks whether anybody is there. */
-const heartbeatMs = 10_000;
 
 export interface RelayPlatform {
   database: Database;
@@ -64,7 +58,13 @@ export function startRelay(platform: RelayPlatform): Relay {
     rung = true;
     wakeUp();
   };
-  const listener = listen(platform, ring);
+  const listener = listen({
+    databaseUrl: platform.databaseUrl,
+    name: 'club-relay',
+    channel: relayChannel,
+    ring,
+    onFailure: (error) => platform.log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls'),
+  });
 
   async function run(): Promise<void> {
     while (!stopped) {
@@ -184,49 +184,4 @@ async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake:
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
   await removeWake(database.source, wake);
-}
-
-/** Listens on a connection of its own and rings after each reconnection: what was missed meanwhile is read then. */
-function listen({ databaseUrl, log }: RelayPlatform, ring: () => void): { stop: () => Promise<void> } {
-  let stopped = false;
-  let client: pg.Client | undefined;
-
-  async function connect(): Promise<void> {
-    if (stopped) return;
-    const fresh = new pg.Client({
-      connectionString: databaseUrl,
-      application_name: 'club-relay',
-      stream: () => socketThatNoticesSilence(),
-    });
-    client = fresh;
-    let retried = false;
-    const retry = () => {
-      if (retried || stopped) return;
-      retried = true;
-      setTimeout(() => void connect(), reconnectMs);
-    };
-    fresh.on('notification', ring);
-    fresh.on('error', retry);
-    fresh.on('end', retry);
-    try {
-      await fresh.connect();
-      await fresh.query(`LISTEN ${relayChannel}`);
-      ring();
-      // Something is said now and then, so that silence means that nobody is there.
-      const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
-      fresh.once('end', () => clearInterval(alive));
-    } catch (error) {
-      log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls');
-      fresh.end().catch(() => {});
-      retry();
-    }
-  }
-
-  void connect();
-  return {
-    async stop() {
-      stopped = true;
-      await client?.end().catch(() => {});
-    },
-  };
 }

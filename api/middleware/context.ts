@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ContractOperation, Validators } from '../../contract/contract.ts';
 import type { Limiter } from '../../domain/limits/limiter.ts';
 import type { Caller, Services } from '../operation.ts';
+import type { StreamSettings } from './event-stream.ts';
 
 export interface RequestState {
   requestId: string;
@@ -35,6 +36,7 @@ export interface ApiPlatform {
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];
   };
+  streams: StreamSettings;
   /** False from the moment that the process is asked to stop. */
   accepting: () => boolean;
 }

@@ -1,14 +1,15 @@
 /** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
-import { Binary, type Checked } from '../../contract/contract.ts';
+import { Binary, EventStream, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../domain/core/errors.ts';
 import type { OperationRequest } from '../operation.ts';
 import type { ApiPlatform, BoundOperation, Context, Middleware } from './context.ts';
+import { answerWithEvents } from './event-stream.ts';
 
 /** A handler whose operation is known by its name alone: the compile-time types end where the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
-  { services }: ApiPlatform,
+  { services, streams }: ApiPlatform,
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
 ): Middleware {
@@ -49,6 +50,7 @@ export function dispatch(
     context.status = operation.successStatus;
     if (typeof answer === 'string') context.type = 'json'; // JSON that is text already
     if (answer instanceof Binary) answerWithFile(context, answer);
+    else if (answer instanceof EventStream) answerWithEvents(context, answer, streams);
     else if (answer !== undefined) context.body = answer;
   };
 }

@@ -8,6 +8,7 @@ import * as courses from './courses.ts';
 import * as lessonComments from './lesson-comments.ts';
 import * as deliveries from './deliveries.ts';
 import * as enrollments from './enrollments.ts';
+import * as agentConversations from './agent-conversations.ts';
 import * as certificates from './certificates.ts';
 import * as media from './media.ts';
 import * as members from './members.ts';
@@ -29,6 +30,7 @@ export const operations: Operations = {
   ...lessonComments,
   ...deliveries,
   ...enrollments,
+  ...agentConversations,
   ...certificates,
   ...billing,
   ...media,

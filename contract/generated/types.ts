@@ -2381,6 +2381,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/classroom/agents/{publicId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an agent
+         * @description What a student who has access sees of an agent, with how much may be asked now. An agent that is not published answers like an unknown one: `404`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `not_entitled` | 403 | The student has no access to the agent. |
+         */
+        get: operations["getClassroomAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/classroom/agents/{publicId}/messages": {
         parameters: {
             query?: never;
@@ -2392,7 +2419,7 @@ export interface paths {
         put?: never;
         /**
          * Ask an agent
-         * @description Without `conversation_id` a new conversation opens, titled with the first line of the question. The `id` is chosen by the client; sending it again answers `409 message_exists` instead of asking and charging twice. Everything that can fail before generation answers in plain JSON; otherwise the response is a stream: `accepted`, then `delta` per chunk of text, then `done` or `error`. Generation does not depend on the connection.
+         * @description Without `conversation_id` a new conversation opens, titled with the first line of the question that is not blank (at most 120 characters of it). The `id` is chosen by the client; sending it again answers `409 message_exists` instead of asking and charging twice. Everything that can fail before generation answers in plain JSON; otherwise the response is a stream: `accepted`, then `delta` per chunk of text, then `done` or `error`; comments keep the connection alive meanwhile. Generation does not depend on the connection: the stream of an answer can be taken up again.
          *
          *     Codes of its own:
          *
@@ -2409,6 +2436,104 @@ export interface paths {
          *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
          */
         post: operations["askAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/agents/{publicId}/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the own conversations with an agent
+         * @description Newest message first. What was said stays readable when access has ended and when the agent is not published any more.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listConversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/conversations/{conversationId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an own conversation
+         * @description With a page of its messages: the first page has the newest, and each page is in the order in which they were written. An answer that is being generated has the text written so far. Also after access to the agent has ended.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getConversation"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an own conversation
+         * @description What was asked and answered in it is erased. Its questions still count towards the daily limit, and their ids stay used. An answer that is being generated ends as `failed`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        delete: operations["removeConversation"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename an own conversation
+         * @description Surrounding and doubled white space goes.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        patch: operations["renameConversation"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/conversations/{conversationId}/messages/{messageId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Take up the stream of an answer again
+         * @description For a client whose connection was cut: the same stream as of the question, without `accepted`, from a known position on. What was written since then comes at once, also when the answer has ended meanwhile.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["reattachAnswer"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5884,6 +6009,51 @@ export interface components {
         };
         /**
          * @example {
+         *       "daily_limit": 50,
+         *       "used": 1,
+         *       "remaining": 49,
+         *       "resets_at": "2026-03-03T09:15:00.000Z",
+         *       "club_budget_exhausted": false
+         *     }
+         */
+        AgentLimits: {
+            daily_limit: number;
+            /** @description Questions in the last 24 hours, including those of deleted conversations. */
+            used: number;
+            remaining: number;
+            /**
+             * Format: date-time
+             * @description When the oldest question in the window leaves it and returns one slot.
+             */
+            resets_at?: string;
+            /** @description The club's monthly AI budget is spent; nobody can ask until the month turns. */
+            club_budget_exhausted: boolean;
+        };
+        /**
+         * @example {
+         *       "id": "3b9f0c1d-6a5e-4f2b-8c7d-9e0f1a2b3c4d",
+         *       "public_id": "bosun",
+         *       "name": "Bosun",
+         *       "description": "Knows every knot of the course.",
+         *       "limits": {
+         *         "daily_limit": 50,
+         *         "used": 1,
+         *         "remaining": 49,
+         *         "resets_at": "2026-03-03T09:15:00.000Z",
+         *         "club_budget_exhausted": false
+         *       }
+         *     }
+         */
+        ClassroomAgentDetails: {
+            /** Format: uuid */
+            id: string;
+            public_id: string;
+            name: string;
+            description: string;
+            limits: components["schemas"]["AgentLimits"];
+        };
+        /**
+         * @example {
          *       "id": "1b4e28ba-2fa1-4d3b-883f-0016d3cca427",
          *       "content": "When is a knot a bend?"
          *     }
@@ -5894,6 +6064,7 @@ export interface components {
              * @description Generated by the client (UUID v4); reused when the question is sent again.
              */
             id: string;
+            /** @description In characters (code points); not blank. */
             content: string;
             /**
              * Format: uuid
@@ -6085,28 +6256,6 @@ export interface components {
             completed_at?: string;
         };
         /**
-         * @example {
-         *       "daily_limit": 50,
-         *       "used": 1,
-         *       "remaining": 49,
-         *       "resets_at": "2026-03-03T09:15:00.000Z",
-         *       "club_budget_exhausted": false
-         *     }
-         */
-        AgentLimits: {
-            daily_limit: number;
-            /** @description Questions in the last 24 hours, including those of deleted conversations. */
-            used: number;
-            remaining: number;
-            /**
-             * Format: date-time
-             * @description When the oldest question in the window leaves it and returns one slot.
-             */
-            resets_at?: string;
-            /** @description The club's monthly AI budget is spent; nobody can ask until the month turns. */
-            club_budget_exhausted: boolean;
-        };
-        /**
          * @description The stored question and the new answer (`generating`); `limits` already count this question.
          * @example {
          *       "event": "accepted",
@@ -6242,6 +6391,53 @@ export interface components {
         };
         /** @description One event of the stream, as its `event` and `data` lines read. `accepted` comes first and once; `delta` once per chunk of text; `done` or `error` is the last. */
         AgentStreamEvent: components["schemas"]["AgentStreamAccepted"] | components["schemas"]["AgentStreamDelta"] | components["schemas"]["AgentStreamDone"] | components["schemas"]["AgentStreamError"];
+        /**
+         * @example {
+         *       "id": "6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4",
+         *       "title": "When is a knot a bend?",
+         *       "last_message_at": "2026-03-02T09:15:00.000Z",
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "messages": [
+         *         {
+         *           "id": "d8b5f6f1-0a52-4f0e-a0c5-1f3a2b4c5d6e",
+         *           "role": "assistant",
+         *           "content": "A knot is a *bend* when it joins two ropes.",
+         *           "status": "complete",
+         *           "reply_to": "1b4e28ba-2fa1-4d3b-883f-0016d3cca427",
+         *           "images": [],
+         *           "citations": [
+         *             {
+         *               "cited_text": "A bend joins two ropes.",
+         *               "source_id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+         *               "source_kind": "lesson",
+         *               "source_title": "Bends",
+         *               "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a"
+         *             }
+         *           ],
+         *           "created_at": "2026-03-02T09:15:00.000Z",
+         *           "completed_at": "2026-03-02T09:15:04.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        AgentConversationMessages: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** Format: date-time */
+            last_message_at: string;
+            /** Format: date-time */
+            created_at: string;
+            messages: components["schemas"]["AgentMessage"][];
+        };
+        /**
+         * @example {
+         *       "title": "Knots and bends"
+         *     }
+         */
+        AgentConversationChange: {
+            title: string;
+        };
         /**
          * @example {
          *       "file_name": "essay.pdf",
@@ -8869,6 +9065,16 @@ export interface components {
          * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
          */
         AgentId: string;
+        /**
+         * @description Public id of an agent.
+         * @example bosun
+         */
+        AgentPublicId: string;
+        /**
+         * @description Id of a conversation of the student with an agent.
+         * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+         */
+        ConversationId: string;
         /**
          * @description Id of a certificate of this club.
          * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
@@ -14766,6 +14972,61 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getClassroomAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of an agent.
+                 * @example bosun
+                 */
+                publicId: components["parameters"]["AgentPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClassroomAgentDetails"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     askAgent: {
         parameters: {
             query?: never;
@@ -14777,10 +15038,10 @@ export interface operations {
                  */
                 clubId: components["parameters"]["ClubId"];
                 /**
-                 * @description Public id of the agent.
+                 * @description Public id of an agent.
                  * @example bosun
                  */
-                publicId: string;
+                publicId: components["parameters"]["AgentPublicId"];
             };
             cookie?: never;
         };
@@ -14871,6 +15132,265 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listConversations: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Public id of an agent.
+                 * @example bosun
+                 */
+                publicId: components["parameters"]["AgentPublicId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of conversations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentConversation"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getConversation: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a conversation of the student with an agent.
+                 * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+                 */
+                conversationId: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentConversationMessages"];
+                        /** @description Messages over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    removeConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a conversation of the student with an agent.
+                 * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+                 */
+                conversationId: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversation is deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    renameConversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a conversation of the student with an agent.
+                 * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+                 */
+                conversationId: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentConversationChange"];
+            };
+        };
+        responses: {
+            /** @description The conversation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentConversation"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reattachAnswer: {
+        parameters: {
+            query?: {
+                /** @description How many characters (code points) of the answer were received already; the stream goes on with the next. `422` beyond what has been written. */
+                from?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a conversation of the student with an agent.
+                 * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+                 */
+                conversationId: components["parameters"]["ConversationId"];
+                /**
+                 * @description Id of an answer of this conversation, or of the question that it replies to.
+                 * @example d8b5f6f1-0a52-4f0e-a0c5-1f3a2b4c5d6e
+                 */
+                messageId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream of events, each a block of an `event` line and a `data` line, separated by blank lines. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["AgentStreamEvent"];
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

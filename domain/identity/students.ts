@@ -1,5 +1,6 @@
 /** Students as administrators see them: list, read, create, correct, remove. */
 import { findDelivery } from '../access/deliveries.ts';
+import { purgeStudentFromAgents } from '../agents/erasure.ts';
 import { grantAccess, hideEnrollmentsOf } from '../access/enrollments.ts';
 import { noteAddressLeft } from '../access/import-removals.ts';
 import { inTransaction, violates, type Transaction } from '../core/database.ts';
@@ -195,6 +196,7 @@ export async function removeStudent(
     await purgeStudentFromLearning(tx, studentId);
     await purgeStudentFromStanding(tx, studentId);
     await purgeStudentFromMedia(tx, studentId, now);
+    await purgeStudentFromAgents(tx, studentId, now);
     await purgeStudentFromSales(tx, { clubId, studentId, email }, now);
     await purgeStudentFromWebhooks(tx, studentId, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });

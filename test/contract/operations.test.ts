@@ -92,6 +92,7 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
     'deleteTag',
     'deleteSalesConnection',
     'deleteWebhookEndpoint',
+    'removeConversation',
     'endSession',
     'removeEnrollment',
     'removeMedia',

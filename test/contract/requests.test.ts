@@ -402,7 +402,7 @@ describe('responses, as tests check them', () => {
 
   it('accepts not_implemented from those operations only', () => {
     const body = { error: { code: 'not_implemented' } };
-    expect(ask.response(501, body)).to.deep.equal([]);
+    expect(validatorsOf('reserveAssignmentFile').response(501, body)).to.deep.equal([]);
     expect(session.response(501, body)).to.deep.equal(['getSession does not declare the code not_implemented']);
   });
 });

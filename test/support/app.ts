@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { createApp } from '../../api/app.ts';
 import { billingOf } from '../../api/billing.ts';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
+import { createAnswerFeed } from '../../domain/agents/answer-feed.ts';
 import { createObjectStore } from '../../domain/core/object-store.ts';
 import { createLimiter } from '../../domain/limits/limiter.ts';
 import { createEgress, type Resolve } from '../../domain/webhooks/egress.ts';
@@ -41,13 +42,27 @@ export async function serveApp({ resolve, env = {}, platform = (usual) => usual 
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);
+  const usual = await testPlatform();
+  const answers = createAnswerFeed({
+    source: usual.database.source,
+    databaseUrl: config.database.url.reveal(),
+    onFailure() {},
+  });
   const app = createApp(
     platform({
-      services: { ...(await testPlatform()), egress, storage, billing: billingOf(config.stripe, lines) },
+      services: {
+        ...usual,
+        egress,
+        storage,
+        answers,
+        model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
+        billing: billingOf(config.stripe, lines),
+      },
       limiter,
       log: lines,
       clock: clock.now,
       settings: config.api,
+      streams: { heartbeatMs: 15_000, stopping: new AbortController().signal, onFailure() {} },
       accepting: () => true,
     }),
   );
@@ -62,6 +77,7 @@ export async function serveApp({ resolve, env = {}, platform = (usual) => usual 
     async close() {
       server.closeAllConnections();
       server.close();
+      await answers.stop();
       await egress.close();
       storage.close();
       await limiter.close();

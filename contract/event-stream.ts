@@ -1,0 +1,13 @@
+/** What an operation answers with whose response is a stream of events (specification: operation 1). */
+export interface StreamEvent {
+  /** What its `event` line says. */
+  event: string;
+  /** What its `data` line says, as JSON. */
+  data: unknown;
+}
+
+/** Events that come one after another, each when the one before it was taken. */
+export class EventStream<Event extends StreamEvent = StreamEvent> {
+  /** @param open begins the stream; the signal says that nobody takes events any more, and the events then end */
+  constructor(readonly open: (closed: AbortSignal) => AsyncIterable<Event>) {}
+}

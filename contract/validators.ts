@@ -32,9 +32,7 @@ const json = 'application/json';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Words of OpenAPI and of this contract that say nothing about a value; the document as a whole is held against nothing. */
-const annotations = 'openapi info servers tags security paths webhooks components example discriminator x-codes'.split(
-  ' ',
-);
+const annotations = 'openapi info servers tags security paths webhooks components example x-codes'.split(' ');
 
 /** Rules about a value of the right shape: broken, they are a 422. The other rules are about the shape: 400. */
 const valueRules = [
@@ -62,7 +60,8 @@ const shapeCheck = ajvOverTheContract(valueRules);
 
 function ajvOverTheContract(ignoredRules: readonly string[] = []): Ajv2020 {
   // Without its rules about values the words are unknown to this instance, so it cannot be strict about them.
-  const ajv = new Ajv2020({ strict: ignoredRules.length === 0, strictRequired: false, strictTypes: false });
+  const strict = ignoredRules.length === 0;
+  const ajv = new Ajv2020({ strict, strictRequired: false, strictTypes: false, discriminator: true });
   addFormats.default(ajv);
   // The one of ajv-formats lets `urn:uuid:` pass, which the database refuses.
   ajv.addFormat('uuid', uuidPattern);
@@ -162,7 +161,9 @@ function bodyCheck(operation: ContractOperation): Validators['body'] {
     if (raw === undefined) return malformed('the body is missing');
     const text = findTextFault(raw);
     if (text?.fault === 'too-deep') return malformed(`${text.path} is nested deeper than ${deepestNesting} levels`);
-    if (!hasShape(raw) && hasShape.errors?.[0]) return { problem: problemOf(hasShape.errors[0], 'malformed') };
+    // A kind that is none chooses no shape; what is wrong with it is its value, which the other check names.
+    if (!hasShape(raw) && hasShape.errors?.[0] && hasShape.errors[0].keyword !== 'discriminator')
+      return { problem: problemOf(hasShape.errors[0], 'malformed') };
     if (text && !operation.takesAnyText) return unstorable(text.path === '' ? 'the body' : text.path);
     if (!isValid(raw) && isValid.errors?.[0]) return { problem: problemOf(isValid.errors[0], 'invalid') };
     return { value: raw };

@@ -2,8 +2,10 @@
 import type { Operations } from '../operation.ts';
 import * as aiBudget from './ai-budget.ts';
 import * as billing from './billing.ts';
+import * as agentSettings from './agent-settings.ts';
 import * as administratorSessions from './administrator-sessions.ts';
 import * as classroom from './classroom.ts';
+import * as clubs from './clubs.ts';
 import * as courses from './courses.ts';
 import * as lessonComments from './lesson-comments.ts';
 import * as deliveries from './deliveries.ts';
@@ -26,6 +28,8 @@ export const operations: Operations = {
   ...administratorSessions,
   ...aiBudget,
   ...classroom,
+  ...agentSettings,
+  ...clubs,
   ...courses,
   ...lessonComments,
   ...deliveries,

@@ -1,24 +1,22 @@
 /** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { DeliveryKind } from '../../entities/access/delivery.ts';
 import type { Transaction } from '../core/database.ts';
 import { DomainError, notFound } from '../core/errors.ts';
 import { newId, type Id } from '../core/ids.ts';
 import { windowOf, type Listed, type Page } from '../core/pages.ts';
 import { tidyName } from '../core/text.policy.ts';
+import { expectAgent } from '../agents/agents.ts';
 import { expectCourse, keepCohort } from './cohorts.ts';
 
 type Delivery = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
 
 /** What a row of `access_deliveries` opens. */
-export interface OpeningRow {
-  kind: Extract<DeliveryKind, 'course'>;
-  courseId: Id;
-  cohortId: Id | null;
-}
+export type OpeningRow =
+  | { kind: 'course'; courseId: Id; cohortId: Id | null; agentId: null }
+  | { kind: 'agent'; courseId: null; cohortId: null; agentId: Id };
 
-interface DeliveryRow extends OpeningRow {
+type DeliveryRow = OpeningRow & {
   id: Id;
   name: string;
   free: boolean;
@@ -26,13 +24,21 @@ interface DeliveryRow extends OpeningRow {
   createdAt: Date;
   updatedAt: Date;
   archivedAt: Date | null;
-}
+};
 
-const columns = `id, name, kind, course_id AS "courseId", cohort_id AS "cohortId", free, access_days AS "accessDays",
+const columns = `id, name, kind, course_id AS "courseId", cohort_id AS "cohortId", agent_id AS "agentId", free, access_days AS "accessDays",
   created_at AS "createdAt", updated_at AS "updatedAt", archived_at AS "archivedAt"`;
 
-export function presentOpening({ kind, courseId, cohortId }: OpeningRow): Opening {
-  return { kind, course_id: courseId, ...(cohortId !== null && { cohort_id: cohortId }) };
+export function presentOpening(row: OpeningRow): Opening {
+  if (row.kind === 'agent') return { kind: row.kind, agent_id: row.agentId };
+  return { kind: row.kind, course_id: row.courseId, ...(row.cohortId !== null && { cohort_id: row.cohortId }) };
+}
+
+function rowOf(opens: Opening): OpeningRow {
+  if (opens.kind === 'agent')
+    return { kind: opens.kind, courseId: null, cohortId: null, agentId: opens.agent_id.toLowerCase() };
+  const [courseId, cohortId] = [opens.course_id.toLowerCase(), opens.cohort_id?.toLowerCase() ?? null];
+  return { kind: opens.kind, courseId, cohortId, agentId: null };
 }
 
 function presentDelivery(delivery: DeliveryRow): Delivery {
@@ -73,25 +79,27 @@ export async function findDelivery(tx: Transaction, clubId: Id, deliveryId: Id):
   return presentDelivery(await readDelivery(tx, clubId, deliveryId));
 }
 
-/** @throws DomainError not_found (course or cohort) */
+/** @throws DomainError not_found (course, cohort or agent) */
 export async function createDelivery(
   tx: Transaction,
   clubId: Id,
   input: { name: string; opens: Opening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<Delivery> {
-  await expectOpening(tx, clubId, input.opens);
+  const opens = rowOf(input.opens);
+  await expectOpening(tx, clubId, opens);
   const id = newId();
   await tx.query(
-    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, free, access_days, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, agent_id, free, access_days, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
     [
       id,
       clubId,
       tidyName(input.name),
-      input.opens.kind,
-      input.opens.course_id,
-      input.opens.cohort_id ?? null,
+      opens.kind,
+      opens.courseId,
+      opens.cohortId,
+      opens.agentId,
       input.free ?? false,
       input.access_days ?? null,
       now,
@@ -103,7 +111,7 @@ export async function createDelivery(
 /**
  * Changes what is given; what is absent stays. Enrollments stay as they are.
  * @param input.access_days 0 takes the limit away
- * @throws DomainError not_found (delivery, course or cohort), in_use (somebody is enrolled in what it opens now)
+ * @throws DomainError not_found (delivery, course, cohort or agent), in_use (somebody is enrolled in what it opens now)
  */
 export async function updateDelivery(
   tx: Transaction,
@@ -113,18 +121,19 @@ export async function updateDelivery(
   now: Date,
 ): Promise<Delivery> {
   const before = await holdDelivery(tx, clubId, deliveryId);
-  if (input.opens) await expectChangeableOpening(tx, clubId, before, input.opens);
-  const opens = input.opens ?? presentOpening(before);
+  const opens = input.opens ? rowOf(input.opens) : before;
+  if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
   await tx.query(
     `UPDATE access_deliveries
-        SET name = $2, kind = $3, course_id = $4, cohort_id = $5, free = $6, access_days = $7, updated_at = $8
+        SET name = $2, kind = $3, course_id = $4, cohort_id = $5, agent_id = $6, free = $7, access_days = $8, updated_at = $9
       WHERE id = $1`,
     [
       deliveryId,
       input.name === undefined ? before.name : tidyName(input.name),
       opens.kind,
-      opens.course_id,
-      opens.cohort_id ?? null,
+      opens.courseId,
+      opens.cohortId,
+      opens.agentId,
       input.free ?? before.free,
       input.access_days === undefined ? before.accessDays : input.access_days || null,
       now,
@@ -191,21 +200,22 @@ export async function expectDeliveries(tx: Transaction, clubId: Id, deliveryIds:
   if (strangers) throw notFound('delivery');
 }
 
-/** @throws DomainError not_found for a course that is none of the club's, or a cohort that is none of the course's */
-async function expectOpening(tx: Transaction, clubId: Id, opens: Opening): Promise<void> {
-  await expectCourse(tx, clubId, opens.course_id);
-  if (opens.cohort_id !== undefined) await keepCohort(tx, opens.course_id, opens.cohort_id);
+/** @throws DomainError not_found for a course or agent that is none of the club's, or a cohort that is none of the course's */
+async function expectOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
+  if (opens.kind === 'agent') return expectAgent(tx, clubId, opens.agentId);
+  await expectCourse(tx, clubId, opens.courseId);
+  if (opens.cohortId !== null) await keepCohort(tx, opens.courseId, opens.cohortId);
 }
 
 async function expectChangeableOpening(
   tx: Transaction,
   clubId: Id,
-  before: DeliveryRow,
-  opens: Opening,
+  before: OpeningRow & { id: Id },
+  opens: OpeningRow,
 ): Promise<void> {
   await expectOpening(tx, clubId, opens);
   const same =
-    opens.course_id.toLowerCase() === before.courseId && (opens.cohort_id?.toLowerCase() ?? null) === before.cohortId;
+    opens.courseId === before.courseId && opens.cohortId === before.cohortId && opens.agentId === before.agentId;
   if (same) return;
   const enrolled = await tx.query<unknown[]>(
     `SELECT 1 FROM enrollments WHERE delivery_id = $1 AND revoked_reason IS DISTINCT FROM 'removal' LIMIT 1`,

@@ -93,7 +93,8 @@ export async function listOwnEnrollments(
   const conditions = ['enrollment.student_id = $1', shown];
   const rows = await pageOf<Enrollment & { opens: OpeningRow }>(
     tx,
-    `${columns}, jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id) AS opens`,
+    `${columns}, jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
+                        'agentId', delivery.agent_id) AS opens`,
     conditions,
     [studentId],
     page,

@@ -35,3 +35,6 @@ export type CallOutcome = 'answered' | 'failed' | 'abandoned';
 /** The languages that material is indexed in, as two-letter codes. */
 export const languages = ['en', 'pt', 'es', 'fr', 'de', 'it'] as const;
 export type Language = (typeof languages)[number];
+
+/** Of an agent for which nothing else is asked: questions a student in 24 hours, and the size cap of an answer in tokens. */
+export const agentDefaults = { dailyLimit: 50, answerMaxTokens: 2_048 } as const;

@@ -1,4 +1,7 @@
-/** How a course or a lesson gets a `public_id` that nobody chose: made from its title. */
+/** How a course, a lesson or an agent gets a `public_id` that nobody chose: made from its title. */
+
+/** What has one. */
+export type PublicKind = 'course' | 'lesson' | 'agent';
 
 /** 32 characters, without the longest ending that keeps it apart from others. */
 const longest = 24;
@@ -10,7 +13,7 @@ const counted = 5;
  * @param kind stands in for a title without Latin letters and digits
  * @param draw gives up to seven letters and digits
  */
-export function* publicIdsFrom(title: string, kind: 'course' | 'lesson', draw: () => string): Generator<string, never> {
+export function* publicIdsFrom(title: string, kind: PublicKind, draw: () => string): Generator<string, never> {
   const words = title
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

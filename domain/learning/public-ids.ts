@@ -1,8 +1,8 @@
-/** Giving a new course or lesson its `public_id`, which names it in the addresses of the classroom. */
+/** Giving a new course, lesson or agent its `public_id`, which names it in the addresses of the classroom. */
 import { violates } from '../core/database.ts';
 import { DomainError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { publicIdsFrom } from './public-id.policy.ts';
+import { publicIdsFrom, type PublicKind } from './public-id.policy.ts';
 
 const publicIdTaken = (kind: string) =>
   new DomainError('public_id_taken', `Another ${kind} of this club has this public_id.`);
@@ -13,7 +13,7 @@ const publicIdTaken = (kind: string) =>
  * @throws DomainError public_id_taken
  */
 export async function insertWithPublicId(
-  kind: 'course' | 'lesson',
+  kind: PublicKind,
   { public_id: asked, title }: { public_id?: string; title: string },
   insert: (publicId: string) => Promise<boolean>,
 ): Promise<void> {
@@ -26,6 +26,6 @@ export async function insertWithPublicId(
 }
 
 /** Turns what Postgres says of a change to a `public_id` that is taken into what the caller is told. */
-export function refusalOf(error: unknown, kind: 'course' | 'lesson'): unknown {
+export function refusalOf(error: unknown, kind: PublicKind): unknown {
   return violates(error, `${kind}s_club_public_id`) ? publicIdTaken(kind) : error;
 }

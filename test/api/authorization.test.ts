@@ -57,6 +57,19 @@ const table: Record<OperationId, Row> = {
   getProfile: { sessions: admin, answer: 200 },
   createOrganization: { sessions: admin, answer: 201 },
 
+  getClub: { sessions: admin, roles, answer: 200 },
+  updateClub: { sessions: admin, roles: administration, answer: 200 },
+
+  listAgents: { sessions: admin, roles, answer: 200 },
+  createAgent: { sessions: admin, roles: content, answer: 201 },
+  getAgent: { sessions: admin, roles, answer: 'not_found' },
+  updateAgent: { sessions: admin, roles: content, answer: 'not_found' },
+  getAgentMaterial: { sessions: admin, roles, answer: 'not_found' },
+  setAgentMaterial: { sessions: admin, roles: content, answer: 'not_found' },
+  listAgentSources: { sessions: admin, roles, answer: 'not_found' },
+  reindexAgentSource: { sessions: admin, roles: content, answer: 'not_found' },
+  listClassroomAgents: { sessions: student, answer: 200 },
+
   listMembers: { sessions: admin, roles: administration, answer: 200 },
   inviteMember: { sessions: admin, roles: administration, answer: 201 },
   changeMemberRole: { sessions: admin, roles: administration, answer: 'not_found' },

@@ -44,6 +44,7 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
   201: [
     'awardPoints',
     'buyAddOn',
+    'createAgent',
     'createCohort',
     'createCourse',
     'createDelivery',
@@ -70,6 +71,7 @@ const successStatuses: Readonly<Record<number, readonly string[]>> = {
     'receiveBillingNotice',
     'receiveSalesNotice',
     'recoverWebhookDeliveries',
+    'reindexAgentSource',
     'replaySalesNotice',
     'requestAdministratorPasswordReset',
     'requestStudentCode',
@@ -199,6 +201,8 @@ describe('the contract', () => {
       listEnrollments: ['student_id', 'delivery_id', 'revoked'],
       listCourses: ['status'],
       listAiUsage: ['month'],
+      listAgents: ['status'],
+      listAgentSources: ['status'],
       listAssignmentSubmissions: ['status', 'student_id'],
       listCampaignDeliveries: ['status'],
       listCertificates: ['q', 'course_id', 'student_id', 'revoked'],
@@ -340,7 +344,7 @@ describe('error codes', () => {
 
   it('every path under a club gives the same 403', () => {
     for (const { operationId, path, errorCodes } of operations) {
-      expect(errorCodes.includes('forbidden'), operationId).to.equal(path.startsWith('/v1/clubs/{clubId}/'));
+      expect(errorCodes.includes('forbidden'), operationId).to.equal(path.startsWith('/v1/clubs/{clubId}'));
     }
   });
 });

@@ -356,9 +356,39 @@ describe('checks as a whole', () => {
     }
   });
 
-  it('bodies are not alternatives: which of two schemas a mistake was meant for cannot be told', () => {
+  it('bodies are alternatives only where a field says which is meant: else a mistake could be of either', () => {
     const bodies = Object.entries(contractDocument.components.schemas).filter(([name]) => !name.endsWith('Event'));
-    for (const [name, schema] of bodies) expect(schema, name).not.to.have.any.keys('oneOf', 'anyOf', 'not', 'if');
+    for (const [name, schema] of bodies) {
+      expect(schema, name).not.to.have.any.keys('anyOf', 'not', 'if');
+      if ('oneOf' in schema) expect(schema, name).to.have.property('discriminator');
+    }
+  });
+
+  it('of alternatives the one that is meant is judged: what it lacks, what it does not know, and a kind that is none', () => {
+    const faultOf = (opens: unknown) => {
+      const checked = validatorsOf('createDelivery').body({ name: 'Knots', opens });
+      return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'good';
+    };
+    const id = '886313e1-3b8a-4372-9b90-0c9aee199e5d';
+    expect(faultOf({ kind: 'course', course_id: id })).to.equal('good');
+    expect(faultOf({ kind: 'course', course_id: id, cohort_id: id })).to.equal('good');
+    expect(faultOf({ kind: 'agent', agent_id: id })).to.equal('good');
+    expect(faultOf({ kind: 'course' })).to.equal('malformed: opens/course_id is missing');
+    expect(faultOf({ kind: 'agent' })).to.equal('malformed: opens/agent_id is missing');
+    expect(faultOf({ kind: 'agent', agent_id: id, course_id: id })).to.equal(
+      'malformed: opens/course_id is not known here',
+    );
+    expect(faultOf({ kind: 'agent', agent_id: id, cohort_id: id })).to.equal(
+      'malformed: opens/cohort_id is not known here',
+    );
+    expect(faultOf({ kind: 'course', course_id: id, agent_id: id })).to.equal(
+      'malformed: opens/agent_id is not known here',
+    );
+    expect(faultOf({ kind: 'agent', agent_id: 5 })).to.equal('malformed: opens/agent_id must be a string');
+    expect(faultOf({ kind: 'agent', agent_id: 'x' })).to.equal('invalid: opens/agent_id must be a UUID');
+    expect(faultOf({ agent_id: id })).to.equal('malformed: opens/kind is missing');
+    expect(faultOf({ kind: 5, agent_id: id })).to.equal('malformed: opens/kind must be a string');
+    expect(faultOf({ kind: 'space', space_id: id })).to.equal('invalid: opens/kind must be one of course, agent');
   });
 });
 

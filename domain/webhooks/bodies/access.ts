@@ -15,6 +15,7 @@ interface EnrollmentRow {
   revokedReason: RevocationReason | null;
   deliveryId: Id;
   deliveryName: string;
+  opens: RecordOf<'EventOpening'>;
 }
 
 type AccessData = EventBodyOf<'access.granted'>['data'];
@@ -24,7 +25,9 @@ const accessData: DataReader<AccessData> = async (tx, fact, student, now) => {
     await tx.query<EnrollmentRow[]>(
       `SELECT enrollment.id, enrollment.source, enrollment.cohort_id AS "cohortId", enrollment.starts_at AS "startsAt",
               enrollment.ends_at AS "endsAt", enrollment.revoked_at AS "revokedAt", enrollment.revoked_reason AS "revokedReason",
-              delivery.id AS "deliveryId", delivery.name AS "deliveryName"
+              delivery.id AS "deliveryId", delivery.name AS "deliveryName",
+              jsonb_strip_nulls(jsonb_build_object(
+                'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id)) AS opens
          FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
         WHERE enrollment.id = $1 AND enrollment.club_id = $2`,
       [fact.subjectId, fact.clubId],
@@ -33,7 +36,7 @@ const accessData: DataReader<AccessData> = async (tx, fact, student, now) => {
   );
   return {
     enrollment: enrollmentRecord(row, now),
-    delivery: { id: row.deliveryId, name: row.deliveryName },
+    delivery: { id: row.deliveryId, name: row.deliveryName, opens: row.opens },
     ...studentRecord(student),
   };
 };

@@ -40,7 +40,11 @@ describe('the bodies of access.*', () => {
     return body.data;
   };
   const told = (studentId: Id) => ({
-    delivery: { id: delivery.id, name: delivery.name },
+    delivery: {
+      id: delivery.id,
+      name: delivery.name,
+      opens: { kind: 'course', course_id: delivery.courseId },
+    },
     student: {
       id: studentId,
       name: student.name,

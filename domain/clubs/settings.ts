@@ -1,0 +1,83 @@
+/** A club's own settings: its name, its time zone and its language. */
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Language } from '../agents/agents.policy.ts';
+import { syncSources } from '../agents/sources.ts';
+import { inTransaction, type Database, type Transaction } from '../core/database.ts';
+import { DomainError } from '../core/errors.ts';
+import type { Id } from '../core/ids.ts';
+import { tidyName } from '../core/text.policy.ts';
+
+type Club = RecordOf<'Club'>;
+
+interface ClubRow {
+  id: Id;
+  name: string;
+  slug: string;
+  timeZone: string;
+  language: Language;
+  createdAt: Date;
+}
+
+/** @throws Error if there is no such club: whoever asks acts in it */
+export async function findClub(tx: Transaction, clubId: Id): Promise<Club> {
+  return presentClub(await readClub(tx, clubId));
+}
+
+/**
+ * Changes what is given; what is absent stays. Another language has everything in the club's index read anew.
+ * @throws DomainError invalid_request (a time zone that is none)
+ */
+export async function updateClub(
+  database: Database,
+  clubId: Id,
+  input: RecordOf<'ClubChange'>,
+  now: Date,
+): Promise<Club> {
+  return inTransaction(database, async (tx) => {
+    const before = await readClub(tx, clubId, 'FOR NO KEY UPDATE');
+    if (input.time_zone !== undefined) await expectTimeZone(tx, input.time_zone);
+    const language = input.language ?? before.language;
+    await tx.query(
+      `UPDATE clubs SET name = coalesce($2, name), time_zone = coalesce($3, time_zone), language = $4 WHERE id = $1`,
+      [clubId, input.name === undefined ? null : tidyName(input.name), input.time_zone ?? null, language],
+    );
+    if (language !== before.language) await syncSources(tx, clubId, { wholeClub: true, contentChanged: true }, now);
+    return findClub(tx, clubId);
+  });
+}
+
+async function readClub(tx: Transaction, clubId: Id, lock = ''): Promise<ClubRow> {
+  const [row] = await tx.query<ClubRow[]>(
+    `SELECT id, name, slug, time_zone AS "timeZone", language, created_at AS "createdAt" FROM clubs WHERE id = $1 ${lock}`,
+    [clubId],
+  );
+  if (!row) throw new Error('There is no such club');
+  return row;
+}
+
+/** Both must know it: Postgres counts months in it, and Node hours of a day. */
+async function expectTimeZone(tx: Transaction, name: string): Promise<void> {
+  const known = await tx.query<unknown[]>(`SELECT 1 FROM pg_timezone_names WHERE name = $1`, [name]);
+  if (known.length === 0 || !isKnownHere(name))
+    throw new DomainError('invalid_request', 'time_zone must be a name of the IANA time zone database.');
+}
+
+function isKnownHere(name: string): boolean {
+  try {
+    Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function presentClub(row: ClubRow): Club {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    time_zone: row.timeZone,
+    language: row.language,
+    created_at: row.createdAt.toISOString(),
+  };
+}

@@ -445,6 +445,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the club
+         * @description Its name and settings.
+         */
+        get: operations["getClub"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the club
+         * @description Changes what is given; what is absent stays, and so does the `slug`. Another time zone counts from now on, for the month of the AI budget as well. Another language has the material of all agents indexed anew.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        patch: operations["updateClub"];
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/members": {
         parameters: {
             query?: never;
@@ -1422,7 +1448,7 @@ export interface paths {
         put?: never;
         /**
          * Create a delivery
-         * @description Creates what can be granted, sold or given by a link: it opens one course, in a cohort of it or in none. A free one is given to everybody who signs up from now on. A course or a cohort that is none of the club answers `404`.
+         * @description Creates what can be granted, sold or given by a link: it opens one course, in a cohort of it or in none, or one AI agent. A free one is given to everybody who signs up from now on. A course, a cohort or an agent that is none of the club answers `404`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -2400,6 +2426,191 @@ export interface paths {
          *     | `not_entitled` | 403 | The student has no access to the agent. |
          */
         get: operations["getClassroomAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agents
+         * @description Newest first, without their instructions.
+         */
+        get: operations["listAgents"];
+        put?: never;
+        /**
+         * Create an agent
+         * @description Creates an agent as a `draft`, without material. A `public_id` that another agent of the club has: `409 public_id_taken`; without one, it is made from the name. A club whose plan has no agents: `402`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        post: operations["createAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/agents/{agentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an agent
+         * @description Reads one agent with its instructions, which students never see.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an agent
+         * @description Changes what is given; what is absent stays. Students can ask an agent while it is `published` and they have access to it; going there needs a plan with agents: `402` otherwise. An `archived` agent is out of use: its material leaves the club's index, unless another agent answers from it; what was asked and answered stays. A changed model, limit or size cap counts for questions from now on. A `public_id` that another agent of the club has: `409 public_id_taken`.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `public_id_taken` | 409 | Another of these resources has this `public_id` in the club. |
+         *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
+         */
+        patch: operations["updateAgent"];
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/agents/{agentId}/material": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what an agent answers from
+         * @description In the order in which it was named. What was removed since is left out.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAgentMaterial"];
+        /**
+         * Say what an agent answers from
+         * @description Replaces the material as a whole. A course stands for its published lessons, now and later. What is not published, not ready or archived can be named: it counts once students see it. A course, lesson or file that is none of the club's answers `404`, naming the field, and nothing is changed. What is new is indexed, what no agent answers from any more leaves the index.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        put: operations["setAgentMaterial"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/agents/{agentId}/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what an agent has indexed
+         * @description The lessons and files that its material comes to at this moment, each with the state of its indexing; newest first. A lesson or file that several agents answer from is indexed once.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listAgentSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Index a source once more
+         * @description Such as after its indexing failed. Until it is done, what was indexed before is found.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        post: operations["reindexAgentSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/classroom/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List my agents
+         * @description The published agents that the student has access to now, newest first.
+         */
+        get: operations["listClassroomAgents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4376,6 +4587,49 @@ export interface components {
             password?: components["schemas"]["NewPassword"];
         };
         /**
+         * @description By whose rules the words of its material are taken apart for search.
+         * @enum {string}
+         */
+        Language: "en" | "pt" | "es" | "fr" | "de" | "it";
+        /**
+         * @description A club; every field is always present.
+         * @example {
+         *       "id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+         *       "name": "Harbour Sailing Club",
+         *       "slug": "harbour-sailing-club",
+         *       "time_zone": "Europe/Lisbon",
+         *       "language": "pt",
+         *       "created_at": "2026-02-01T09:00:00.000Z"
+         *     }
+         */
+        Club: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** @description Part of the classroom's address. */
+            slug: string;
+            /** @description IANA name; in it the month of the AI budget is counted. */
+            time_zone: string;
+            language: components["schemas"]["Language"];
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description A name of the IANA time zone database, written as there. */
+        TimeZone: string;
+        /**
+         * @description At least one of them.
+         * @example {
+         *       "time_zone": "Europe/Lisbon",
+         *       "language": "pt"
+         *     }
+         */
+        ClubChange: {
+            /** @description 1 to 120 characters, not only blanks. */
+            name?: string;
+            time_zone?: components["schemas"]["TimeZone"];
+            language?: components["schemas"]["Language"];
+        };
+        /**
          * @description A member (`active`: `administrator_id`, `name`, `joined_at` are present) or an open invitation (`invited`: `invitation_id`, `invited_at`, `expires_at` are present).
          * @example {
          *       "administrator_id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
@@ -5172,20 +5426,32 @@ export interface components {
             next_level?: components["schemas"]["NextLevel"];
         };
         /**
-         * @description What a delivery opens: a course, in a cohort of it or in none.
+         * @description What a delivery opens: a course, in a cohort of it or in none, or an AI agent.
          * @example {
          *       "kind": "course",
          *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
          *     }
+         * @example {
+         *       "kind": "agent",
+         *       "agent_id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c"
+         *     }
          */
         DeliveryOpening: {
             /** @enum {string} */
+            kind: "course" | "agent";
+        } & ({
+            /** @constant */
             kind: "course";
             /** Format: uuid */
             course_id: string;
             /** Format: uuid */
             cohort_id?: string;
-        };
+        } | {
+            /** @constant */
+            kind: "agent";
+            /** Format: uuid */
+            agent_id: string;
+        });
         /**
          * @description What a club sells or grants. Every field but `access_days` is always present.
          * @example {
@@ -6051,6 +6317,218 @@ export interface components {
             name: string;
             description: string;
             limits: components["schemas"]["AgentLimits"];
+        };
+        /**
+         * @description Students can ask `published` agents that they have access to, and no others.
+         * @enum {string}
+         */
+        AgentStatus: "draft" | "published" | "archived";
+        /** @description Questions that each student may ask it in 24 hours. */
+        AgentDailyLimit: number;
+        /** @description The size cap of an answer, in tokens of the model. */
+        AgentAnswerMaxTokens: number;
+        /**
+         * @description An agent without its instructions. Every field but `model` is always present.
+         * @example {
+         *       "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
+         *       "public_id": "bosun",
+         *       "name": "Bosun",
+         *       "description": "Answers what the knots course leaves open.",
+         *       "status": "published",
+         *       "daily_limit": 50,
+         *       "answer_max_tokens": 2048,
+         *       "created_at": "2026-03-01T10:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:10:00.000Z"
+         *     }
+         */
+        Agent: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            name: string;
+            description: string;
+            status: components["schemas"]["AgentStatus"];
+            /** @description The model that answers; absent for the one of this environment. */
+            model?: string;
+            daily_limit: components["schemas"]["AgentDailyLimit"];
+            answer_max_tokens: components["schemas"]["AgentAnswerMaxTokens"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description 1 to 120 characters, not only blanks; surrounding and doubled blanks go. */
+        AgentName: string;
+        /** @description What students read of it, at most 5000 characters. */
+        AgentDescription: string;
+        /** @description What it is told to be, at most 20,000 characters; students never see it. */
+        AgentInstructions: string;
+        /**
+         * @description The model that answers.
+         * @enum {string}
+         */
+        AgentModel: "claude-fable-5-1" | "claude-opus-5-5" | "claude-opus-5" | "claude-sonnet-5-5" | "claude-sonnet-5" | "claude-haiku-5-5" | "claude-haiku-4-5";
+        /**
+         * @description Without a model the one of this environment answers; `daily_limit` is 50 and `answer_max_tokens` 2048 unless given.
+         * @example {
+         *       "name": "Bosun",
+         *       "description": "Answers what the knots course leaves open.",
+         *       "daily_limit": 20
+         *     }
+         */
+        AgentCreation: {
+            name: components["schemas"]["AgentName"];
+            public_id?: components["schemas"]["PublicId"];
+            description?: components["schemas"]["AgentDescription"];
+            instructions?: components["schemas"]["AgentInstructions"];
+            model?: components["schemas"]["AgentModel"];
+            daily_limit?: components["schemas"]["AgentDailyLimit"];
+            answer_max_tokens?: components["schemas"]["AgentAnswerMaxTokens"];
+        };
+        /**
+         * @description An agent with its instructions. Every field but `model` is always present.
+         * @example {
+         *       "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
+         *       "public_id": "bosun",
+         *       "name": "Bosun",
+         *       "description": "Answers what the knots course leaves open.",
+         *       "instructions": "You are a patient boatswain. Say where in the course something stands.",
+         *       "status": "published",
+         *       "daily_limit": 50,
+         *       "answer_max_tokens": 2048,
+         *       "created_at": "2026-03-01T10:00:00.000Z",
+         *       "updated_at": "2026-03-01T12:10:00.000Z"
+         *     }
+         */
+        AgentSettings: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            name: string;
+            description: string;
+            /** @description What it is told to be; students never see it. */
+            instructions: string;
+            status: components["schemas"]["AgentStatus"];
+            /** @description The model that answers; absent for the one of this environment. */
+            model?: string;
+            daily_limit: components["schemas"]["AgentDailyLimit"];
+            answer_max_tokens: components["schemas"]["AgentAnswerMaxTokens"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /**
+         * @description The model that answers; `default` for the one of this environment.
+         * @enum {string}
+         */
+        AgentModelOrDefault: "default" | "claude-fable-5-1" | "claude-opus-5-5" | "claude-opus-5" | "claude-sonnet-5-5" | "claude-sonnet-5" | "claude-haiku-5-5" | "claude-haiku-4-5";
+        /**
+         * @description At least one of the fields.
+         * @example {
+         *       "status": "published",
+         *       "model": "claude-sonnet-5-5"
+         *     }
+         */
+        AgentChange: {
+            name?: components["schemas"]["AgentName"];
+            public_id?: components["schemas"]["PublicId"];
+            description?: components["schemas"]["AgentDescription"];
+            instructions?: components["schemas"]["AgentInstructions"];
+            model?: components["schemas"]["AgentModelOrDefault"];
+            daily_limit?: components["schemas"]["AgentDailyLimit"];
+            answer_max_tokens?: components["schemas"]["AgentAnswerMaxTokens"];
+            status?: components["schemas"]["AgentStatus"];
+        };
+        /** @description At most 100 of this club's. */
+        AgentMaterialIds: string[];
+        /**
+         * @description What an agent answers from; every field is always present.
+         * @example {
+         *       "course_ids": [
+         *         "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *       ],
+         *       "lesson_ids": [],
+         *       "media_ids": [
+         *         "9d4b2f6a-1c3e-4a5b-8c7d-0e1f2a3b4c5d"
+         *       ]
+         *     }
+         */
+        AgentMaterial: {
+            course_ids: components["schemas"]["AgentMaterialIds"];
+            lesson_ids: components["schemas"]["AgentMaterialIds"];
+            media_ids: components["schemas"]["AgentMaterialIds"];
+        };
+        /**
+         * @description `pending` waits for its indexing; `ready` is found as it is now; `failed` says why in `error_code`.
+         * @enum {string}
+         */
+        AgentSourceStatus: "pending" | "indexing" | "ready" | "failed";
+        /**
+         * @description A lesson or a file in the club's index. Every field but `lesson_id`, `media_id`, `error_code`, `page_count` and `indexed_at` is always present.
+         * @example {
+         *       "id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+         *       "kind": "lesson",
+         *       "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a",
+         *       "title": "Bends",
+         *       "status": "ready",
+         *       "passage_count": 3,
+         *       "indexed_at": "2026-03-01T12:10:02.000Z",
+         *       "created_at": "2026-03-01T12:10:00.000Z",
+         *       "updated_at": "2026-03-01T12:10:02.000Z"
+         *     }
+         */
+        AgentSource: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            kind: "lesson" | "media";
+            /**
+             * Format: uuid
+             * @description Only of a lesson.
+             */
+            lesson_id?: string;
+            /**
+             * Format: uuid
+             * @description Only of a file.
+             */
+            media_id?: string;
+            title: string;
+            status: components["schemas"]["AgentSourceStatus"];
+            /** @description Why its indexing failed; absent where it did not. */
+            error_code?: string;
+            /** @description Absent for what has no pages and before it is indexed. */
+            page_count?: number;
+            /** @description How many passages of it can be found. */
+            passage_count: number;
+            /**
+             * Format: date-time
+             * @description When these were indexed; absent before the first time.
+             */
+            indexed_at?: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /**
+         * @description An agent that the student can ask; every field is always present.
+         * @example {
+         *       "id": "2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c",
+         *       "public_id": "bosun",
+         *       "name": "Bosun",
+         *       "description": "Answers what the knots course leaves open."
+         *     }
+         */
+        ClassroomAgent: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its id in the addresses of the classroom. */
+            public_id: string;
+            name: string;
+            description: string;
         };
         /**
          * @example {
@@ -8112,10 +8590,38 @@ export interface components {
             revoked_reason?: "refund" | "cancellation" | "revocation" | "removal";
         };
         /**
+         * @description What a delivery opens.
+         * @example {
+         *       "kind": "course",
+         *       "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *     }
+         */
+        EventOpening: {
+            /**
+             * @description Which of them it is.
+             * @enum {string}
+             */
+            kind: "course" | "agent";
+            /**
+             * Format: uuid
+             * @description The course's id; absent where it opens none.
+             */
+            course_id?: string;
+            /**
+             * Format: uuid
+             * @description The AI agent's id; absent where it opens none.
+             */
+            agent_id?: string;
+        };
+        /**
          * @description What was sold or granted: it opens a course in a cohort, a repository, a space or an agent.
          * @example {
          *       "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
-         *       "name": "Knots for Beginners"
+         *       "name": "Knots for Beginners",
+         *       "opens": {
+         *         "kind": "course",
+         *         "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *       }
          *     }
          */
         EventDelivery: {
@@ -8126,6 +8632,7 @@ export interface components {
             id: string;
             /** @description The delivery's name. */
             name: string;
+            opens: components["schemas"]["EventOpening"];
         };
         /**
          * @description The student gained access to a delivery (purchase, subscription, grant, invite, import, registration link, free delivery).
@@ -8143,7 +8650,11 @@ export interface components {
          *         },
          *         "delivery": {
          *           "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
-         *           "name": "Knots for Beginners"
+         *           "name": "Knots for Beginners",
+         *           "opens": {
+         *             "kind": "course",
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -8182,7 +8693,11 @@ export interface components {
          *         },
          *         "delivery": {
          *           "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
-         *           "name": "Knots for Beginners"
+         *           "name": "Knots for Beginners",
+         *           "opens": {
+         *             "kind": "course",
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -8220,7 +8735,11 @@ export interface components {
          *         },
          *         "delivery": {
          *           "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
-         *           "name": "Knots for Beginners"
+         *           "name": "Knots for Beginners",
+         *           "opens": {
+         *             "kind": "course",
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -8264,7 +8783,11 @@ export interface components {
          *         },
          *         "delivery": {
          *           "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
-         *           "name": "Knots for Beginners"
+         *           "name": "Knots for Beginners",
+         *           "opens": {
+         *             "kind": "course",
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -8307,7 +8830,11 @@ export interface components {
          *         },
          *         "delivery": {
          *           "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
-         *           "name": "Knots for Beginners"
+         *           "name": "Knots for Beginners",
+         *           "opens": {
+         *             "kind": "course",
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -8345,7 +8872,11 @@ export interface components {
          *         },
          *         "delivery": {
          *           "id": "d3d94468-02a4-4259-b55d-38e6d163e820",
-         *           "name": "Knots for Beginners"
+         *           "name": "Knots for Beginners",
+         *           "opens": {
+         *             "kind": "course",
+         *             "course_id": "886313e1-3b8a-4372-9b90-0c9aee199e5d"
+         *           }
          *         },
          *         "student": {
          *           "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -9070,6 +9601,11 @@ export interface components {
          * @example bosun
          */
         AgentPublicId: string;
+        /**
+         * @description Id of a lesson or file in the club's index that the agent answers from.
+         * @example 8f14e45f-ceea-467f-9575-3c4d5e6f7a8b
+         */
+        AgentSourceId: string;
         /**
          * @description Id of a conversation of the student with an agent.
          * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
@@ -9877,6 +10413,86 @@ export interface operations {
             };
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getClub: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The club. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Club"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateClub: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClubChange"];
+            };
+        };
+        responses: {
+            /** @description The club. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Club"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
@@ -15023,6 +15639,507 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAgents: {
+        parameters: {
+            query?: {
+                /** @description Only agents in this state. */
+                status?: components["schemas"]["AgentStatus"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of agents. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Agent"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    createAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentCreation"];
+            };
+        };
+        responses: {
+            /** @description The agent. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentSettings"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentSettings"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    updateAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentChange"];
+            };
+        };
+        responses: {
+            /** @description The agent. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentSettings"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The club's plan does not cover the request. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAgentMaterial: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The material. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentMaterial"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setAgentMaterial: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentMaterial"];
+            };
+        };
+        responses: {
+            /** @description The material. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentMaterial"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAgentSources: {
+        parameters: {
+            query?: {
+                /** @description Only sources in this state. */
+                status?: components["schemas"]["AgentSourceStatus"];
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of sources. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentSource"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    reindexAgentSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+                /**
+                 * @description Id of a lesson or file in the club's index that the agent answers from.
+                 * @example 8f14e45f-ceea-467f-9575-3c4d5e6f7a8b
+                 */
+                sourceId: components["parameters"]["AgentSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The source will be indexed. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentSource"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listClassroomAgents: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of agents. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ClassroomAgent"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };

@@ -22,6 +22,7 @@ import { AgentPassage } from './agents/agent-passage.ts';
 import { AgentQuestion } from './agents/agent-question.ts';
 import { AgentQuestionImage } from './agents/agent-question-image.ts';
 import { AgentSource } from './agents/agent-source.ts';
+import { AgentWord } from './agents/agent-word.ts';
 import { ClubAiMonth } from './agents/club-ai-month.ts';
 import { AddOn } from './billing/add-on.ts';
 import { BillingEvent } from './billing/billing-event.ts';
@@ -78,6 +79,7 @@ import { Agents1763760000000 } from './migrations/1763760000000-agents.ts';
 import { AgentMonths1763767000000 } from './migrations/1763767000000-agent-months.ts';
 import { MediaErasure1763761000000 } from './migrations/1763761000000-media-erasure.ts';
 import { AgentDeliveries1763765000000 } from './migrations/1763765000000-agent-deliveries.ts';
+import { Retrieval1763764000000 } from './migrations/1763764000000-retrieval.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -128,6 +130,7 @@ const entities = [
   AgentQuestion,
   AgentQuestionImage,
   AgentSource,
+  AgentWord,
   Certificate,
   BillingEvent,
   Club,
@@ -202,6 +205,7 @@ const migrations = [
   StudentImportAddresses1763750000000,
   Agents1763760000000,
   AgentDeliveries1763765000000,
+  Retrieval1763764000000,
   AgentMonths1763767000000,
   MediaErasure1763761000000,
 ];

@@ -1,4 +1,5 @@
 /** How long what was sent is kept, and its removal in small batches (specification: Delivery rules 8). */
+import { foldWords } from '../agents/words.ts';
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import { foldListTallies } from '../core/list-tallies.ts';
@@ -42,6 +43,8 @@ export interface RetentionCounts {
   changes: number;
   /** Changes folded into the tallies of lists. */
   listChanges: number;
+  /** Changes folded into the words of clubs' material. */
+  wordChanges: number;
 }
 
 /**
@@ -59,6 +62,7 @@ export async function retain(database: Database, now: Date): Promise<RetentionCo
   const notices = await inTransaction(database, (tx) => purgeNoticeBodies(tx, before(noticeBodyMs), batch));
   const changes = await foldTallies(database, foldBatch);
   const listChanges = await foldListTallies(database, foldBatch);
+  const wordChanges = await foldWords(database, foldBatch);
   return {
     bodies,
     attempts,
@@ -69,11 +73,13 @@ export async function retain(database: Database, now: Date): Promise<RetentionCo
     notices,
     changes,
     listChanges,
+    wordChanges,
     more:
       [bodies, attempts, events, deliveries, secrets, notices].some((count) => count >= batch) ||
       endpoints > 0 || // there may be a next one
       changes >= foldBatch ||
-      listChanges >= foldBatch,
+      listChanges >= foldBatch ||
+      wordChanges >= foldBatch,
   };
 }
 

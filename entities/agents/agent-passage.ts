@@ -6,6 +6,7 @@ import { AgentSource } from './agent-source.ts';
 
 @Entity('agent_passages')
 @Index('agent_passages_source', ['sourceId', 'position'], { unique: true })
+@Index('agent_passages_search', { synchronize: false })
 export class AgentPassage {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -42,6 +43,10 @@ export class AgentPassage {
   /** By whose rules its words are taken apart. */
   @Column({ type: 'text' })
   language: Language;
+
+  /** Its words, of title (A), headings (B) and text (D): kept by a trigger, read by `retrieve` alone. */
+  @Column({ type: 'tsvector', select: false, insert: false, update: false })
+  search: string;
 
   @ManyToOne(() => AgentSource, { onDelete: 'CASCADE' })
   source: Relation<AgentSource>;

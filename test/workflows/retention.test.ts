@@ -16,6 +16,7 @@ const nothing = {
   listChanges: 0,
   mediaErased: 0,
   mediaRefused: 0,
+  wordChanges: 0,
 };
 
 describe('retention, a run of its Schedule', function () {

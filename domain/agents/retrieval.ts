@@ -1,0 +1,110 @@
+/** Finding the passages of an agent's material that a question is about (docs/adr/0014-retrieval.md). */
+import type { Transaction } from '../core/database.ts';
+import type { Id } from '../core/ids.ts';
+import type { SourceKind } from './agents.policy.ts';
+import { termsOf } from './question-terms.ts';
+import { rankingRules, weigh } from './retrieval.policy.ts';
+
+export interface Retrieved {
+  passageId: Id;
+  sourceId: Id;
+  sourceKind: SourceKind;
+  sourceTitle: string;
+  /** From 0: its place in the source. */
+  position: number;
+  /** From 1; null for what has no pages. */
+  page: number | null;
+  headings: string[];
+  /** Joined, they are the passage. */
+  blocks: string[];
+  /** To be compared within one answer of `retrieve` alone; a third passage of a page stands below its score. */
+  score: number;
+}
+
+export interface RetrievalRequest {
+  clubId: Id;
+  agentId: Id;
+  /** Any text, of any length. */
+  question: string;
+  /** Passages at most. */
+  limit: number;
+}
+
+/**
+ * A passage needs one of the question's words, not all. An agent of another club has no material here.
+ * @returns the passages that fit the question best, best first; none where no word of it is in the agent's material
+ */
+export async function retrieve(tx: Transaction, request: RetrievalRequest): Promise<Retrieved[]> {
+  const { clubId, agentId, question, limit } = request;
+  const terms = weigh(await termsOf(tx, clubId, question), await passagesOf(tx, clubId));
+  if (terms.length === 0) return [];
+  const inIndex = (lexemes: readonly string[]) => lexemes.map((lexeme) => `${clubId}${lexeme}`);
+  const lexemes = terms.map(({ lexeme }) => lexeme);
+  const [first, ...others] = terms;
+  const next = others.find(({ word }) => word !== first?.word);
+  return tx.query<Retrieved[]>(statement, [
+    clubId,
+    agentId,
+    inIndex(lexemes.filter((_, place) => terms[place]?.chooses)),
+    // Where even the rarest word is common, passages that have the two rarest come first.
+    first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
+    lexemes,
+    terms.map(({ word }) => word),
+    terms.map(({ weight }) => weight),
+    limit,
+  ]);
+}
+
+async function passagesOf(tx: Transaction, clubId: Id): Promise<number> {
+  const [row] = await tx.query<{ total: number }[]>(
+    `SELECT coalesce(sum(passage_count), 0)::int AS total FROM agent_sources WHERE club_id = $1`,
+    [clubId],
+  );
+  return row?.total ?? 0;
+}
+
+const { fields, fusion, candidates, neighbours, ofOnePage, withoutPages } = rankingRules;
+
+/** Of the agent's material, by the club's index. `&&` has any of the lexemes, `@>` all. */
+const chosenBy = (condition: string) => `
+    SELECT id FROM agent_passages
+     WHERE agent_lexemes(club_id, search) ${condition} AND source_id IN (SELECT id FROM material) LIMIT ${candidates}`;
+
+const statement = `
+  WITH material AS MATERIALIZED (
+    SELECT source.id, source.kind, source.title FROM agent_sources source
+      LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
+     WHERE source.club_id = $1 AND EXISTS (
+       SELECT FROM agent_materials material JOIN agents agent ON agent.id = material.agent_id
+        WHERE material.agent_id = $2 AND agent.club_id = $1
+          AND (material.media_id = source.media_id OR material.lesson_id = source.lesson_id OR material.course_id = lesson.course_id))),
+  term AS MATERIALIZED (
+    SELECT quote_literal(lexeme)::tsquery AS anywhere, (quote_literal(lexeme) || ':B')::tsquery AS heading,
+           (quote_literal(lexeme) || ':A')::tsquery AS title, word, weight
+      FROM unnest($5::text[], $6::int[], $7::float8[]) AS term (lexeme, word, weight)),
+  chosen AS MATERIALIZED (
+    (${chosenBy('@> $4::text[]')}) UNION (${chosenBy('&& $3::text[]')})),
+  scored AS MATERIALIZED (
+    SELECT passage.id, source_id, position, page, sum(word.weight) AS score
+      FROM chosen JOIN agent_passages passage USING (id) CROSS JOIN LATERAL (
+        SELECT max(weight * (ts_rank('{1, 0, 0, 0}', search, anywhere) * ${fields.text}
+             + CASE WHEN search @@ heading THEN ${fields.headings} ELSE 0 END
+             + CASE WHEN search @@ title THEN ${fields.title} ELSE 0 END)) AS weight
+          FROM term WHERE search @@ anywhere GROUP BY word) AS word
+     GROUP BY 1),
+  near AS (
+    SELECT *, score + ${neighbours} * (sum(score) OVER beside - score) AS with_neighbours
+      FROM scored WINDOW beside AS (PARTITION BY source_id ORDER BY position RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING)),
+  fused AS (
+    SELECT *, 1.0 / (${fusion} + rank() OVER (ORDER BY score DESC))
+            + 1.0 / (${fusion} + rank() OVER (ORDER BY with_neighbours DESC)) AS value FROM near),
+  placed AS (
+    SELECT *, row_number() OVER (
+             PARTITION BY source_id, coalesce(page, - 1 - position / ${withoutPages}) ORDER BY value DESC, score DESC, id) > ${ofOnePage} AS waits
+      FROM fused),
+  best AS (
+    SELECT * FROM placed ORDER BY waits, value DESC, score DESC, id LIMIT $8)
+  SELECT passage.id AS "passageId", material.id AS "sourceId", material.kind AS "sourceKind", material.title AS "sourceTitle",
+         passage.position, passage.page, passage.headings, passage.blocks, best.value::float8 AS score
+    FROM best JOIN agent_passages passage ON passage.id = best.id JOIN material ON material.id = best.source_id
+   ORDER BY best.waits, best.value DESC, best.score DESC, best.id`;

@@ -9,7 +9,7 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
  * @param question any text: nothing of it is an operator
  */
 export async function termsOf(tx: Transaction, clubId: Id, question: string): Promise<Term[]> {
-  return tx.query<Term[]>(statement, [clubId, question]);
+  return tx.query<Term[]>(statement, [clubId, question.replaceAll('\0', ' ')]); // Postgres takes no NUL
 }
 
 const stem = (stems: string, word: string) =>

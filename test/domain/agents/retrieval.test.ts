@@ -1,0 +1,275 @@
+import { expect } from 'chai';
+import { retrieve, type Retrieved } from '../../../domain/agents/retrieval.ts';
+import type { Language } from '../../../domain/agents/agents.policy.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { buildCourse } from '../../support/access.ts';
+import { testDatabase } from '../../support/database.ts';
+import { buildClub } from '../../support/factories.ts';
+import {
+  addPassages,
+  buildAgent,
+  buildIndexedFile,
+  buildIndexedLesson,
+  giveMaterial,
+  setLanguage,
+  type NewPassage,
+} from '../../support/material.ts';
+
+interface Scene {
+  clubId: Id;
+  agentId: Id;
+  ask: (question: string, limit?: number) => Promise<Retrieved[]>;
+  /** The texts that are found. */
+  find: (question: string, limit?: number) => Promise<string[]>;
+}
+
+/** A club with an agent whose material is one file of these passages. */
+async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook'): Promise<Scene> {
+  const { id: clubId } = await buildClub();
+  await setLanguage(clubId, language);
+  const agentId = await buildAgent(clubId);
+  const file = await buildIndexedFile(clubId, title, passages);
+  await giveMaterial(agentId, { mediaId: file.id });
+  return { clubId, agentId, ...asking(clubId, agentId) };
+}
+
+function asking(clubId: Id, agentId: Id): Pick<Scene, 'ask' | 'find'> {
+  const ask = async (question: string, limit = 8) =>
+    retrieve((await testDatabase()).manager, { clubId, agentId, question, limit });
+  return {
+    ask,
+    find: async (question, limit) => (await ask(question, limit)).map(({ blocks }) => blocks.join('')),
+  };
+}
+
+describe('retrieval', () => {
+  describe('words', () => {
+    const bowline = 'A bowline makes a fixed loop at the end of a rope.';
+    const hitch = 'Clove hitches hold a line on a post.';
+    const whipping = 'Whipping keeps the end of a rope from fraying.';
+    let knots: Scene;
+    before('a club in English', async () => {
+      knots = await scene('en', [bowline, hitch, whipping]);
+    });
+
+    it('one of them is enough: a question with words that no passage has finds the others', async () => {
+      expect(await knots.find('Could you please explain how my grandfather tied a bowline?')).to.deep.equal([bowline]);
+    });
+
+    it('a passage with more of them comes first', async () => {
+      expect(await knots.find('rope fraying')).to.deep.equal([whipping, bowline]);
+    });
+
+    it('a rare one weighs more than a common one', async () => {
+      const { find } = await scene('en', ['rope rope rope', 'rope and more rope', 'a sheepshank', 'rope']);
+      expect((await find('rope sheepshank'))[0]).to.equal('a sheepshank');
+    });
+
+    it('plural finds singular and the other way round', async () => {
+      expect(await knots.find('bowlines')).to.deep.equal([bowline]);
+      expect(await knots.find('hitch')).to.deep.equal([hitch]);
+    });
+
+    it('a slip of typing finds what is spelled most like it', async () => {
+      expect(await knots.find('bowlnie')).to.deep.equal([bowline]);
+      expect(await knots.find('wihpping')).to.deep.equal([whipping]);
+    });
+
+    it('none of the material, or none that say anything, finds nothing', async () => {
+      for (const question of [
+        'xylophone',
+        'the of and how',
+        '',
+        '   ',
+        '😀🎉',
+        '日本語の質問',
+        '& | ! : * ( ) <->',
+        `''\\`,
+        '\0',
+        'lone \ud800',
+      ])
+        expect(await knots.find(question), question).to.deep.equal([]);
+    });
+
+    it('operators are no operators', async () => {
+      expect(await knots.find('!bowline & (hitch | :*) <-> "loop"')).to.have.members([bowline, hitch]);
+      expect(await knots.find('-bowline')).to.deep.equal([bowline]);
+    });
+
+    it('other scripts are found by their words', async () => {
+      const { find } = await scene('en', ['Булинь — это узел.', 'κόμπος ΒΑΡΚΑΡΗ']);
+      expect(await find('что такое БУЛИНЬ?')).to.deep.equal(['Булинь — это узел.']);
+      expect(await find('βαρκάρη')).to.deep.equal(['κόμπος ΒΑΡΚΑΡΗ']);
+    });
+
+    it('a question of 8,000 characters is answered by the rarest of its words', async () => {
+      const question = `${'I would like to know how to hold a line. '.repeat(190)}bowline`.slice(0, 8_000);
+      expect(await knots.find(question)).to.deep.equal([hitch]);
+      const words = Array.from({ length: 900 }, (_, n) => `unheard${n}of`).join(' ');
+      expect(await knots.find(`bowline ${words}`.slice(0, 8_000))).to.deep.equal([bowline]);
+    });
+  });
+
+  describe('accents, in Portuguese', () => {
+    const information = 'A informação está na página inicial.';
+    const technique = 'Técnicas de respiração para iniciantes.';
+    let club: Scene;
+    before('a club in Portuguese', async () => {
+      club = await scene('pt', [information, technique, 'O pão leva fermento.']);
+    });
+
+    for (const [question, found] of [
+      ['informação', information],
+      ['informacao', information],
+      ['INFORMAÇÃO', information],
+      ['informações', information],
+      ['paginas', information],
+      ['tecnica', technique],
+      ['técnica', technique],
+      ['respiracao', technique],
+      ['respiraçoes', technique],
+      ['informa\u0063\u0327\u0061\u0303o', information],
+    ] as const)
+      it(`${question} finds ${found}`, async () => {
+        expect(await club.find(question)).to.deep.equal([found]);
+      });
+
+    it('a passage that was written without them is found by a question with them', async () => {
+      const { find } = await scene('pt', ['A informacao fica na portaria.', 'Outra coisa.']);
+      expect(await find('informação')).to.deep.equal(['A informacao fica na portaria.']);
+    });
+
+    it('words that the language leaves out are left out', async () => {
+      expect(await club.find('o que é para uma')).to.deep.equal([]);
+    });
+  });
+
+  it('every language has its own stems', async () => {
+    for (const [language, text, question] of [
+      ['es', 'Las canciones populares.', 'cancion'],
+      ['fr', 'Les chevaux mangent.', 'manger'],
+      ['de', 'Die Häuser der Stadt.', 'hauser'],
+      ['it', 'Le città italiane.', 'citta italiana'],
+    ] as const) {
+      const { find } = await scene(language, [text, 'Xyz.']);
+      expect(await find(question), language).to.deep.equal([text]);
+    }
+  });
+
+  describe('places', () => {
+    it('a word in the headings or the title adds to the same word in the text', async () => {
+      const { clubId, agentId, find } = await scene('en', [
+        { text: 'Sails are made of canvas.', page: 1 },
+        { text: 'Sails are made of canvas!', page: 2, headings: ['Sewing sails'] },
+      ]);
+      const titled = await buildIndexedFile(clubId, 'Sails of the world', [
+        { text: 'Sails are made of canvas?', page: 1 },
+      ]);
+      await giveMaterial(agentId, { mediaId: titled.id });
+      const found = await find('sails');
+      expect(found.at(-1)).to.equal('Sails are made of canvas.');
+      expect(found).to.have.length(3);
+    });
+
+    it('a passage is found by its title or heading alone', async () => {
+      const { find } = await scene('en', [{ text: 'Two turns, then pull.', headings: ['Cleat hitch'] }], 'Mooring');
+      expect(await find('cleats')).to.deep.equal(['Two turns, then pull.']);
+      expect(await find('mooring')).to.deep.equal(['Two turns, then pull.']);
+    });
+
+    it('a third passage of a page waits until the other pages have had their turn', async () => {
+      const { ask } = await scene('en', [
+        ...Array.from({ length: 5 }, () => ({ text: 'anchor anchor anchor', page: 1 })),
+        { text: 'an anchor', page: 2 },
+      ]);
+      expect((await ask('anchor', 3)).map(({ page }) => page)).to.deep.equal([1, 1, 2]);
+      expect((await ask('anchor')).map(({ page }) => page)).to.deep.equal([1, 1, 2, 1, 1, 1]);
+    });
+
+    it('of two that are equal, the one whose neighbours speak of it too comes first', async () => {
+      const { ask } = await scene('en', [
+        { text: 'A tide table.', page: 1 },
+        { text: 'Nothing.', page: 2 },
+        { text: 'Nothing.', page: 3 },
+        { text: 'A tide table.', page: 4 },
+        { text: 'The tide rises and falls in twelve hours because of the moon.', page: 5 },
+      ]);
+      expect((await ask('tide table')).map(({ page }) => page)).to.deep.equal([4, 1, 5]);
+    });
+
+    it('what is found is told with its place, best first', async () => {
+      const { clubId, agentId } = await scene('en', []);
+      const file = await buildIndexedFile(clubId, 'Ropes', [
+        { text: 'Hemp.', page: 7, headings: ['Fibres', 'Plants'] },
+        { text: 'Nylon. Hemp.', page: null },
+      ]);
+      await giveMaterial(agentId, { mediaId: file.id });
+      const [first, second, ...more] = await asking(clubId, agentId).ask('nylon hemp');
+      expect(more).to.deep.equal([]);
+      expect(first).to.deep.include({
+        sourceId: file.sourceId,
+        sourceKind: 'media',
+        sourceTitle: 'Ropes',
+        position: 1,
+        page: null,
+        headings: [],
+        blocks: ['Nylon. Hemp.'],
+      });
+      expect(second).to.deep.include({ position: 0, page: 7, headings: ['Fibres', 'Plants'], blocks: ['Hemp.'] });
+      expect(first?.score).to.be.greaterThan(second?.score ?? 0);
+    });
+  });
+
+  describe('material', () => {
+    it('is what the agent has been given alone: a file, a lesson, the lessons of a course', async () => {
+      const { id: clubId } = await buildClub();
+      const course = await buildCourse(clubId, { modules: 1, lessons: 2 });
+      const other = await buildCourse(clubId, { modules: 1, lessons: 2 });
+      const file = await buildIndexedFile(clubId, 'File', ['compass in a file']);
+      await buildIndexedFile(clubId, 'Ungiven', ['compass in an ungiven file']);
+      for (const [place, lesson] of course.lessons.entries())
+        await buildIndexedLesson(clubId, lesson.id, [`compass in lesson ${place} of the course`]);
+      for (const [place, lesson] of other.lessons.entries())
+        await buildIndexedLesson(clubId, lesson.id, [`compass in lesson ${place} of the other`]);
+
+      const agent = await buildAgent(clubId);
+      const { find } = asking(clubId, agent);
+      expect(await find('compass')).to.deep.equal([]);
+      await giveMaterial(agent, { mediaId: file.id });
+      expect(await find('compass')).to.have.members(['compass in a file']);
+      await giveMaterial(agent, { lessonId: other.lessons[1]?.id ?? '' });
+      expect(await find('compass')).to.have.members(['compass in a file', 'compass in lesson 1 of the other']);
+      await giveMaterial(agent, { courseId: course.id });
+      expect(await find('compass')).to.have.members([
+        'compass in a file',
+        'compass in lesson 1 of the other',
+        'compass in lesson 0 of the course',
+        'compass in lesson 1 of the course',
+      ]);
+    });
+
+    it('of another club is never found, not even by its own agent named with our club', async () => {
+      const ours = await scene('en', ['A sextant measures angles.']);
+      const theirs = await scene('en', ['A sextant of theirs.']);
+      expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
+      expect(await asking(ours.clubId, theirs.agentId).find('sextant')).to.deep.equal([]);
+      expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
+    });
+
+    it('that is replaced is found anew, that is removed no more', async () => {
+      const source = await testDatabase();
+      const { clubId, agentId, find } = await scene('en', []);
+      const file = await buildIndexedFile(clubId, 'Log', ['The barnacle grows.']);
+      await giveMaterial(agentId, { mediaId: file.id });
+      expect(await find('barnacles')).to.have.length(1);
+      await source.transaction(async (tx) => {
+        await tx.query(`DELETE FROM agent_passages WHERE source_id = $1`, [file.sourceId]);
+      });
+      await addPassages(clubId, file.sourceId, 'Log', ['The limpet clings.']);
+      expect(await find('barnacles')).to.deep.equal([]);
+      expect(await find('limpets')).to.deep.equal(['The limpet clings.']);
+      await source.query(`DELETE FROM agent_sources WHERE id = $1`, [file.sourceId]);
+      expect(await find('limpets')).to.deep.equal([]);
+    });
+  });
+});

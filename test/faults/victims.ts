@@ -40,11 +40,13 @@ const wordsOfTheDead = 40;
 
 /**
  * Runs `work` with everything up, or until it is interrupted; then ends all of it and removes its data.
+ * @param more variables of the configuration
  * @returns what `work` gave; undefined when it was interrupted
  */
 export async function onGround<T>(
   interrupted: Promise<unknown>,
   work: (ground: Ground) => Promise<T>,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<T | undefined> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-faults-'));
   const ports = await quietPorts();
@@ -67,6 +69,7 @@ export async function onGround<T>(
     S3_ACCESS_KEY_ID: 'unused',
     S3_SECRET_ACCESS_KEY: 'unused',
     ...stack.environment,
+    ...more,
   };
   const urls = { worker: `http://${host}:${ports.worker}`, API: `http://${host}:${ports.api}` };
   const logs = path.join(directory, 'logs');

@@ -24,10 +24,10 @@ export async function completeMedia(
   const stored = await findStored(database, owner, mediaId);
   if (stored.status !== 'uploading') return presentMedia(stored, storage);
   const finding = await inspect(storage, stored);
-  if (!finding)
+  if (finding) await record(database, stored, finding, now);
+  const found = await findStored(database, owner, mediaId); // somebody else may have been first
+  if (found.status === 'uploading')
     throw new DomainError('upload_missing', 'No file has arrived yet. Put it to the address of its upload.');
-  await record(database, stored, finding, now);
-  const found = await findStored(database, owner, mediaId);
   if (found.status === 'failed') {
     // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
     await eraseFile(platform, mediaId, now).catch(() => undefined);

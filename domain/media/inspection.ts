@@ -26,9 +26,24 @@ export type Finding =
   | { sizeBytes: number; mime: ContentType; kind: MediaKind; width?: number; height?: number }
   | { sizeBytes: number; error: MediaError };
 
-/** @returns undefined where no file has arrived @throws whatever the store throws */
+/** It was erased while it was looked at. */
+class FileGone extends Error {}
+
+/** @returns undefined where no file is there, or not any more @throws whatever the store throws */
 export async function inspect(
-  storage: ObjectStore,
+  storage: Pick<ObjectStore, 'size' | 'read'>,
+  stored: Pick<StoredMedia, 'objectKey' | 'purpose' | 'mime'>,
+): Promise<Finding | undefined> {
+  try {
+    return await lookInto(storage, stored);
+  } catch (error) {
+    if (error instanceof FileGone) return undefined;
+    throw error;
+  }
+}
+
+async function lookInto(
+  storage: Pick<ObjectStore, 'size' | 'read'>,
   { objectKey, purpose, mime: announced }: Pick<StoredMedia, 'objectKey' | 'purpose' | 'mime'>,
 ): Promise<Finding | undefined> {
   if (objectKey === null) return undefined;
@@ -47,11 +62,11 @@ export async function inspect(
   return 'error' in measured ? { sizeBytes, ...measured } : { ...found, ...measured };
 }
 
-/** Never asks for what is beyond the end. It throws where the file is gone. */
-function readerOf(storage: ObjectStore, objectKey: string, sizeBytes: number): Read {
+/** Never asks for what is beyond the end. It throws FileGone. */
+function readerOf(storage: Pick<ObjectStore, 'read'>, objectKey: string, sizeBytes: number): Read {
   return async (offset, length) => {
     const bytes = await storage.read(objectKey, offset, Math.min(length, sizeBytes - offset));
-    if (!bytes) throw new Error('A file vanished while it was looked at');
+    if (!bytes) throw new FileGone();
     return bytes;
   };
 }
@@ -65,13 +80,18 @@ async function typeOf(
   const byMagic = await fileTypeFromBuffer(head).catch(() => undefined); // it may ask for more than there is
   if (byMagic && isImageType(byMagic.mime)) return { is: byMagic.mime };
   if (byMagic?.mime === 'image/apng') return { is: 'image/png' };
-  if (head.subarray(0, pdfHeadBytes).includes('%PDF-')) return { is: 'application/pdf' };
+  const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
+  // A text may be about it.
+  if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
   const office = await officeTypeOf(read, sizeBytes, head);
   if (office) return { is: office };
   if (!isTextType(announced) || head.includes(0)) return { error: 'content_not_allowed' };
-  const tail =
-    sizeBytes > head.length ? await read(Math.max(head.length, sizeBytes - pieceBytes), pieceBytes) : undefined;
-  return isText(head, tail) ? { is: announced } : { error: 'not_utf8' };
+  return (await isTextByItsEnds(read, sizeBytes, head)) ? { is: announced } : { error: 'not_utf8' };
+}
+
+async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
+  if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
+  return isText(head, await read(sizeBytes - pieceBytes, pieceBytes));
 }
 
 async function imageOf(

@@ -5,10 +5,10 @@ const notOfTexts = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
 /**
  * @param head the first bytes
- * @param tail the last ones, where `head` is not all; both may be cut inside a character
+ * @param tail the last ones, more than a few, where `head` is not all; both may be cut inside a character
  * @returns whether they are text in UTF-8
  */
-export function isText(head: Buffer, tail: Buffer | undefined): boolean {
+export function isText(head: Buffer, tail?: Buffer): boolean {
   return isTextFrom(head, tail !== undefined) && (tail === undefined || isTextFrom(fromCharacter(tail), false));
 }
 

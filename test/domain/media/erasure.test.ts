@@ -1,0 +1,299 @@
+/** Files that go: what never arrives, fails or is removed leaves the bucket, whatever breaks off on the way. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { ObjectStore } from '../../../domain/core/object-store.ts';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { completeMedia } from '../../../domain/media/completion.ts';
+import { eraseDue, removeMedia } from '../../../domain/media/erasure.ts';
+import type { MediaPlatform } from '../../../domain/media/media.ts';
+import { call } from '../../support/api.ts';
+import { columnsHolding, testDatabase } from '../../support/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+import { completing, filesOf, mediaPlatform, put, reserve, uploadFile, type Reserved } from '../../support/media.ts';
+import { png } from '../../support/pictures.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
+
+let club: TestClub;
+let platform: MediaPlatform;
+beforeEach(async () => {
+  club = await buildClub();
+  platform = await mediaPlatform();
+});
+
+const after = (ms: number) => new Date(Date.now() + ms);
+
+/** Rounds until nothing is due. Rows that other tests have left go too. */
+async function erase(now: Date, from = platform): Promise<void> {
+  while ((await eraseDue(from, now)).more);
+}
+
+/** The row in short: status, why it failed, whether the key and a time to erase it still stand. */
+async function rowOf(id: Id): Promise<string> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ text: string }[]>(
+    `SELECT concat_ws(' ', status, error, CASE WHEN removed_at IS NOT NULL THEN 'removed' END,
+                      CASE WHEN object_key IS NOT NULL THEN 'key' END, CASE WHEN erases_at IS NOT NULL THEN 'due' END) AS text
+       FROM media WHERE id = $1`,
+    [id],
+  );
+  return row?.text ?? 'no row';
+}
+
+/** The store, away for the files of this club. */
+const away = () =>
+  mediaPlatform((storage) => ({
+    remove: (key) => (key.includes(club.id) ? Promise.reject(new Error('The store is away.')) : storage.remove(key)),
+  }));
+
+describe('an upload that nobody completes', () => {
+  it('may be completed for an hour after the end of its address, then fails as upload_expired and is erased', async () => {
+    const { media, upload } = await reserve({ club }, notes);
+    await put(upload, notes.bytes);
+    await erase(after(74 * minute));
+    expect([await rowOf(media.id), await filesOf(club)]).to.deep.equal(['uploading key due', [media.id]]);
+    await erase(after(75 * minute));
+    expect([await rowOf(media.id), await filesOf(club)]).to.deep.equal(['failed upload_expired key due', []]);
+    const { body } = await completing({ club }, media.id);
+    expect(body.data).to.include({ status: 'failed', error: 'upload_expired' });
+  });
+
+  it('is erased once more when nothing can arrive any more; then the row forgets where it was', async () => {
+    const { media, upload } = await reserve({ club }, notes);
+    await erase(after(75 * minute));
+    await put(upload, notes.bytes); // by the store's own clock the address is still good
+    await erase(after(24 * hour));
+    expect([await rowOf(media.id), await filesOf(club)]).to.deep.equal(['failed upload_expired key due', [media.id]]);
+    await erase(after(25 * hour));
+    expect([await rowOf(media.id), await filesOf(club)]).to.deep.equal(['failed upload_expired', []]);
+  });
+
+  it('is not taken for one that was completed in time: a file that is ready stays', async () => {
+    const ready = await uploadFile({ club }, notes);
+    await erase(after(48 * hour));
+    expect([await rowOf(ready.id), await filesOf(club)]).to.deep.equal(['ready key', [ready.id]]);
+  });
+});
+
+describe('while the store does not answer', () => {
+  it('a removal is done all the same; the row says what is left to do until the store has done it', async () => {
+    const ready = await uploadFile({ club }, notes);
+    const kept = await uploadFile({ club }, notes);
+    const now = new Date();
+    await removeMedia(await away(), club.id, ready.id, now);
+    expect(await rowOf(ready.id)).to.equal('ready removed key due');
+    const counts = await eraseDue(await away(), now);
+    expect(counts.refused).to.equal(1);
+    expect((await eraseDue(platform, now)).erased).to.equal(0); // it comes again in five minutes
+    expect(await filesOf(club)).to.have.members([ready.id, kept.id]);
+    await erase(after(5 * minute));
+    expect([await rowOf(ready.id), await filesOf(club)]).to.deep.equal(['ready removed key due', [kept.id]]);
+    await erase(after(25 * hour));
+    expect([await rowOf(ready.id), await rowOf(kept.id)]).to.deep.equal(['ready removed', 'ready key']);
+  });
+
+  it('one file that it does not erase keeps no other from being erased', async () => {
+    const [stuck, other] = [await uploadFile({ club }, notes), await uploadFile({ club }, notes)];
+    const broken = await mediaPlatform((storage) => ({
+      remove: (key) => (key.endsWith(stuck.id) ? Promise.reject(new Error('No.')) : storage.remove(key)),
+    }));
+    for (const { id } of [stuck, other]) await removeMedia(await away(), club.id, id, new Date());
+    await erase(after(0), broken);
+    expect(await filesOf(club)).to.deep.equal([stuck.id]);
+  });
+
+  it('a file that failed its completion is erased later', async () => {
+    const { media, upload } = await reserve({ club }, { ...notes, mime: 'image/png' });
+    await put(upload, notes.bytes);
+    const record = await completeMedia(await away(), { clubId: club.id }, media.id, new Date());
+    expect(record).to.include({ status: 'failed', error: 'content_not_allowed' });
+    expect(await filesOf(club)).to.deep.equal([media.id]);
+    await erase(after(0));
+    expect([await rowOf(media.id), await filesOf(club)]).to.deep.equal(['failed content_not_allowed key due', []]);
+  });
+});
+
+describe('a completion that breaks off', () => {
+  it('leaves the upload as it was, wherever it does; the next one completes it', async () => {
+    const { media, upload } = await reserve({ club }, notes);
+    await put(upload, notes.bytes);
+    const lost = () => Promise.reject(new Error('The process died.'));
+    const source = await testDatabase();
+    const dying: MediaPlatform[] = [
+      await mediaPlatform(() => ({ size: lost })),
+      await mediaPlatform(() => ({ read: lost })),
+      { ...platform, database: { ...platform.database, source: withoutTransactions(source) } },
+    ];
+    for (const dies of dying) {
+      const outcome = await completeMedia(dies, { clubId: club.id }, media.id, new Date()).catch(
+        (error: Error) => error,
+      );
+      expect(outcome).to.have.property('message', 'The process died.');
+      expect(await rowOf(media.id)).to.equal('uploading key due');
+    }
+    expect((await completing({ club }, media.id)).body.data.status).to.equal('ready');
+  });
+
+  const withoutTransactions = (source: MediaPlatform['database']['source']) =>
+    new Proxy(source, {
+      get(target, key) {
+        if (key === 'transaction') return () => Promise.reject(new Error('The process died.'));
+        const value: unknown = Reflect.get(target, key, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+});
+
+describe('a completion and something else at the same moment', () => {
+  const during = async (what: () => Promise<unknown>): Promise<MediaPlatform> =>
+    mediaPlatform((storage) => ({
+      async size(key) {
+        const size = await storage.size(key);
+        await what();
+        return size;
+      },
+    }));
+
+  const outcomeOf = (of: MediaPlatform, { media }: Reserved) =>
+    completeMedia(of, { clubId: club.id }, media.id, new Date()).then(
+      ({ status, error }) => [status, error],
+      (error: Error & { code?: string }) => error.code ?? error.message,
+    );
+
+  it('the end of its time: it has expired, also where the file vanishes while it is looked at', async () => {
+    const reserved = await reserve({ club }, notes);
+    await put(reserved.upload, notes.bytes);
+    const outcome = await outcomeOf(await during(() => erase(after(75 * minute))), reserved);
+    expect(outcome).to.deep.equal(['failed', 'upload_expired']);
+    expect([await rowOf(reserved.media.id), await filesOf(club)]).to.deep.equal(['failed upload_expired key due', []]);
+    expect(await outcomeOf(platform, reserved)).to.deep.equal(['failed', 'upload_expired']);
+  });
+
+  it('the end of its time, and another file in its place: it stays failed, and that file goes', async () => {
+    const reserved = await reserve({ club }, notes);
+    await put(reserved.upload, notes.bytes);
+    const exchanged = await during(async () => {
+      await erase(after(75 * minute));
+      await put(reserved.upload, Buffer.from('# Bends\n'));
+    });
+    expect(await outcomeOf(exchanged, reserved)).to.deep.equal(['failed', 'upload_expired']);
+    await erase(after(25 * hour));
+    expect([await rowOf(reserved.media.id), await filesOf(club)]).to.deep.equal(['failed upload_expired', []]);
+  });
+
+  it('another, of a file that is not good: both say so', async () => {
+    const reserved = await reserve({ club }, { ...notes, mime: 'image/png' });
+    await put(reserved.upload, notes.bytes);
+    const both = await during(() => outcomeOf(platform, reserved));
+    expect(await outcomeOf(both, reserved)).to.deep.equal(['failed', 'content_not_allowed']);
+    expect(await filesOf(club)).to.deep.equal([]);
+  });
+
+  it('its removal: there is no such file', async () => {
+    const reserved = await reserve({ club }, notes);
+    await put(reserved.upload, notes.bytes);
+    const removed = await during(async () => {
+      await removeMedia(await away(), club.id, reserved.media.id, new Date());
+    });
+    expect(await outcomeOf(removed, reserved)).to.equal('not_found');
+    await erase(after(0));
+    expect(await filesOf(club)).to.deep.equal([]);
+  });
+});
+
+describe('the removal of a student', () => {
+  it("leaves nothing of their images: no name in a row, no file in the bucket; others' stay", async () => {
+    const [leaves, stays] = [await buildStudent(club.id), await buildStudent(club.id)];
+    const image = { fileName: `Rosalind ${newId()}.png`, mime: 'image/png', bytes: png(4, 4) };
+    const ready = await uploadFile({ club, student: leaves }, image);
+    const underWay = await reserve({ club, student: leaves }, image);
+    await put(underWay.upload, image.bytes);
+    const other = await uploadFile({ club, student: stays }, { ...image, fileName: 'Other.png' });
+    const path = `/v1/clubs/${club.id}/students/${leaves.id}`;
+    expect((await call('DELETE', path, { token: club.owner.token })).status).to.equal(204);
+    expect(await columnsHolding(image.fileName)).to.deep.equal([]);
+    await erase(after(0));
+    expect(await filesOf(club)).to.deep.equal([other.id]);
+    await erase(after(25 * hour));
+    expect([await rowOf(ready.id), await rowOf(underWay.media.id)]).to.deep.equal([
+      'ready removed',
+      'failed upload_expired removed',
+    ]);
+    expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
+  });
+});
+
+/** What may happen to an upload, in any order. */
+const steps = [
+  'put good',
+  'put bad',
+  'complete',
+  'complete, the store failing',
+  'remove',
+  'remove, the store away',
+  'erase',
+  'time',
+] as const;
+
+describe('whatever happens to an upload', () => {
+  it('in the end the bucket holds what is ready, as it was checked, and nothing else', async function () {
+    this.timeout(120_000);
+    const [good, bad] = [Buffer.from('# Knots\n'), Buffer.from('\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008')];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 9 }), async (happenings) => {
+        club = await buildClub();
+        const { media, upload } = await reserve({ club }, { ...notes, bytes: good });
+        const failing = await mediaPlatform(() => ({ read: () => Promise.reject(new Error('The store is away.')) }));
+        const owner = { clubId: club.id };
+        // What is there by the rules, what the record is, and whether the store is still to be asked.
+        const model = { stored: undefined as Buffer | undefined, status: 'uploading', removed: false, due: false };
+        const erased = () => Object.assign(model, { stored: undefined, due: false });
+        const reservedAt = Date.parse(media.created_at);
+        let now = reservedAt;
+        for (const step of happenings) {
+          const at = new Date(now);
+          if (step === 'time') now += 40 * minute;
+          else if (step === 'put good' || step === 'put bad') {
+            const bytes = step === 'put good' ? good : bad;
+            expect(await put(upload, bytes), happenings.join(', ')).to.equal(model.stored ? 412 : 200);
+            model.stored ??= bytes;
+          } else if (step === 'erase') {
+            await erase(at);
+            const isExpired = model.status === 'uploading' && !model.removed && now >= reservedAt + 75 * minute;
+            if (isExpired) model.status = 'failed';
+            if (isExpired || model.due) erased();
+          } else if (step === 'remove' || step === 'remove, the store away') {
+            const by = step === 'remove' ? platform : await away();
+            const outcome = await removeMedia(by, club.id, media.id, at).catch((error: Error) => error);
+            expect(outcome instanceof Error).to.equal(model.removed);
+            if (model.removed) continue;
+            model.removed = true;
+            if (step === 'remove') erased();
+            else model.due = true;
+          } else {
+            const by = step === 'complete' ? platform : failing;
+            await completeMedia(by, owner, media.id, at).catch(() => undefined);
+            const isLookedAt = model.status === 'uploading' && !model.removed && by === platform;
+            if (!isLookedAt || !model.stored) continue;
+            model.status = model.stored.equals(good) ? 'ready' : 'failed';
+            if (model.status === 'failed') erased();
+          }
+          expect(await filesOf(club), happenings.join(', ')).to.have.length(model.stored ? 1 : 0);
+        }
+        await erase(new Date(now + 26 * hour));
+        const stays = model.status === 'ready' && !model.removed;
+        expect(await filesOf(club), happenings.join(', ')).to.deep.equal(stays ? [media.id] : []);
+        if (stays) {
+          const stored: ObjectStore = platform.storage;
+          expect(await stored.read(`media/${club.id}/${media.id}`, 0, good.length)).to.deep.equal(good);
+        }
+        const row = await rowOf(media.id);
+        if (stays) expect(row).to.equal('ready key');
+        else expect(row).to.not.match(/key|due/);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

@@ -1,0 +1,191 @@
+/** What a file is found to be: by its content, from as little of it as will do. */
+import { deflateRawSync } from 'node:zlib';
+import { expect } from 'chai';
+import { inspect, type Finding } from '../../../domain/media/inspection.ts';
+import { documentTypes, type MediaPurpose } from '../../../domain/media/media.policy.ts';
+import { docx, pdf, pptx } from '../../support/documents.ts';
+import { png } from '../../support/pictures.ts';
+
+const [pdfType, docxType, pptxType] = documentTypes;
+const megabyte = 1_024 * 1_024;
+
+/** A store of one file in memory, which says what was asked of it. */
+function storeOf(bytes: Buffer | undefined) {
+  const reads: number[] = [];
+  return {
+    reads,
+    size: async () => bytes?.length,
+    async read(_: string, offset: number, length: number) {
+      if (!bytes || length < 1 || offset + length > bytes.length) throw new RangeError('Read outside of the file.');
+      reads.push(length);
+      return bytes.subarray(offset, offset + length);
+    },
+  };
+}
+
+async function found(bytes: Buffer, announced: string, purpose: MediaPurpose = 'library') {
+  const store = storeOf(bytes);
+  const finding = await inspect(store, { objectKey: 'key', purpose, mime: announced });
+  const read = store.reads.reduce((sum, length) => sum + length, 0);
+  return { ...outcome(finding), read, requests: store.reads.length };
+}
+
+const outcome = (finding: Finding | undefined) =>
+  finding && 'error' in finding ? { error: finding.error } : { mime: finding?.mime, kind: finding?.kind };
+
+/** An archive of empty files by the format's own rules. */
+function zip(names: readonly string[]): Buffer {
+  const u16 = (value: number) => Buffer.from([value & 255, value >>> 8]);
+  const u32 = (value: number) => Buffer.concat([u16(value & 0xffff), u16(value >>> 16)]);
+  const empty = deflateRawSync(Buffer.alloc(0));
+  const locals: Buffer[] = [];
+  const central: Buffer[] = [];
+  let offset = 0;
+  for (const name of names) {
+    const common = [u16(20), u16(0), u16(8), u32(0), u32(0), u32(empty.length), u32(0), u16(name.length), u16(0)];
+    const local = Buffer.concat([u32(0x04034b50), ...common, Buffer.from(name), empty]);
+    central.push(
+      Buffer.concat([
+        u32(0x02014b50),
+        u16(20),
+        ...common,
+        u16(0),
+        u16(0),
+        u16(0),
+        u32(0),
+        u32(offset),
+        Buffer.from(name),
+      ]),
+    );
+    locals.push(local);
+    offset += local.length;
+  }
+  const directory = Buffer.concat(central);
+  const count = u16(names.length);
+  const end = [u32(0x06054b50), u16(0), u16(0), count, count, u32(directory.length), u32(offset), u16(0)];
+  return Buffer.concat([...locals, directory, ...end]);
+}
+
+describe('the type of a file', () => {
+  it('is that of its content, for PDF, DOCX, PPTX and images, whatever was announced', async () => {
+    const files: [string, Buffer][] = [
+      [pdfType, await pdf('Knots')],
+      [docxType, await docx('Knots')],
+      [pptxType, await pptx('Knots')],
+      ['image/png', png()],
+    ];
+    for (const [mime, bytes] of files) {
+      for (const announced of [...documentTypes, 'image/png']) {
+        const kind = mime === 'image/png' ? 'image' : 'document';
+        expect(await found(bytes, announced)).to.include({ mime, kind });
+      }
+    }
+  });
+
+  it('of a text is what was announced, and text it must be, in UTF-8', async () => {
+    for (const announced of ['text/markdown', 'text/html', 'text/plain']) {
+      for (const text of [
+        'a',
+        '# Nós e voltas\n',
+        '\ufeff<?xml version="1.0"?><html><p>Nó</p></html>',
+        '\u001b[1mbold\t\f',
+        '😀'.repeat(40_000),
+      ])
+        expect(await found(Buffer.from(text), announced)).to.include({ mime: announced });
+      const latin1 = Buffer.from('Voltas e nós', 'latin1');
+      expect(await found(latin1, announced)).to.include({ error: 'not_utf8' });
+      expect(await found(Buffer.from('a\u0001b'), announced)).to.include({ error: 'not_utf8' });
+      expect(await found(Buffer.from('a\u0000b'), announced)).to.include({ error: 'content_not_allowed' });
+      expect(await found(Buffer.from('\ufefftext', 'utf16le'), announced)).to.include({ error: 'content_not_allowed' });
+    }
+    const endsInLatin1 = Buffer.concat([Buffer.alloc(200_000, 0x61), Buffer.from([0xe9])]);
+    expect(await found(endsInLatin1, 'text/plain')).to.include({ error: 'not_utf8' });
+  });
+
+  it('of a text does not depend on where a character is cut by what is read of it', async () => {
+    for (let shift = 0; shift < 4; shift++) {
+      for (const length of [65_536, 131_070, 131_072, 200_001]) {
+        const text = 'a'.repeat(shift) + 'é漢😀'.repeat(Math.ceil(length / 9));
+        expect(await found(Buffer.from(text), 'text/plain'), `${shift} ${length}`).to.include({ mime: 'text/plain' });
+      }
+    }
+  });
+
+  it('is none for what is something else: an archive, a program, an old Word file, nothing', async () => {
+    const others = [
+      zip(['a.txt', 'word/document.xml']), // no [Content_Types].xml
+      zip(['[Content_Types].xml', 'xl/workbook.xml']),
+      zip(['a/../../[Content_Types].xml', 'word/document.xml']),
+      zip([]),
+      Buffer.from('PK\u0003\u0004 and no directory'),
+      (await docx('Knots')).subarray(0, -30),
+      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+      Buffer.from('\u007fELF\u0002\u0001\u0001\u0000', 'latin1'),
+      Buffer.alloc(0),
+    ];
+    for (const bytes of others)
+      for (const announced of [...documentTypes.slice(0, 3), 'image/png'])
+        expect(await found(bytes, announced), bytes.toString('latin1', 0, 20)).to.include({
+          error: 'content_not_allowed',
+        });
+    expect(await found(zip(['x', '[Content_Types].xml', 'word/document.xml']), 'text/plain')).to.include({
+      mime: docxType,
+    });
+  });
+
+  it('of a PDF may begin a little later, but a text may be about it', async () => {
+    const late = Buffer.concat([Buffer.from('\r\nMIME-Version: 1.0\r\n'), await pdf('Knots')]);
+    expect(await found(late, pdfType)).to.include({ mime: pdfType });
+    expect(await found(Buffer.from('A PDF begins with %PDF-1.7'), 'text/markdown')).to.include({
+      mime: 'text/markdown',
+    });
+  });
+
+  it('is none for a text where a document was announced', async () => {
+    expect(await found(Buffer.from('only words'), pdfType)).to.include({ error: 'content_not_allowed' });
+  });
+});
+
+describe('the size of a file', () => {
+  it('is bounded by what it is, not by what was announced', async () => {
+    const large = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(100 * megabyte - 9, 0x20)]);
+    expect(await found(large, pdfType)).to.include({ mime: pdfType });
+    expect(await found(Buffer.concat([large, Buffer.from(' ')]), pdfType)).to.include({ error: 'too_large', read: 0 });
+    const picture = png(2, 3, { extra: 20 * megabyte });
+    expect(await found(picture, pdfType)).to.include({ error: 'too_large', read: 64 * 1_024 });
+    const five = png(2, 3, { extra: 5 * megabyte - png(2, 3, { extra: 1 }).length + 1 });
+    expect(five).to.have.length(5 * megabyte);
+    expect(await found(five, 'image/png', 'agent_image')).to.include({ mime: 'image/png' });
+    const more = png(2, 3, { extra: 5 * megabyte });
+    expect(await found(more, 'image/png', 'agent_image')).to.include({ error: 'too_large', read: 64 * 1_024 });
+    expect(await found(more, 'image/png')).to.include({ mime: 'image/png' });
+  });
+
+  it('of 100 MB is looked at in some hundred kilobytes and a handful of requests', async () => {
+    const text = Buffer.alloc(100 * megabyte, 'knots and bends\n');
+    expect(await found(text, 'text/plain')).to.include({ mime: 'text/plain', read: 128 * 1_024, requests: 2 });
+    const names = ['[Content_Types].xml', ...Array.from({ length: 2_000 }, (_, at) => `word/media/image${at}.png`)];
+    const archive = await found(zip([...names, 'word/document.xml']), docxType);
+    expect(archive).to.include({ mime: docxType });
+    expect(archive.requests).to.be.at.most(6);
+    const endless = await found(zip(Array.from({ length: 6_000 }, (_, at) => `${at}`.padStart(3_000, 'x'))), docxType);
+    expect(endless).to.include({ error: 'content_not_allowed' });
+    expect(endless.requests).to.be.at.most(66);
+  });
+});
+
+it('a store that fails while a file is looked at fails the look, not the file', async () => {
+  const bytes = await docx('Knots');
+  for (let failsAt = 0; failsAt < 3; failsAt++) {
+    const store = storeOf(bytes);
+    let reads = 0;
+    const read: typeof store.read = (key, offset, length) =>
+      reads++ === failsAt ? Promise.reject(new Error('The store is away.')) : store.read(key, offset, length);
+    const outcomeOf = inspect({ ...store, read }, { objectKey: 'key', purpose: 'library', mime: docxType });
+    const error = await outcomeOf.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (reads > failsAt) expect(error).to.have.property('message', 'The store is away.');
+  }
+});

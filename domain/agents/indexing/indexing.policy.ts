@@ -1,0 +1,47 @@
+/** The bounds of indexing, and the words for what a source cannot be indexed for. */
+
+/** Why a source could not be indexed; all but the last are faults of the file, and the same the next time. */
+export const indexingErrors = [
+  'file_corrupt',
+  'file_encrypted',
+  /** Nothing to read in it: pictures alone, or nothing at all. */
+  'no_text',
+  'too_many_pages',
+  'too_large',
+  'unsupported_type',
+  'file_missing',
+  'took_too_long',
+  /** A fault of ours, as often as it was tried. */
+  'indexing_failed',
+] as const;
+export type IndexingError = (typeof indexingErrors)[number];
+
+export const indexingRules = {
+  mostFileBytes: 100 * 1_024 * 1_024,
+  mostPages: 2_000,
+  /** Characters of a source, read out. */
+  mostText: 10_000_000,
+  mostPassages: 50_000,
+  /** What the entries of an archive (DOCX, PPTX) that are read come to, unpacked. */
+  mostUnpackedBytes: 64 * 1_024 * 1_024,
+  mostEntries: 10_000,
+  /** Memory of the thread that reads a file: its objects, and its buffers beside them. */
+  mostHeapMb: 512,
+  mostBuffersMb: 512,
+  /** Reading a file out may take so long. */
+  extractionMs: 120_000,
+  /** A claim lasts for so long if it is not renewed, and is renewed so often: a dead worker's is soon free. */
+  leaseMs: 10_000,
+  renewalMs: 2_500,
+} as const;
+
+/** The waits after attempts that failed by a fault of ours: an outage of the store of an hour and more is outlived. */
+const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
+
+/** Attempts at a version of a source. */
+export const mostAttempts = waitsMs.length + 1;
+
+/** @param attempts how many were made @returns milliseconds until the next; undefined where there is none */
+export function waitAfter(attempts: number): number | undefined {
+  return waitsMs[attempts - 1];
+}

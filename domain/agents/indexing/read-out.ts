@@ -1,0 +1,93 @@
+/** Reading a lesson or a file out. What a file is, its content says, not its name. */
+import { fileTypeFromBuffer } from 'file-type';
+import { openArchive } from './archive.ts';
+import { decodeText, kindOfText, readMarkdown, readPlain } from './plain-text.ts';
+import { SectionBuilder, type ReadOut } from './sections.ts';
+import { hasWords } from './text.policy.ts';
+import { readingTheFile, Unreadable } from './unreadable.ts';
+
+/** @returns the lesson's sections; none where it has no text @throws Unreadable too_large, file_corrupt */
+export async function readLesson(markdown: string): Promise<ReadOut> {
+  const into = new SectionBuilder();
+  await readMarkdown(markdown, into);
+  return { pageCount: null, sections: into.end() };
+}
+
+/**
+ * @param bytes given away: a reader may take them over
+ * @param says its type as announced, for texts that could be one or the other
+ * @param onPage told how many pages are read, and how many there are
+ * @throws Unreadable
+ */
+export async function readFile(
+  bytes: Uint8Array,
+  says: string | null,
+  onPage: (done: number, total: number) => void,
+): Promise<ReadOut> {
+  if (bytes.length === 0) throw new Unreadable('no_text');
+  const into = new SectionBuilder();
+  const pageCount = await readInto(into, bytes, says, onPage);
+  const sections = into.end();
+  if (!sections.some(({ paragraphs }) => paragraphs.some(({ text }) => hasWords(text))))
+    throw new Unreadable('no_text');
+  return { pageCount, sections };
+}
+
+async function readInto(
+  into: SectionBuilder,
+  bytes: Uint8Array,
+  says: string | null,
+  onPage: (done: number, total: number) => void,
+): Promise<number | null> {
+  // The readers are loaded when they are needed: a lesson needs none of them.
+  const type = await typeOf(bytes);
+  if (type === 'pdf') return (await import('./pdf-text.ts')).readPdf(bytes, into, onPage);
+  if (type === 'zip') {
+    const archive = await openArchive(bytes);
+    if (archive.has('word/document.xml')) {
+      await (await import('./docx-text.ts')).readDocx(bytes, archive, into);
+      return null;
+    }
+    if (archive.has('ppt/presentation.xml')) return (await import('./pptx-text.ts')).readPptx(archive, into, onPage);
+    throw new Unreadable('unsupported_type');
+  }
+  const text = decodeText(bytes);
+  const kind = kindOfText(text, says);
+  if (kind === 'other') throw new Unreadable('unsupported_type');
+  if (kind === 'html') (await import('./html-text.ts')).readHtml(text, into);
+  else if (kind === 'markdown') await readMarkdown(text, into);
+  else readPlain(text, into);
+  return null;
+}
+
+/** Texts in their own right, in forms that are not for readers. */
+const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
+
+/** @throws Unreadable unsupported_type, file_encrypted */
+async function typeOf(bytes: Uint8Array): Promise<'pdf' | 'zip' | 'text'> {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
+  if (start.includes('%PDF-')) return 'pdf';
+  if (start.startsWith('PK')) return 'zip';
+  const mime = (await readingTheFile(() => fileTypeFromBuffer(bytes)))?.mime;
+  // Office keeps what it encrypts in the container of its old formats.
+  if (mime === 'application/x-cfb')
+    throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
+  if (mime === undefined || mime === 'application/xml') return 'text';
+  // Some types are told by two letters that a text may begin with, too.
+  if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
+  return 'text';
+}
+
+function isEncryptedOffice(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(
+    Buffer.from('EncryptedPackage', 'utf16le'),
+  );
+}
+
+function isPlainUtf8(bytes: Uint8Array): boolean {
+  try {
+    return !new TextDecoder('utf-8', { fatal: true }).decode(bytes).includes('\0');
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+/** Text as it stands in passages: nothing that Postgres refuses, nothing that cannot be seen, one form for each letter. */
+
+/** Control characters, but for tab and line feeds. NUL is one of them, which Postgres does not take. */
+const controls = /[\u0000-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F]/g;
+/** Marks without width: soft hyphens, joiners, marks of direction. A joiner between pictures makes one of them, and stays. */
+const unseen =
+  /[\u00AD\u061C\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D/gu;
+const lineEnds = /\r\n?|[\u000B\u000C\u0085\u2028\u2029]/g;
+const spaces = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
+
+/** Halves of surrogate pairs become the replacement character; white space stays where it is, as spaces, tabs and line feeds. */
+export function cleanText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(lineEnds, '\n')
+    .replace(controls, '')
+    .replace(unseen, '')
+    .replace(spaces, ' ')
+    .normalize('NFC');
+}
+
+/** The same on one line: each run of white space is one space, and none stands at the ends. */
+export function cleanLine(text: string): string {
+  return cleanText(text).replace(/\s+/g, ' ').trim();
+}
+
+/** @returns the number of characters (code points) */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0xdc00 || unit > 0xdfff) length += 1; // of a well-formed pair the first half counts
+  }
+  return length;
+}
+
+/** Whether there is anything to read in it. */
+export function hasWords(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text);
+}

@@ -16,6 +16,7 @@ import { agentAnswerActivities } from '../activities/agent-answer.ts';
 import { endpointGateActivities } from '../activities/endpoint-gate.ts';
 import { retentionActivities } from '../activities/retention.ts';
 import { salesActivities } from '../activities/sales.ts';
+import { sourceIndexActivities } from '../activities/source-index.ts';
 import { studentImportActivities } from '../activities/student-import.ts';
 import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
@@ -35,7 +36,7 @@ import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerPlatform } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createInPlaceAdmission } from './in-place-admission.ts';
-import { attempts, mails, notices, registerBacklogGauges, rescued } from './metrics.ts';
+import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from './smtp.ts';
@@ -109,6 +110,15 @@ export async function startWorker(
       ...sweepActivities(database, (count) => rescued.inc(count)),
       ...retentionActivities({ database, storage }),
     },
+    agents: {},
+    indexing: sourceIndexActivities({
+      database,
+      storage,
+      onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
+      onOutcome: (outcome) => sources.inc({ outcome }),
+      failpoint,
+    }),
+    upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
   };
 
   const connection = await connectTemporal(config.temporal.address);

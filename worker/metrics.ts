@@ -45,6 +45,12 @@ export const firstWords = new Histogram({
   buckets: [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120],
 });
 
+export const sources = new Counter({
+  name: 'agent_sources_total',
+  help: 'Lessons and files that came to an end of their indexing, by outcome.',
+  labelNames: ['outcome'],
+});
+
 export const rescued = new Counter({
   name: 'sweeper_rescued_total',
   help: 'Workflows that the sweeper had to poke because their row was overdue: 0 in normal life.',

@@ -4,6 +4,7 @@ export { agentAnswer } from './agent-answer.ts';
 export { endpointGate } from './endpoint-gate.ts';
 export { retention } from './retention.ts';
 export { salesNotice } from './sales-notice.ts';
+export { sourceIndex } from './source-index.ts';
 export { subscriptionEnd } from './subscription-end.ts';
 export { studentImport } from './student-import.ts';
 export { sweep } from './sweep.ts';

@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import { foldAnswerLogs } from '../agents/answer-logs.ts';
 import { answerWake, type AnswerToWake } from '../agents/answer-rows.ts';
 import { importWake } from '../access/imports.ts';
+import { sourceWake } from '../agents/sources.ts';
 import { inTransaction, type Database } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import { subscriptionEndWake } from '../access/enrollment-rows.ts';
@@ -79,8 +80,16 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
         ORDER BY looks_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('agentAnswer', '')],
     );
+    const sources = await tx.query<{ id: Id; clubId: Id }[]>(
+      `SELECT id, club_id AS "clubId" FROM agent_sources
+        WHERE looks_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || agent_sources.id)
+        ORDER BY looks_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('sourceIndex', '')],
+    );
     const wakes: NewWake[] = [
       ...answers.map(answerWake),
+      ...sources.map(({ id, clubId }) => sourceWake(clubId, id)),
       ...imports.map(importWake),
       ...unsettled.map(addOnWake),
       ...deliveries.map(deliveryWake),

@@ -158,6 +158,7 @@ export async function strikeOffLeftovers(): Promise<void> {
   await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
   await source.query(`UPDATE sales_notices SET status = 'ignored' WHERE status = 'pending'`);
   await source.query(`UPDATE student_imports SET looks_at = NULL WHERE looks_at IS NOT NULL`);
+  await source.query(`UPDATE agent_sources SET looks_at = NULL WHERE looks_at IS NOT NULL`);
   await source.query(`UPDATE subscriptions SET end_looks_at = NULL WHERE end_looks_at IS NOT NULL`);
   await source.query(
     `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,

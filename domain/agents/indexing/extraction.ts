@@ -9,6 +9,8 @@ export type Extraction =
   /** The source itself is why, and would be the next time. */
   | { result: 'unreadable'; code: Exclude<IndexingError, 'indexing_failed'> };
 
+export type ThreadRules = Record<'extractionMs' | 'mostHeapMb' | 'mostBuffersMb', number>;
+
 /** How often its memory is looked at. */
 const watchMs = 200;
 
@@ -24,7 +26,7 @@ export async function extract(
   options: {
     onPage: (done: number, total: number) => void;
     signal: AbortSignal;
-    rules?: Pick<typeof indexingRules, 'extractionMs' | 'mostHeapMb' | 'mostBuffersMb'> | undefined;
+    rules?: ThreadRules | undefined;
   },
 ): Promise<Extraction> {
   const { extractionMs, mostHeapMb, mostBuffersMb } = options.rules ?? indexingRules;

@@ -22,6 +22,9 @@ export const indexingRules = {
   /** Characters of a source, read out. */
   mostText: 10_000_000,
   mostPassages: 50_000,
+  /** A file is fetched in pieces of this size, passages are written so many a statement. */
+  pieceBytes: 8 * 1_024 * 1_024,
+  passagesAStatement: 500,
   /** What the entries of an archive (DOCX, PPTX) that are read come to, unpacked. */
   mostUnpackedBytes: 64 * 1_024 * 1_024,
   mostEntries: 10_000,

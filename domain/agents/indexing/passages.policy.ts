@@ -57,9 +57,9 @@ function pieceOf(part: string): Piece {
   return { text, gap, length: lengthOf(part), gapLength: gap.length };
 }
 
-/** Words that end in a period, and no sentence with it, when a name or number follows. */
+/** Words that end in a period, and no sentence with it, when a name or number follows; and the number of an item. */
 const abbreviation =
-  /(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z\.\s?B)\.\s*$/u;
+  /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z\.\s?B)\.\s*$/u;
 
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
   const sentences: string[] = [];

@@ -47,26 +47,26 @@ const longestRepeated = 150;
 
 /**
  * Drops headers and footers: what stands at the head or foot of half of the pages at least, the same but for its numbers. Half,
- * because left and right-hand pages have one each; three at least. A file that says nothing else keeps them.
+ * because left and right-hand pages have one each; three at least. Large letters are a heading's: their numbers count, "Chapter 2"
+ * repeats nothing. A file that says nothing else keeps them.
  */
 export function withoutRepeated(pages: readonly Line[][]): Line[][] {
+  const { size } = mannerOf(pages);
+  const edges = pages.map((page) => edgesOf(page, size * headingRules.larger));
   const counts = new Map<string, number>();
-  for (const page of pages)
-    for (const key of new Set(edgesOf(page).values())) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const page of edges) for (const key of new Set(page.values())) counts.set(key, (counts.get(key) ?? 0) + 1);
   const enough = Math.max(3, Math.floor(pages.length / 2));
-  const kept = pages.map((page) => {
-    const edges = edgesOf(page);
-    return page.filter((line) => (counts.get(edges.get(line) ?? '') ?? 0) < enough);
-  });
+  const kept = pages.map((page, at) => page.filter((line) => (counts.get(edges[at]?.get(line) ?? '') ?? 0) < enough));
   return kept.some((page) => page.length > 0) ? kept : [...pages];
 }
 
-function edgesOf(page: readonly Line[]): Map<Line, string> {
+function edgesOf(page: readonly Line[], headingSize: number): Map<Line, string> {
   const byHeight = page.toSorted((a, b) => b.y - a.y);
   const edges = new Map<Line, string>();
   const note = (line: Line, edge: string) => {
-    const words = line.text.trim().replace(/\d+/g, '#').replace(/\s+/g, ' ');
-    if (words.length <= longestRepeated) edges.set(line, `${edge} ${words}`);
+    const words = line.text.trim().replace(/\s+/g, ' ');
+    const key = line.size >= headingSize ? words : words.replace(/\d+/g, '#');
+    if (key.length <= longestRepeated) edges.set(line, `${edge} ${key}`);
   };
   for (const line of byHeight.slice(0, edgeLines)) note(line, 'head');
   for (const line of byHeight.slice(-edgeLines)) if (!edges.has(line)) note(line, 'foot');

@@ -68,6 +68,7 @@ async function typeOf(bytes: Uint8Array): Promise<'pdf' | 'zip' | 'text'> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16
   const mime = (await readingTheFile(() => fileTypeFromBuffer(bytes)))?.mime;
   // Office keeps what it encrypts in the container of its old formats.
   if (mime === 'application/x-cfb')

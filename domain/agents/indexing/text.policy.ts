@@ -1,10 +1,12 @@
 /** Text as it stands in passages: nothing that Postgres refuses, nothing that cannot be seen, one form for each letter. */
 
 /** Control characters, but for tab and line feeds. NUL is one of them, which Postgres does not take. */
+// oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F]/g;
 /** Marks without width: soft hyphens, joiners, marks of direction. A joiner between pictures makes one of them, and stays. */
 const unseen =
   /[\u00AD\u061C\u180E\u200B\u200C\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]|(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D/gu;
+// oxlint-disable-next-line no-control-regex
 const lineEnds = /\r\n?|[\u000B\u000C\u0085\u2028\u2029]/g;
 const spaces = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
 

@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { newId } from '../../domain/core/ids.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { buildCourse } from '../support/access.ts';
+import { testDatabase } from '../support/database.ts';
+import { until } from '../support/deliveries.ts';
+import { buildClub } from '../support/factories.ts';
+import { passagesOf, sourceRow, textsOf, type TestSource } from '../support/indexing.ts';
+import { administering } from '../support/learning.ts';
+import { useTemporal, useWorkerProcesses } from '../support/worker.ts';
+
+const second = 1_000;
+
+/** A club with an agent whose material is a course. */
+async function buildClubWithAgent(): Promise<{ club: Awaited<ReturnType<typeof buildClub>>; moduleId: string }> {
+  const club = await buildClub();
+  const { id: courseId, moduleIds } = await buildCourse(club.id, { modules: 1, lessons: 0 });
+  const [agentId, now, source] = [newId(), new Date(), await testDatabase()];
+  await source.query(
+    `INSERT INTO agents (id, club_id, public_id, name, status, daily_limit, answer_max_tokens, created_at, updated_at)
+     VALUES ($1, $2, 'knots', 'Knots', 'published', 20, 1000, $3, $3)`,
+    [agentId, club.id, now],
+  );
+  await source.query(`INSERT INTO agent_materials (id, agent_id, course_id) VALUES ($1, $2, $3)`, [
+    newId(),
+    agentId,
+    courseId,
+  ]);
+  return { club, moduleId: moduleIds[0] ?? '' };
+}
+
+/** An administrator publishes a lesson, over HTTP. @returns its source */
+async function publishLesson(content: string): Promise<TestSource & { change: (content: string) => Promise<unknown> }> {
+  const { club, moduleId } = await buildClubWithAgent();
+  const administer = administering(club);
+  const created = await administer('POST', `/modules/${moduleId}/lessons`, {
+    title: 'The bowline',
+    content,
+    published: true,
+  });
+  if (created.status !== 201) throw new Error(`The lesson was refused: ${created.text}`);
+  const lessonId: string = created.body.data.id;
+  const [row] = await (
+    await testDatabase()
+  ).query<{ id: string }[]>(`SELECT id FROM agent_sources WHERE lesson_id = $1`, [lessonId]);
+  if (!row) throw new Error('The lesson is not in the index.');
+  const change = (text: string) => administer('PATCH', `/lessons/${lessonId}`, { content: text });
+  return { id: row.id, clubId: club.id, lessonId, change };
+}
+
+/** Three workers are killed one after the other, each at a place of its own source; a fourth finds what they left. */
+describe('a lesson is published, and workers are killed while they index it', function () {
+  this.timeout(30 * second);
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const places = ['source_claimed', 'source_read', 'source_recorded'] as const;
+  const scenes = new Map<
+    string,
+    { source: TestSource; signal: NodeJS.Signals | null; left: string[]; leftStatus: string; tookMs: number }
+  >();
+  let untouched: Awaited<ReturnType<typeof publishLesson>>;
+
+  before('three are killed, and a fourth takes over', async function () {
+    this.timeout(240 * second);
+    for (const place of places) {
+      const worker = await startWorker({ FAILPOINT: place });
+      const source = await publishLesson('# Loops\nA bowline holds. It unties, too.');
+      const { signal } = await worker.exited;
+      scenes.set(place, {
+        source,
+        signal,
+        left: await textsOf(source),
+        leftStatus: (await sourceRow(source)).status,
+        tookMs: 0,
+      });
+    }
+    await startWorker();
+    untouched = await publishLesson('A clove hitch slips.');
+    for (const scene of scenes.values()) {
+      await until(
+        'the source',
+        { timeoutMs: 90 * second },
+        async () => (await sourceRow(scene.source)).status === 'ready',
+      );
+      await temporal().workflow.getHandle(workflowIdOf('sourceIndex', scene.source.id)).result();
+    }
+  });
+
+  for (const place of places) {
+    it(`at ${place}: what is missing is done by another worker, once`, async () => {
+      const scene = scenes.get(place);
+      if (!scene) throw new Error('It was not played.');
+      const recorded = place === 'source_recorded';
+      expect([scene.signal, scene.leftStatus, scene.left.length]).to.deep.equal([
+        'SIGKILL',
+        recorded ? 'ready' : 'indexing',
+        recorded ? 1 : 0,
+      ]);
+      const passages = await passagesOf(scene.source);
+      expect(passages.map(({ title, headings, blocks }) => ({ title, headings, blocks }))).to.deep.equal([
+        { title: 'The bowline', headings: ['Loops'], blocks: ['A bowline holds. ', 'It unties, too.'] },
+      ]);
+      const times = recorded ? 1 : 2;
+      expect(await sourceRow(scene.source)).to.include({
+        fence: times,
+        attempts: times,
+        indexedVersion: 1,
+        leaseUntil: null,
+        looksAt: null,
+      });
+    });
+  }
+
+  it('a published lesson is found by agents soon, and a changed one says what it says now', async () => {
+    await until(
+      'its passages',
+      { timeoutMs: 20 * second },
+      async () => (await sourceRow(untouched)).status === 'ready',
+    );
+    expect(await textsOf(untouched)).to.deep.equal(['A clove hitch slips.']);
+    await untouched.change('A clove hitch holds.');
+    await until(
+      'its new passages',
+      { timeoutMs: 20 * second },
+      async () => (await sourceRow(untouched)).indexedVersion === 2,
+    );
+    expect(await textsOf(untouched)).to.deep.equal(['A clove hitch holds.']);
+  });
+});

@@ -1,0 +1,139 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { expect } from 'chai';
+import { sourceIndexActivities } from '../../activities/source-index.ts';
+import { readConfig } from '../../config.ts';
+import type { IndexingPlatform } from '../../domain/agents/indexing/source-step.ts';
+import { sourceWake } from '../../domain/agents/sources.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { testDatabase } from '../support/database.ts';
+import { until } from '../support/deliveries.ts';
+import { book } from '../support/office-files.ts';
+import { everyText, summariesOf } from '../support/histories.ts';
+import {
+  buildFileSource,
+  buildLessonSource,
+  changeLesson,
+  indexingPlatform,
+  sourceRow,
+  textsOf,
+  type TestSource,
+} from '../support/indexing.ts';
+import { useTemporal, runWorkerHere } from '../support/worker.ts';
+
+const second = 1_000;
+
+describe('source-index, on the real server', function () {
+  this.timeout(60 * second);
+  const temporal = useTemporal();
+  let connection: NativeConnection;
+  let client: WorkflowClient;
+  let worker: { stop(): Promise<void> };
+  /** What happens when the next source is read out, or is claimed. */
+  let meanwhile: Partial<Record<Parameters<IndexingPlatform['failpoint']>[0], () => Promise<void>>> = {};
+
+  before('start the worker', async () => {
+    const { address, namespace } = readConfig().temporal;
+    connection = await NativeConnection.connect({ address });
+    client = createWorkflowClient(connection, namespace);
+    const failpoint: IndexingPlatform['failpoint'] = async (name) => {
+      const happens = meanwhile[name];
+      delete meanwhile[name];
+      await happens?.();
+    };
+    const activities = sourceIndexActivities(await indexingPlatform({ failpoint }));
+    worker = await runWorkerHere(connection, { taskQueue: 'indexing', namespace, activities });
+  });
+  after('stop the worker', async () => {
+    await worker.stop();
+    await connection.close();
+  });
+  beforeEach(() => {
+    meanwhile = {};
+  });
+
+  const handleOf = ({ id }: TestSource): WorkflowHandle =>
+    temporal().workflow.getHandle(workflowIdOf('sourceIndex', id));
+  const wake = ({ id, clubId }: TestSource) => client.signalWithStart({ ...sourceWake(clubId, id), clubId });
+  const detailsOf = async (handle: WorkflowHandle) =>
+    (await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
+
+  it('indexes a file; its run says what came of it', async () => {
+    const source = await buildFileSource(await book(20));
+    await wake(source);
+    expect(await handleOf(source).result()).to.equal('ready');
+    const { passageCount } = await sourceRow(source);
+    expect(await detailsOf(handleOf(source))).to.equal(`ready: 20 pages, ${passageCount} passages`);
+  });
+
+  it('says, while it reads, at which page it is', async () => {
+    const source = await buildFileSource(await book(20));
+    let going: () => void = () => {};
+    meanwhile['source_read'] = () => new Promise((resolve) => (going = resolve));
+    await wake(source);
+    const told = await until('a heartbeat of its last page', { timeoutMs: 30 * second }, async () => {
+      const { raw } = await handleOf(source).describe();
+      const [payload] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+      const words = payload?.data ? Buffer.from(payload.data).toString() : '';
+      return words.includes('page') && words;
+    });
+    expect(told).to.equal('"page 20 of 20"');
+    expect(await detailsOf(handleOf(source))).to.equal('Indexing: the pending activity says how far it is');
+    going();
+    expect(await handleOf(source).result()).to.equal('ready');
+  });
+
+  it('a file that cannot be read ends it, with the code', async () => {
+    const source = await buildFileSource('%PDF-1.7 and no more');
+    await wake(source);
+    expect(await handleOf(source).result()).to.equal('failed');
+    expect(await detailsOf(handleOf(source))).to.equal('failed: file_corrupt');
+  });
+
+  it('a lesson that changes meanwhile is indexed as it is at the end', async () => {
+    const source = await buildLessonSource('Old.');
+    meanwhile['source_read'] = () => changeLesson(source, 'New.');
+    await wake(source);
+    expect(await handleOf(source).result()).to.equal('ready');
+    expect(await textsOf(source)).to.deep.equal(['New.']);
+    expect(await sourceRow(source)).to.include({ status: 'ready', indexedVersion: 2, wantedVersion: 2 });
+  });
+
+  it('a source that is deleted meanwhile ends it as gone', async () => {
+    const source = await buildLessonSource('Text.');
+    meanwhile['source_claimed'] = async () => {
+      await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]);
+    };
+    await wake(source);
+    expect(await handleOf(source).result()).to.equal('gone');
+  });
+
+  it('a fault of ours waits in a timer that says so, and a wake does not hurry it', async () => {
+    const source = await buildLessonSource('Text.');
+    meanwhile['source_read'] = () => Promise.reject(new Error('a fault of ours'));
+    await wake(source);
+    await until('the wait', { timeoutMs: 20 * second }, async () => (await sourceRow(source)).status === 'pending');
+    await wake(source);
+    expect(await handleOf(source).result()).to.equal('ready');
+    expect(await sourceRow(source)).to.include({ attempts: 2, fence: 2 });
+    const { timers } = await summariesOf(handleOf(source));
+    expect(timers[0]).to.match(/^attempt 2 in about [45] s$/);
+  });
+
+  it('tells Temporal opaque ids and numbers alone: no title, no name of a file, no word of its text', async () => {
+    const sources = [
+      await buildLessonSource('Quixotic words.'),
+      await buildFileSource('Quixotic words.'),
+      await buildFileSource('%PDF-1.7 Quixotic'),
+    ];
+    for (const source of sources) await wake(source);
+    for (const source of sources) {
+      await handleOf(source).result();
+      const kept = everyText([await handleOf(source).fetchHistory(), await handleOf(source).describe()]);
+      expect(kept).to.contain(source.id).and.to.contain('the indexing of a lesson or a file');
+      for (const secret of ['Quixotic', 'Knots for all', 'The handbook', 'handbook', `media/${source.clubId}`])
+        expect(kept).not.to.contain(secret);
+    }
+  });
+});

@@ -105,12 +105,6 @@ export async function startWorker(
     imports: studentImportActivities({ database, vault, storage, failpoint }),
     billing: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
     agents: agentAnswerActivities(answering),
-    indexing: {},
-    upkeep: {
-      ...sweepActivities(database, (count) => rescued.inc(count)),
-      ...retentionActivities({ database, storage }),
-    },
-    agents: {},
     indexing: sourceIndexActivities({
       database,
       storage,
@@ -118,7 +112,10 @@ export async function startWorker(
       onOutcome: (outcome) => sources.inc({ outcome }),
       failpoint,
     }),
-    upkeep: { ...sweepActivities(database, (count) => rescued.inc(count)), ...retentionActivities(database) },
+    upkeep: {
+      ...sweepActivities(database, (count) => rescued.inc(count)),
+      ...retentionActivities({ database, storage }),
+    },
   };
 
   const connection = await connectTemporal(config.temporal.address);

@@ -1,5 +1,6 @@
 /** Every handler by its operationId. */
 import type { Operations } from '../operation.ts';
+import * as agentConversationReviews from './agent-conversation-reviews.ts';
 import * as aiBudget from './ai-budget.ts';
 import * as billing from './billing.ts';
 import * as agentSettings from './agent-settings.ts';
@@ -26,6 +27,7 @@ import * as webhookEndpoints from './webhook-endpoints.ts';
 
 export const operations: Operations = {
   ...administratorSessions,
+  ...agentConversationReviews,
   ...aiBudget,
   ...classroom,
   ...agentSettings,

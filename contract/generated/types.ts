@@ -2381,6 +2381,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/{clubId}/agents/{agentId}/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what students talk about with an agent
+         * @description Newest message first. Conversations that their students have deleted are not in the list.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["listAgentConversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a conversation of a student with an agent
+         * @description With a page of its messages: the first page has the newest, and each page is in the order in which they were written.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getAgentConversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/agents/{agentId}/usage": {
         parameters: {
             query?: never;
@@ -6275,6 +6331,251 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *       "name": "Ada Example",
+         *       "email": "ada@example.com"
+         *     }
+         */
+        AgentConversationStudent: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            email: string;
+        };
+        /**
+         * @description A conversation as administrators of the club see it.
+         * @example {
+         *       "id": "6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4",
+         *       "title": "When is a knot a bend?",
+         *       "last_message_at": "2026-03-02T09:15:00.000Z",
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       }
+         *     }
+         */
+        AgentConversationReview: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** Format: date-time */
+            last_message_at: string;
+            /** Format: date-time */
+            created_at: string;
+            student: components["schemas"]["AgentConversationStudent"];
+        };
+        /** @enum {string} */
+        AgentMessageRole: "user" | "assistant";
+        /**
+         * @description Only an answer has a lifecycle. `truncated` hit the size cap; `refused` says that the model refused.
+         * @enum {string}
+         */
+        AgentMessageStatus: "generating" | "complete" | "truncated" | "refused" | "failed";
+        /**
+         * @description A label for screens; it grants nothing.
+         * @enum {string}
+         */
+        MediaKind: "video" | "audio" | "image" | "document";
+        /**
+         * @description `hostedvideo_stream`: self-hosted video. `objstore`: self-hosted file. `videosite1`, `videosite2`, `external`: references to outside content. `protectedvideo`: video in a third-party protected-video player that applies its own watermark.
+         * @enum {string}
+         */
+        MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo";
+        /**
+         * @description `uploading` while the file has not arrived; `processing` while the provider transcodes; `ready` when it can be delivered; `failed` when the provider gave up.
+         * @enum {string}
+         */
+        MediaStatus: "uploading" | "processing" | "ready" | "failed";
+        /**
+         * @description `private` has no public address and is delivered by a signed short-lived one; `public` has a stable, cacheable address.
+         * @default private
+         * @enum {string}
+         */
+        MediaVisibility: "private" | "public";
+        /**
+         * @description Derived from provider, kind, file type and extension; `embed` covers external references.
+         * @enum {string}
+         */
+        MediaScreenType: "video" | "image" | "audio" | "pdf" | "file" | "embed";
+        /**
+         * @example {
+         *       "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+         *       "kind": "document",
+         *       "title": "essay.pdf",
+         *       "provider": "objstore",
+         *       "status": "uploading",
+         *       "visibility": "private",
+         *       "archived": false,
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "file_name": "essay.pdf",
+         *       "mime": "application/pdf",
+         *       "type": "pdf"
+         *     }
+         */
+        Media: {
+            /** Format: uuid */
+            id: string;
+            kind: components["schemas"]["MediaKind"];
+            title: string;
+            provider: components["schemas"]["MediaProvider"];
+            status: components["schemas"]["MediaStatus"];
+            visibility: components["schemas"]["MediaVisibility"];
+            archived: boolean;
+            /** Format: date-time */
+            created_at: string;
+            file_name?: string;
+            mime?: string;
+            /** Format: int64 */
+            size_bytes?: number;
+            /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
+            external_id?: string;
+            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`. */
+            error?: string;
+            duration_seconds?: number;
+            width?: number;
+            height?: number;
+            /** @description Signed, short-lived, never stored. */
+            preview_url?: string;
+            /** @description Signed, same lifetime. */
+            thumbnail_url?: string;
+            /** Format: uuid */
+            folder_id?: string;
+            type?: components["schemas"]["MediaScreenType"];
+            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4; external references have none. */
+            download_url?: string;
+            /**
+             * Format: date-time
+             * @description A live or meeting recording without the video-hosting plan is removed on this date; absent means that the media does not expire.
+             */
+            expires_at?: string;
+            /** @description Whether the requester favorited it; present in list, single read and library edits. */
+            favorite?: boolean;
+            /** @description Number of places that use it; same presence as `favorite`. */
+            usage_count?: number;
+        };
+        /**
+         * @example {
+         *       "cited_text": "A bend joins two ropes.",
+         *       "source_id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+         *       "source_kind": "lesson",
+         *       "source_title": "Bends",
+         *       "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a"
+         *     }
+         */
+        AgentCitation: {
+            cited_text: string;
+            /**
+             * Format: uuid
+             * @description Absent when the source left the index after the answer; the text stays, the link is lost.
+             */
+            source_id?: string;
+            /** @enum {string} */
+            source_kind?: "media" | "lesson";
+            source_title?: string;
+            /**
+             * Format: uuid
+             * @description Only when the source is a file.
+             */
+            media_id?: string;
+            /**
+             * Format: uuid
+             * @description Only when the source is a lesson.
+             */
+            lesson_id?: string;
+            page_from?: number;
+            page_to?: number;
+        };
+        /**
+         * @description A question or an answer.
+         * @example {
+         *       "id": "d8b5f6f1-0a52-4f0e-a0c5-1f3a2b4c5d6e",
+         *       "role": "assistant",
+         *       "content": "A knot is a *bend* when it joins two ropes.",
+         *       "status": "complete",
+         *       "reply_to": "1b4e28ba-2fa1-4d3b-883f-0016d3cca427",
+         *       "images": [],
+         *       "citations": [
+         *         {
+         *           "cited_text": "A bend joins two ropes.",
+         *           "source_id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+         *           "source_kind": "lesson",
+         *           "source_title": "Bends",
+         *           "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a"
+         *         }
+         *       ],
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "completed_at": "2026-03-02T09:15:04.000Z"
+         *     }
+         */
+        AgentMessage: {
+            /**
+             * Format: uuid
+             * @description Of a question, chosen by the client.
+             */
+            id: string;
+            role: components["schemas"]["AgentMessageRole"];
+            /** @description Markdown in an answer, raw text in a question. */
+            content: string;
+            status: components["schemas"]["AgentMessageStatus"];
+            error_code?: string;
+            /** Format: uuid */
+            reply_to?: string;
+            images: components["schemas"]["Media"][];
+            citations: components["schemas"]["AgentCitation"][];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            completed_at?: string;
+        };
+        /**
+         * @example {
+         *       "id": "6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4",
+         *       "title": "When is a knot a bend?",
+         *       "last_message_at": "2026-03-02T09:15:00.000Z",
+         *       "created_at": "2026-03-02T09:15:00.000Z",
+         *       "student": {
+         *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+         *         "name": "Ada Example",
+         *         "email": "ada@example.com"
+         *       },
+         *       "messages": [
+         *         {
+         *           "id": "d8b5f6f1-0a52-4f0e-a0c5-1f3a2b4c5d6e",
+         *           "role": "assistant",
+         *           "content": "A knot is a *bend* when it joins two ropes.",
+         *           "status": "complete",
+         *           "reply_to": "1b4e28ba-2fa1-4d3b-883f-0016d3cca427",
+         *           "images": [],
+         *           "citations": [
+         *             {
+         *               "cited_text": "A bend joins two ropes.",
+         *               "source_id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
+         *               "source_kind": "lesson",
+         *               "source_title": "Bends",
+         *               "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a"
+         *             }
+         *           ],
+         *           "created_at": "2026-03-02T09:15:00.000Z",
+         *           "completed_at": "2026-03-02T09:15:04.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        AgentConversationReviewMessages: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** Format: date-time */
+            last_message_at: string;
+            /** Format: date-time */
+            created_at: string;
+            student: components["schemas"]["AgentConversationStudent"];
+            messages: components["schemas"]["AgentMessage"][];
+        };
+        /**
+         * @example {
          *       "daily_limit": 50,
          *       "used": 1,
          *       "remaining": 49,
@@ -6569,169 +6870,6 @@ export interface components {
             last_message_at: string;
             /** Format: date-time */
             created_at: string;
-        };
-        /** @enum {string} */
-        AgentMessageRole: "user" | "assistant";
-        /**
-         * @description Only an answer has a lifecycle. `truncated` hit the size cap; `refused` says that the model refused.
-         * @enum {string}
-         */
-        AgentMessageStatus: "generating" | "complete" | "truncated" | "refused" | "failed";
-        /**
-         * @description A label for screens; it grants nothing.
-         * @enum {string}
-         */
-        MediaKind: "video" | "audio" | "image" | "document";
-        /**
-         * @description `hostedvideo_stream`: self-hosted video. `objstore`: self-hosted file. `videosite1`, `videosite2`, `external`: references to outside content. `protectedvideo`: video in a third-party protected-video player that applies its own watermark.
-         * @enum {string}
-         */
-        MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo";
-        /**
-         * @description `uploading` while the file has not arrived; `processing` while the provider transcodes; `ready` when it can be delivered; `failed` when the provider gave up.
-         * @enum {string}
-         */
-        MediaStatus: "uploading" | "processing" | "ready" | "failed";
-        /**
-         * @description `private` has no public address and is delivered by a signed short-lived one; `public` has a stable, cacheable address.
-         * @default private
-         * @enum {string}
-         */
-        MediaVisibility: "private" | "public";
-        /**
-         * @description Derived from provider, kind, file type and extension; `embed` covers external references.
-         * @enum {string}
-         */
-        MediaScreenType: "video" | "image" | "audio" | "pdf" | "file" | "embed";
-        /**
-         * @example {
-         *       "id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
-         *       "kind": "document",
-         *       "title": "essay.pdf",
-         *       "provider": "objstore",
-         *       "status": "uploading",
-         *       "visibility": "private",
-         *       "archived": false,
-         *       "created_at": "2026-03-02T09:15:00.000Z",
-         *       "file_name": "essay.pdf",
-         *       "mime": "application/pdf",
-         *       "type": "pdf"
-         *     }
-         */
-        Media: {
-            /** Format: uuid */
-            id: string;
-            kind: components["schemas"]["MediaKind"];
-            title: string;
-            provider: components["schemas"]["MediaProvider"];
-            status: components["schemas"]["MediaStatus"];
-            visibility: components["schemas"]["MediaVisibility"];
-            archived: boolean;
-            /** Format: date-time */
-            created_at: string;
-            file_name?: string;
-            mime?: string;
-            /** Format: int64 */
-            size_bytes?: number;
-            /** @description Id at an external provider or pasted URL; not returned for self-hosted media. */
-            external_id?: string;
-            /** @description Reason when the status is `failed`. Of uploads: `upload_expired` (nobody completed it in time), `content_not_allowed` (by its content it is nothing that may be uploaded there), `not_utf8` (a text in another encoding), `too_large`, `image_broken` (it ends too early or is damaged), `image_animated`, `image_dimensions`. */
-            error?: string;
-            duration_seconds?: number;
-            width?: number;
-            height?: number;
-            /** @description Signed, short-lived, never stored. */
-            preview_url?: string;
-            /** @description Signed, same lifetime. */
-            thumbnail_url?: string;
-            /** Format: uuid */
-            folder_id?: string;
-            type?: components["schemas"]["MediaScreenType"];
-            /** @description Signed, short-lived; for hosted files it downloads with the original name, for hosted video it is a 720p MP4; external references have none. */
-            download_url?: string;
-            /**
-             * Format: date-time
-             * @description A live or meeting recording without the video-hosting plan is removed on this date; absent means that the media does not expire.
-             */
-            expires_at?: string;
-            /** @description Whether the requester favorited it; present in list, single read and library edits. */
-            favorite?: boolean;
-            /** @description Number of places that use it; same presence as `favorite`. */
-            usage_count?: number;
-        };
-        /**
-         * @example {
-         *       "cited_text": "A bend joins two ropes.",
-         *       "source_id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
-         *       "source_kind": "lesson",
-         *       "source_title": "Bends",
-         *       "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a"
-         *     }
-         */
-        AgentCitation: {
-            cited_text: string;
-            /**
-             * Format: uuid
-             * @description Absent when the source left the index after the answer; the text stays, the link is lost.
-             */
-            source_id?: string;
-            /** @enum {string} */
-            source_kind?: "media" | "lesson";
-            source_title?: string;
-            /**
-             * Format: uuid
-             * @description Only when the source is a file.
-             */
-            media_id?: string;
-            /**
-             * Format: uuid
-             * @description Only when the source is a lesson.
-             */
-            lesson_id?: string;
-            page_from?: number;
-            page_to?: number;
-        };
-        /**
-         * @description A question or an answer.
-         * @example {
-         *       "id": "d8b5f6f1-0a52-4f0e-a0c5-1f3a2b4c5d6e",
-         *       "role": "assistant",
-         *       "content": "A knot is a *bend* when it joins two ropes.",
-         *       "status": "complete",
-         *       "reply_to": "1b4e28ba-2fa1-4d3b-883f-0016d3cca427",
-         *       "images": [],
-         *       "citations": [
-         *         {
-         *           "cited_text": "A bend joins two ropes.",
-         *           "source_id": "8f14e45f-ceea-467f-9575-3c4d5e6f7a8b",
-         *           "source_kind": "lesson",
-         *           "source_title": "Bends",
-         *           "lesson_id": "4a7d1ed4-1447-4c0e-8f2a-5b6c7d8e9f0a"
-         *         }
-         *       ],
-         *       "created_at": "2026-03-02T09:15:00.000Z",
-         *       "completed_at": "2026-03-02T09:15:04.000Z"
-         *     }
-         */
-        AgentMessage: {
-            /**
-             * Format: uuid
-             * @description Of a question, chosen by the client.
-             */
-            id: string;
-            role: components["schemas"]["AgentMessageRole"];
-            /** @description Markdown in an answer, raw text in a question. */
-            content: string;
-            status: components["schemas"]["AgentMessageStatus"];
-            error_code?: string;
-            /** Format: uuid */
-            reply_to?: string;
-            images: components["schemas"]["Media"][];
-            citations: components["schemas"]["AgentCitation"][];
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            completed_at?: string;
         };
         /**
          * @description The stored question and the new answer (`generating`); `limits` already count this question.
@@ -9597,6 +9735,11 @@ export interface components {
          */
         AgentId: string;
         /**
+         * @description Id of a conversation of the student with an agent.
+         * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+         */
+        ConversationId: string;
+        /**
          * @description Public id of an agent.
          * @example bosun
          */
@@ -9606,11 +9749,6 @@ export interface components {
          * @example 8f14e45f-ceea-467f-9575-3c4d5e6f7a8b
          */
         AgentSourceId: string;
-        /**
-         * @description Id of a conversation of the student with an agent.
-         * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
-         */
-        ConversationId: string;
         /**
          * @description Id of a certificate of this club.
          * @example 3f333df6-90a4-4fda-8dd3-9485d27cee36
@@ -15530,6 +15668,137 @@ export interface operations {
             400: components["responses"]["MalformedRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAgentConversations: {
+        parameters: {
+            query?: {
+                /** @description Only those of this student. */
+                student_id?: string;
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of conversations. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentConversationReview"][];
+                        /** @description Records over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getAgentConversation: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. */
+                page?: components["parameters"]["Page"];
+                /** @description Records a page. */
+                page_size?: components["parameters"]["PageSize"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of an agent of this club.
+                 * @example 2f1e4fd9-40b5-4a6e-a1f3-0d1f5f6a7b8c
+                 */
+                agentId: components["parameters"]["AgentId"];
+                /**
+                 * @description Id of a conversation of the student with an agent.
+                 * @example 6e0c4a1e-3f5b-4e83-9a77-51c2d5b0a9f4
+                 */
+                conversationId: components["parameters"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentConversationReviewMessages"];
+                        /** @description Messages over all pages. */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };

@@ -14,11 +14,10 @@ import { eraseConversations } from './erasure.ts';
 import { countQuestions, presentLimits } from './limits.ts';
 import {
   conversationColumns,
+  messagesOf,
   presentConversation,
-  presentTurns,
   type Conversation,
   type ConversationRow,
-  type QuestionRow,
 } from './messages.ts';
 
 /** Of `agent_conversations conversation`: `$1` is the student. */
@@ -94,26 +93,8 @@ export async function readConversation(
   page: Page,
 ): Promise<{ conversation: RecordOf<'AgentConversationMessages'>; total: number }> {
   const conversation = await findConversation(tx, student, conversationId);
-  const { limit, offset } = windowOf(page);
-  // Every question has an answer: messages from the end are the pairs from the end, and a page can begin or end inside one.
-  const firstPair = Math.floor(offset / 2);
-  const pairs = Math.ceil((offset + limit) / 2) - firstPair;
-  const questions = await tx.query<(QuestionRow & { total: number })[]>(
-    `SELECT id, content, asked_at AS "askedAt" FROM agent_questions WHERE conversation_id = $1
-      ORDER BY asked_at DESC, id DESC LIMIT ${pairs} OFFSET ${firstPair}`,
-    [conversation.id],
-  );
-  const [counted] = await tx.query<{ questions: number }[]>(
-    `SELECT count(*)::int AS questions FROM agent_questions WHERE conversation_id = $1`,
-    [conversation.id],
-  );
-  const newestFirst = (await presentTurns(tx, storage, questions.toReversed())).toReversed();
-  const skipped = offset - 2 * firstPair;
-  const messages = newestFirst.slice(skipped, skipped + limit).toReversed();
-  return {
-    conversation: { ...presentConversation(conversation), messages },
-    total: 2 * (counted?.questions ?? 0),
-  };
+  const { messages, total } = await messagesOf(tx, storage, conversation.id, page);
+  return { conversation: { ...presentConversation(conversation), messages }, total };
 }
 
 /** @returns the conversation with its new title @throws DomainError not_found */

@@ -4,6 +4,7 @@ import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import type { AnswerStatus, SourceKind } from './agents.policy.ts';
 import type { ObjectStore } from '../core/object-store.ts';
+import { windowOf, type Page } from '../core/pages.ts';
 import { presentImages } from '../media/agent-images.ts';
 
 export type Conversation = RecordOf<'AgentConversation'>;
@@ -102,6 +103,37 @@ export async function presentTurns(
     const answer = answers.get(question.id);
     return [presentQuestion(question, images.get(question.id) ?? []), ...(answer ? [answer] : [])];
   });
+}
+
+/**
+ * @returns a page of a conversation's messages: of the first page the newest, on each the oldest first; and how many there are
+ *   in all
+ */
+export async function messagesOf(
+  tx: Transaction,
+  storage: ObjectStore,
+  conversationId: Id,
+  page: Page,
+): Promise<{ messages: Message[]; total: number }> {
+  const { limit, offset } = windowOf(page);
+  // Every question has an answer: messages from the end are the pairs from the end, and a page can begin or end inside one.
+  const firstPair = Math.floor(offset / 2);
+  const pairs = Math.ceil((offset + limit) / 2) - firstPair;
+  const questions = await tx.query<QuestionRow[]>(
+    `SELECT id, content, asked_at AS "askedAt" FROM agent_questions WHERE conversation_id = $1
+      ORDER BY asked_at DESC, id DESC LIMIT ${pairs} OFFSET ${firstPair}`,
+    [conversationId],
+  );
+  const [counted] = await tx.query<{ questions: number }[]>(
+    `SELECT count(*)::int AS questions FROM agent_questions WHERE conversation_id = $1`,
+    [conversationId],
+  );
+  const newestFirst = (await presentTurns(tx, storage, questions.toReversed())).toReversed();
+  const skipped = offset - 2 * firstPair;
+  return {
+    messages: newestFirst.slice(skipped, skipped + limit).toReversed(),
+    total: 2 * (counted?.questions ?? 0),
+  };
 }
 
 interface CitationRow {

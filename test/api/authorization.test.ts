@@ -139,6 +139,8 @@ const table: Record<OperationId, Row> = {
   getStudentImport: { sessions: admin, roles, answer: 'not_found' },
   listStudentImportRows: { sessions: admin, roles, answer: 'not_found' },
   cancelStudentImport: { sessions: admin, roles: administration, answer: 'not_found' },
+  listAgentConversations: { sessions: admin, roles: administration, answer: 'not_found' },
+  getAgentConversation: { sessions: admin, roles: administration, answer: 'not_found' },
   getAiBudget: { sessions: admin, roles, answer: 200 },
   setAiBudgetLimit: { sessions: admin, roles: administration, answer: 200 },
   removeAiBudgetLimit: { sessions: admin, roles: administration, answer: 200 },

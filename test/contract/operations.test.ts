@@ -200,6 +200,7 @@ describe('the contract', () => {
       listProducts: ['platform'],
       listEnrollments: ['student_id', 'delivery_id', 'revoked'],
       listCourses: ['status'],
+      listAgentConversations: ['student_id'],
       listAiUsage: ['month'],
       listAgents: ['status'],
       listAgentSources: ['status'],

@@ -36,12 +36,11 @@ export function sourceWake(clubId: Id, sourceId: Id): NewWake {
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
   await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
-  const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
-  const everything = wholeClub || agentIds.length > 0;
   const changed: Id[] = [];
-  if (everything || lessonIds.length > 0 || courseIds.length > 0)
-    changed.push(...(await syncKind(tx, 'lesson', clubId, scope, now)));
-  if (everything || mediaIds.length > 0) changed.push(...(await syncKind(tx, 'media', clubId, scope, now)));
+  for (const kind of ['lesson', 'media'] as const) {
+    const ids = await itemsIn(tx, kind, clubId, scope);
+    if (ids.length > 0) changed.push(...(await syncItems(tx, kind, clubId, ids, scope.contentChanged ?? false, now)));
+  }
   await wakeSources(tx, clubId, changed, now);
 }
 
@@ -63,47 +62,65 @@ export const wantedAnew = `wanted_version = wanted_version + 1, status = 'pendin
 /** Of `agent_materials material`. */
 const ofLivingAgent = `EXISTS (SELECT FROM agents agent WHERE agent.id = material.agent_id AND agent.status <> 'archived')`;
 
-/** Agents whose material is in the scope. */
-const agentsInScope = `SELECT id FROM agents WHERE club_id = $2 AND ($5::boolean OR id = ANY ($4::uuid[]))`;
+/** The lessons or files that a scope comes to. `$1` is the club, `$2` agents, `$3` whether it is the whole club, `$4` courses. */
+const scopeOf: Record<SourceKind, string> = {
+  lesson: `
+    SELECT id FROM lessons WHERE course_id = ANY ($4::uuid[])
+     UNION SELECT material.lesson_id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
+            WHERE agent.club_id = $1 AND ($3::boolean OR agent.id = ANY ($2::uuid[])) AND material.lesson_id IS NOT NULL
+     UNION SELECT lesson.id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
+             JOIN lessons lesson ON lesson.course_id = material.course_id
+            WHERE agent.club_id = $1 AND ($3 OR agent.id = ANY ($2))
+     UNION SELECT lesson_id FROM agent_sources WHERE $3 AND club_id = $1 AND lesson_id IS NOT NULL`,
+  media: `
+    SELECT material.media_id AS id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
+     WHERE agent.club_id = $1 AND ($3::boolean OR agent.id = ANY ($2::uuid[])) AND material.media_id IS NOT NULL
+     UNION SELECT media_id FROM agent_sources WHERE $3 AND club_id = $1 AND media_id IS NOT NULL`,
+};
 
-/**
- * The lessons or files of a scope: `id`, `title`, and whether each is `wanted`. `$2` is the club, `$3` ids of them, `$4` agents,
- * `$5` whether it is the whole club, `$7` courses.
- */
+/** @returns the ids of the lessons or files, as a list: what is then asked of them is planned by how many they are */
+async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
+  const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
+  const named = kind === 'lesson' ? lessonIds : mediaIds;
+  const courses = kind === 'lesson' ? [courseIds] : [];
+  if (!wholeClub && agentIds.length === 0 && courses.flat().length === 0) return [...named];
+  const rows = await tx.query<{ id: Id }[]>(scopeOf[kind], [clubId, agentIds, wholeClub, ...courses]);
+  return [...named, ...rows.map(({ id }) => id)];
+}
+
+/** Of lessons or files, `$3`, of the club `$2`: `id`, `title`, and whether each is `wanted`. A removed lesson is not published either. */
 const itemsOf: Record<SourceKind, string> = {
   lesson: `
     SELECT lesson.id, lesson.title,
-           lesson.published_at IS NOT NULL AND lesson.removed_at IS NULL AND course.status = 'published' AND (
+           lesson.published_at IS NOT NULL AND course.status = 'published' AND (
              EXISTS (SELECT FROM agent_materials material WHERE material.lesson_id = lesson.id AND ${ofLivingAgent})
              OR EXISTS (SELECT FROM agent_materials material WHERE material.course_id = course.id AND ${ofLivingAgent})) AS wanted
       FROM lessons lesson JOIN courses course ON course.id = lesson.course_id
-     WHERE lesson.club_id = $2 AND lesson.id IN (
-       SELECT unnest($3::uuid[])
-       UNION SELECT id FROM lessons WHERE course_id = ANY ($7::uuid[])
-       UNION SELECT lesson_id FROM agent_materials WHERE agent_id IN (${agentsInScope})
-       UNION SELECT named.id FROM agent_materials material JOIN lessons named ON named.course_id = material.course_id
-              WHERE material.agent_id IN (${agentsInScope})
-       UNION SELECT lesson_id FROM agent_sources WHERE $5 AND club_id = $2)`,
+     WHERE lesson.id = ANY ($3::uuid[]) AND lesson.club_id = $2`,
   media: `
     SELECT file.id, file.title,
            file.purpose = 'library' AND file.status = 'ready' AND NOT file.archived AND file.removed_at IS NULL AND
              EXISTS (SELECT FROM agent_materials material WHERE material.media_id = file.id AND ${ofLivingAgent}) AS wanted
       FROM media file
-     WHERE file.club_id = $2 AND file.id IN (
-       SELECT unnest($3::uuid[])
-       UNION SELECT media_id FROM agent_materials WHERE agent_id IN (${agentsInScope})
-       UNION SELECT media_id FROM agent_sources WHERE $5 AND club_id = $2)`,
+     WHERE file.id = ANY ($3::uuid[]) AND file.club_id = $2`,
 };
 
 /** @returns the sources that have something to be read now */
-async function syncKind(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope, now: Date): Promise<Id[]> {
+async function syncItems(
+  tx: Transaction,
+  kind: SourceKind,
+  clubId: Id,
+  ids: readonly Id[],
+  contentChanged: boolean,
+  now: Date,
+): Promise<Id[]> {
   const column = `${kind}_id`;
   const rows = await tx.query<{ raised: Id | null; missing: Id | null; title: string }[]>(
     `WITH item AS MATERIALIZED (${itemsOf[kind]}),
      -- In the order of their ids, like everybody who holds several.
      concerned AS MATERIALIZED (
        SELECT source.id, item.title, item.wanted FROM agent_sources source JOIN item ON item.id = source.${column}
-        WHERE NOT item.wanted OR $6::boolean OR source.title <> item.title
+        WHERE source.${column} = ANY ($3) AND (NOT item.wanted OR $4::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
      gone AS (
        DELETE FROM agent_sources source USING concerned WHERE source.id = concerned.id AND NOT concerned.wanted),
@@ -114,15 +131,7 @@ async function syncKind(tx: Transaction, kind: SourceKind, clubId: Id, scope: So
       UNION ALL
      SELECT NULL, id, title FROM item
       WHERE wanted AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.${column} = item.id)`,
-    [
-      now,
-      clubId,
-      (kind === 'lesson' ? scope.lessonIds : scope.mediaIds) ?? [],
-      scope.agentIds ?? [],
-      scope.wholeClub ?? false,
-      scope.contentChanged ?? false,
-      ...(kind === 'lesson' ? [scope.courseIds ?? []] : []),
-    ],
+    [now, clubId, ids, contentChanged],
   );
   const missing = rows.flatMap((row) => (row.missing === null ? [] : [{ ...row, id: newId() }]));
   if (missing.length > 0)

@@ -186,13 +186,13 @@ export async function endLease(deliveryId: Id): Promise<void> {
  */
 export async function holdingOpen(
   work: (tx: Transaction) => Promise<unknown>,
-  meanwhile: () => Promise<void>,
+  meanwhile: (tx: Transaction) => Promise<void>,
 ): Promise<void> {
   const runner = (await testDatabase()).createQueryRunner();
   await runner.startTransaction();
   try {
     await work(runner.manager);
-    await meanwhile();
+    await meanwhile(runner.manager);
     await runner.commitTransaction();
   } finally {
     if (runner.isTransactionActive) await runner.rollbackTransaction();

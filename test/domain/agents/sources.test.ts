@@ -473,4 +473,38 @@ describe('administrators who change things at the same time', () => {
     }
     expect(database.ends).to.deep.equal([]);
   });
+
+  it('who cites several sources by their ids is in nobody’s way: they go once the citing is done', async () => {
+    const usual = await testPlatform();
+    const database = recordingEnds(usual.database);
+    const world = await buildWorld();
+    const { clubId } = world;
+    const agent = world.agents[0]?.id ?? '';
+    const files = await Promise.all(Array.from({ length: 8 }, () => buildLibraryFile(clubId)));
+    const material = { course_ids: [], lesson_ids: [], media_ids: [] as Id[] };
+    // So that neither the files nor the rows on their pages have the order of the sources' ids.
+    for (const { id } of files.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
+      material.media_ids.push(id);
+      await setMaterial(database, clubId, agent, material, new Date());
+    }
+    const source = await testDatabase();
+    await source.query(
+      `UPDATE agent_sources SET title = 'b' WHERE id = (SELECT min(id::text)::uuid FROM agent_sources WHERE club_id = $1)`,
+      [clubId],
+    );
+    const ids = (await indexOf(clubId)).map(({ id }) => id).toSorted();
+    const [first = '', ...others] = ids;
+    let emptied: Promise<unknown> = Promise.resolve();
+    await holdingOpen(
+      (tx) => tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE`, [first]),
+      async (tx) => {
+        emptied = setMaterial(database, clubId, agent, { ...material, media_ids: [] }, new Date());
+        await waitingForLocks(1);
+        for (const id of others) await tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE`, [id]);
+      },
+    );
+    await emptied;
+    expect(database.ends).to.deep.equal([]);
+    expect(await indexOf(clubId)).to.deep.equal([]);
+  });
 });

@@ -1,6 +1,8 @@
 /** The provider's own SDK reads what the fake model sends, each script of it, as it would read the real service. */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { expect } from 'chai';
+import { readRequest } from '../../dev/fake-model/request.ts';
+import { PromptCache } from '../../dev/fake-model/usage.ts';
 import { type FakeModel, nothingFits, type Script, startFakeModel } from '../../dev/fake-model.ts';
 
 type Body = Anthropic.MessageStreamParams;
@@ -106,10 +108,25 @@ describe('dev/fake-model', () => {
     });
 
     it('says that it does not know where nothing fits, without a citation', async () => {
-      for (const body of [question('Who wrote the anthem?', knots, tides), question('Who?', knots), asking('Ropes?')]) {
+      const asked = passage('Asked', 'What would they have here with this?');
+      for (const body of [
+        question('Who wrote the anthem?', knots, tides),
+        question('Who?', knots),
+        question('What would they have here?', asked),
+        asking('Ropes?'),
+      ]) {
         const answer = await answerTo(body);
         expect([textOf(answer), citationsOf(answer)]).to.deep.equal([nothingFits, []]);
       }
+    });
+
+    it('lets rare words weigh more than those of every sentence', async () => {
+      const deck = passage('Deck', 'Rope and sail and mast. ', 'Rope and sail and deck. ');
+      const quay = passage('Quay', 'Rope by the bollard of the wharf. ');
+      const titlesOf = async (asked: string) =>
+        citationsOf(await answerTo(question(asked, deck, quay))).map((cited) => 'title' in cited && cited.title);
+      expect(await titlesOf('Rope, sail, bollard?')).to.deep.equal(['Quay', 'Deck']);
+      expect(await titlesOf('Rope, sail, bollard, wharf?')).to.deep.equal(['Quay'], 'less than half as good');
     });
 
     it('cites nothing where citations are off, and tells how many images came', async () => {
@@ -177,6 +194,35 @@ describe('dev/fake-model', () => {
       expect(await usageOf('a'.repeat(8_000))).to.deep.equal([13, 0, 2_000]);
       expect(await usageOf('a'.repeat(8_000), 'b'.repeat(400))).to.deep.equal([13, 100, 2_000]);
       expect(await usageOf('c'.repeat(8_000))).to.deep.equal([13, 2_000, 0]);
+      const { usage } = await answerTo({
+        ...asking('x'),
+        model: 'claude-haiku-5-5',
+        system: [system('c'.repeat(8_000))],
+      });
+      expect(usage.cache_read_input_tokens).to.equal(0, 'of another model');
+      model.reset();
+      expect(await usageOf('c'.repeat(8_000))).to.deep.equal([13, 2_000, 0], 'forgotten');
+    });
+
+    it('keeps a prefix for five minutes or an hour since it was last read, and looks for it twenty blocks back', () => {
+      const cache = new PromptCache();
+      const minute = 60_000;
+      const prefix = { type: 'text', text: 'a'.repeat(8_000) } as const;
+      const readOf = (ttl: '5m' | '1h', atMinute: number, between = 0) => {
+        const marked = { ...prefix, cache_control: { type: 'ephemeral', ttl } } as const;
+        const further = Array.from({ length: between }, () => ({ type: 'text', text: 'b' }) as const);
+        const last = { type: 'text', text: 'c', cache_control: { type: 'ephemeral' } } as const;
+        const request = readRequest({
+          ...asking('x'),
+          stream: true,
+          system: between === 0 ? [marked] : [prefix, ...further, last],
+        });
+        return cache.use(request, atMinute * minute).cacheRead;
+      };
+      expect([readOf('5m', 0), readOf('5m', 4), readOf('5m', 8), readOf('5m', 13)]).to.deep.equal([0, 2_000, 2_000, 0]);
+      expect([readOf('1h', 20), readOf('1h', 79), readOf('1h', 139)]).to.deep.equal([0, 2_000, 0]);
+      expect([readOf('5m', 140, 19), readOf('5m', 140, 20)]).to.deep.equal([2_000, 0]);
+      expect([readOf('5m', 200), readOf('5m', 203, 18), readOf('5m', 207, 17)]).to.deep.equal([0, 2_000, 2_000]);
     });
 
     it('sends what a script says, with halves of characters, empty deltas and NUL, in pieces of any size', async () => {
@@ -230,8 +276,6 @@ describe('dev/fake-model', () => {
       await answerTo(asking('x'), { answer: ['a', 'b', 'c'], delayMs: 30, beginAfterMs: 40 });
       expect(performance.now() - begunAt).to.be.at.least(98);
       expect(model.requests[0]).to.deep.include({ text: 'abc', deltaEnds: [1, 2, 3], outcome: 'answered' });
-      const [first = 0, , third = 0] = model.requests[0]?.deltasAt ?? [];
-      expect(third - first).to.be.at.least(58);
     });
   });
 
@@ -250,6 +294,29 @@ describe('dev/fake-model', () => {
           expect(model.requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
         }
       }
+    });
+
+    it('a cut is heard by every reader, an end in order is not', async () => {
+      const read = async (script: Script) => {
+        model.next({ ...four, ...script });
+        const body = JSON.stringify({ ...asking('x'), stream: true });
+        const headers = { 'x-api-key': 'any', 'anthropic-version': '2023-06-01', 'content-type': 'application/json' };
+        return (await fetch(`${model.url}/v1/messages`, { method: 'POST', headers, body })).text();
+      };
+      expect(await failureOf(read({ cutAfter: 5 }))).to.equal('TypeError');
+      expect(await failureOf(read({ endAfter: 5 }))).to.equal('answered');
+    });
+
+    it('stops where the client goes in the middle', async () => {
+      model.next({ answer: Array<string>(100).fill('a'), delayMs: 5 });
+      const stream = client.messages.stream(asking('x'));
+      stream.once('text', () => stream.abort());
+      expect(await failureOf(stream.finalMessage())).to.equal('APIUserAbortError');
+      expect(await outcomeOf(1)).to.equal('closed_by_client');
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      const sent = model.requests[0]?.text.length;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      expect(model.requests[0]?.text.length).to.equal(sent);
     });
 
     it('ends the response in order before the message has ended', async () => {

@@ -1,11 +1,12 @@
 /**
  * The tour: a student signs up through the API, and becomes a signed HTTPS delivery that is refused, waits in a durable
  * timer, is tried again and is accepted; an endpoint that fails is throttled and recovers; its secret is rotated; a sale becomes
- * access, a completed course and a certificate that verifies. Told as it happens, with links to look closer.
+ * access, a completed course and a certificate that verifies; an agent answers from a PDF, and cites its page. Told as it happens, with links to look closer.
  */
 import type { Authority } from './certificates.ts';
 import { host } from './ports.ts';
 import { startReceiver } from './receiver.ts';
+import { agentAnswers } from './tour/agent.ts';
 import { throttledEndpointRecovers } from './tour/breaker.ts';
 import { secretIsRotated } from './tour/rotation.ts';
 import { fromSaleToCertificate } from './tour/sale.ts';
@@ -46,12 +47,13 @@ export async function runTour({ environment, authority, say }: TourOptions): Pro
 async function tell(scene: Scene): Promise<void> {
   const { environment, mailbox, say } = scene;
   say(
-    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, and from a sale to a certificate\n',
+    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, from a sale to a certificate, and an agent that answers\n',
   );
-  const { club, studentId, studentMail, run } = await fromSignUpToDelivery(scene);
+  const { club, studentId, studentToken, studentMail, run } = await fromSignUpToDelivery(scene);
   const shaky = await throttledEndpointRecovers(scene, club, studentId);
   await secretIsRotated(scene, club, shaky);
   const sale = await fromSaleToCertificate(scene, club);
+  const agent = await agentAnswers(scene, club, { studentId, token: studentToken });
 
   say('\nLOOK CLOSER');
   say(`   API reference            ${environment['PUBLIC_URL']}/docs`);
@@ -60,4 +62,7 @@ async function tell(scene: Scene): Promise<void> {
   say(`   the sale's run           ${sale.notice}`);
   say(`   the certificate          ${sale.verifyUrl}`);
   say(`   the student's mail       ${mailbox.linkTo(studentMail)}`);
+  if (agent === undefined) return;
+  say(`   the answer's run         ${agent.run}`);
+  say(`   to ask once more:\n\n${agent.again}`);
 }

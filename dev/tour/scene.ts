@@ -28,6 +28,12 @@ export interface Club {
   readonly token: string;
 }
 
+/** A student of the club, and a session of theirs. */
+export interface Asker {
+  readonly studentId: string;
+  readonly token: string;
+}
+
 /** How long the tour waits for a mail, for an attempt, or for the API to show what has happened. */
 export const patienceMs = 20_000;
 

@@ -17,7 +17,7 @@ import {
 /** @returns the club, a student of it, and what to look at closer */
 export async function fromSignUpToDelivery(
   scene: Scene,
-): Promise<{ club: Club; studentId: string; studentMail: Message; run: string }> {
+): Promise<{ club: Club; studentId: string; studentToken: string; studentMail: Message; run: string }> {
   const { say, mailbox, receiver } = scene;
   const tag = randomBytes(3).toString('hex');
   const password = randomBytes(12).toString('base64url');
@@ -98,5 +98,11 @@ export async function fromSignUpToDelivery(
   }
   say(`   status: ${delivery.status}`);
   if (delivery.status !== 'succeeded') throw new Problem(`The delivery has the status ${delivery.status}.`);
-  return { club: { clubId, token: session.token }, studentId: entered.student.id, studentMail, run };
+  return {
+    club: { clubId, token: session.token },
+    studentId: entered.student.id,
+    studentToken: entered.token,
+    studentMail,
+    run,
+  };
 }

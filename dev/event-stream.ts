@@ -1,0 +1,15 @@
+/** The events of a `text/event-stream` as they arrive, for clients of ours: the tour and the bench. */
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+
+export interface ServerEvent {
+  readonly event: string;
+  /** The JSON of its data lines. */
+  readonly data: unknown;
+}
+
+/** Whoever leaves the loop closes the connection. */
+export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent, void, undefined> {
+  const text = body.pipeThrough(new TextDecoderStream());
+  for await (const { event = 'message', data } of text.pipeThrough(new EventSourceParserStream()))
+    yield { event, data: JSON.parse(data) as unknown };
+}

@@ -1,0 +1,131 @@
+/** An agent comes into being: a PDF in the club's library and a lesson, both indexed, and a delivery that opens it to a student. */
+import { Problem } from '../problem.ts';
+import { harbourHandbook } from './handbook.ts';
+import { expectOk, until, type Asker, type Club, type Scene } from './scene.ts';
+
+/** @returns the id of the agent in the addresses of the classroom */
+export async function agentWithMaterial(scene: Scene, club: Club, { studentId }: Asker): Promise<string> {
+  const { say } = scene;
+  const administrator = scene.client(club.token);
+  const params = { path: { clubId: club.clubId } };
+
+  say('\n12. A handbook of four pages for the club’s library, and a lesson');
+  const mediaId = await uploadHandbook(scene, club);
+  const lessonId = await writeLesson(scene, club);
+
+  say('\n13. An agent that answers from both, and a delivery that opens it to the student');
+  const agent = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/agents', {
+      params,
+      body: { name: 'Bosun', description: 'Answers from the harbour handbook.', instructions: 'Answer briefly.' },
+    }),
+  ).data;
+  const ofAgent = { path: { ...params.path, agentId: agent.id } };
+  expectOk(
+    await administrator.PUT('/v1/clubs/{clubId}/agents/{agentId}/material', {
+      params: ofAgent,
+      body: { course_ids: [], lesson_ids: [lessonId], media_ids: [mediaId] },
+    }),
+  );
+  expectOk(
+    await administrator.PATCH('/v1/clubs/{clubId}/agents/{agentId}', {
+      params: ofAgent,
+      body: { status: 'published' },
+    }),
+  );
+  const delivery = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/deliveries', {
+      params,
+      body: { name: 'The bosun', opens: { kind: 'agent', agent_id: agent.id }, free: false },
+    }),
+  ).data;
+  expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/enrollments', {
+      params,
+      body: { student_id: studentId, delivery_id: delivery.id },
+    }),
+  );
+  await untilIndexed(scene, club, agent.id);
+  return agent.public_id;
+}
+
+/** Reserves, uploads and completes. @returns the id of the file @throws Problem where it does not become ready */
+async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<string> {
+  const { say } = scene;
+  const file = await harbourHandbook();
+  const { data: media, upload } = expectOk(
+    await scene.client(token).POST('/v1/clubs/{clubId}/media', {
+      params: { path: { clubId } },
+      body: {
+        file_name: 'harbour-handbook.pdf',
+        mime: 'application/pdf',
+        size_bytes: file.length,
+        title: 'Harbour Handbook',
+      },
+    }),
+  );
+  const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(file) });
+  say(`   PUT ${new URL(upload.url).pathname}, the signed address of the bucket → ${sent.status}`);
+  const completed = expectOk(
+    await scene.client(token).POST('/v1/clubs/{clubId}/media/{mediaId}/complete', {
+      params: { path: { clubId, mediaId: media.id } },
+    }),
+  ).data;
+  if (completed.status !== 'ready') throw new Problem(`The handbook is ${completed.status}: ${completed.error}.`);
+  say(`   “${completed.title}” is ready: ${completed.mime}, ${completed.size_bytes} bytes`);
+  return media.id;
+}
+
+/** A published lesson of a published course. @returns its id */
+async function writeLesson(scene: Scene, { clubId, token }: Club): Promise<string> {
+  const administrator = scene.client(token);
+  const course = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/courses', {
+      params: { path: { clubId } },
+      body: { title: 'Life in the Harbour' },
+    }),
+  ).data;
+  const part = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/courses/{courseId}/modules', {
+      params: { path: { clubId, courseId: course.id } },
+      body: { title: 'Manners' },
+    }),
+  ).data;
+  const lesson = expectOk(
+    await administrator.POST('/v1/clubs/{clubId}/modules/{moduleId}/lessons', {
+      params: { path: { clubId, moduleId: part.id } },
+      body: {
+        title: 'Quiet hours',
+        content: '# Quiet hours\n\nAfter ten at night halyards are tied away from the mast, and engines stay off.',
+        published: true,
+      },
+    }),
+  ).data;
+  expectOk(
+    await administrator.PATCH('/v1/clubs/{clubId}/courses/{courseId}', {
+      params: { path: { clubId, courseId: course.id } },
+      body: { status: 'published' },
+    }),
+  );
+  return lesson.id;
+}
+
+/** Waits until every source of the agent is indexed, and tells each change. @throws Problem where one fails */
+async function untilIndexed(scene: Scene, { clubId, token }: Club, agentId: string): Promise<void> {
+  const { say } = scene;
+  const quiet = scene.quietClient(token);
+  const told = new Map<string, string>();
+  await until('The indexing of the material', async () => {
+    const { data: sources } = expectOk(
+      await quiet.GET('/v1/clubs/{clubId}/agents/{agentId}/sources', { params: { path: { clubId, agentId } } }),
+    );
+    for (const { id, title, status, error_code: error, page_count: pages, passage_count: passages } of sources) {
+      if (told.get(id) === status) continue;
+      told.set(id, status);
+      const found = `${passages} passages${pages === undefined ? '' : ` on ${pages} pages`}`;
+      say(`   the index: “${title}” is ${status}${status === 'ready' ? `, ${found}` : ''}`);
+      if (status === 'failed') throw new Problem(`“${title}” could not be indexed: ${error}.`);
+    }
+    return sources.length === 2 && sources.every(({ status }) => status === 'ready') ? true : undefined;
+  });
+}

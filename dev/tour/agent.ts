@@ -1,0 +1,140 @@
+/** A student asks an agent about a PDF of the club, loses the connection in the middle, takes the answer up again, and sees the page that it cites. */
+import { randomUUID } from 'node:crypto';
+import type { components } from '../../contract/generated/types.ts';
+import { charactersOf } from '../../domain/agents/delta-text.policy.ts';
+import { eventsOf } from '../event-stream.ts';
+import { Problem } from '../problem.ts';
+import { agentWithMaterial } from './agent-material.ts';
+import { answeringPage, question } from './handbook.ts';
+import { expectOk, runPage, type Asker, type Club, type Scene } from './scene.ts';
+
+type Message = components['schemas']['AgentMessage'];
+
+/** After so many characters the student's connection is closed. */
+const closesAfter = 60;
+
+/** @returns what to look at closer; undefined, having said why, where no model is configured */
+export async function agentAnswers(
+  scene: Scene,
+  club: Club,
+  asker: Asker,
+): Promise<{ run: string; again: string } | undefined> {
+  const { say, environment } = scene;
+  if (!environment['ANTHROPIC_API_KEY']) {
+    say('\n12. An agent that answers students is left out: it has no model to ask.');
+    say('   A fake one on this machine: npm start -- --fake-model. The real one: ANTHROPIC_API_KEY=… npm start');
+    return undefined;
+  }
+  const publicId = await agentWithMaterial(scene, club, asker);
+
+  say(`\n14. The student asks: “${question}”`);
+  const { accepted, text } = await askAndLeave(scene, club, asker, publicId);
+  say(`   the connection is closed after ${charactersOf(text)} characters; the answer goes on without it`);
+  const answer = await comeBack(scene, club, asker, accepted, text);
+  tellAnswer(scene, answer);
+  return { run: runPage(scene, 'agentAnswer', accepted.question.id), again: curlLine(scene, club, asker, publicId) };
+}
+
+interface Accepted {
+  readonly conversation: { readonly id: string };
+  readonly question: Message;
+  readonly answer: Message;
+}
+
+/** Asks, and closes the connection in the middle of the answer. @returns what had come by then */
+async function askAndLeave(
+  scene: Scene,
+  { clubId }: Club,
+  { token }: Asker,
+  publicId: string,
+): Promise<{ accepted: Accepted; text: string }> {
+  const closing = new AbortController();
+  const {
+    data: body,
+    error,
+    response,
+  } = await scene.client(token).POST('/v1/clubs/{clubId}/classroom/agents/{publicId}/messages', {
+    params: { path: { clubId, publicId } },
+    body: { id: randomUUID(), content: question },
+    parseAs: 'stream',
+    signal: closing.signal,
+  });
+  let accepted: Accepted | undefined;
+  let text = '';
+  for await (const { event, data } of eventsOf(streamOf(body, error, response))) {
+    if (event === 'accepted') accepted = data as Accepted;
+    if (event === 'delta') text += tellDelta(scene, data);
+    if (charactersOf(text) >= closesAfter || event === 'done' || event === 'error') break;
+  }
+  closing.abort();
+  if (accepted === undefined) throw new Problem('The stream began without the event “accepted”.');
+  return { accepted, text };
+}
+
+/** Takes the answer up again behind what has come. @returns it, once it has ended */
+async function comeBack(
+  scene: Scene,
+  { clubId }: Club,
+  { token }: Asker,
+  { conversation, answer }: Accepted,
+  before: string,
+): Promise<Message> {
+  const {
+    data: body,
+    error,
+    response,
+  } = await scene
+    .client(token)
+    .GET('/v1/clubs/{clubId}/classroom/conversations/{conversationId}/messages/{messageId}/stream', {
+      params: {
+        path: { clubId, conversationId: conversation.id, messageId: answer.id },
+        query: { from: charactersOf(before) },
+      },
+      parseAs: 'stream',
+    });
+  let text = before;
+  for await (const { event, data } of eventsOf(streamOf(body, error, response))) {
+    if (event === 'delta') text += tellDelta(scene, data);
+    if (event === 'error') throw new Problem(`The answer failed: ${(data as { error: { code: string } }).error.code}.`);
+    if (event !== 'done') continue;
+    const { answer: ended } = data as { answer: Message };
+    if (ended.content !== text) throw new Problem('The two streams together are not the answer.');
+    return ended;
+  }
+  throw new Problem('The stream ended without the event “done”.');
+}
+
+function tellAnswer({ say }: Scene, { status, content, citations }: Message): void {
+  say(
+    `   the answer is ${status}: ${charactersOf(content)} characters, and both streams together say them without a gap`,
+  );
+  for (const { cited_text: cited, source_title: title, page_from: page } of citations)
+    say(`   it cites “${cited.trim()}” from ${title}${page === undefined ? '' : `, page ${page}`}`);
+  if (!citations.some(({ page_from: page }) => page === answeringPage))
+    throw new Problem(`The answer does not cite page ${answeringPage} of the handbook.`);
+}
+
+/** Tells a piece of the answer as it arrives. @returns its text */
+function tellDelta({ say }: Scene, data: unknown): string {
+  const { text } = data as { text: string };
+  say(`   │ ${text.replaceAll('\n', '⏎')}`);
+  return text;
+}
+
+/** @throws Problem with the error's code and message when the call was refused */
+function streamOf(
+  body: ReadableStream<Uint8Array> | null | undefined,
+  error: { error: { code: string; message?: string } } | undefined,
+  response: Response,
+): ReadableStream<Uint8Array> {
+  return expectOk({ ...(body && { data: body }), ...(error && { error }), response });
+}
+
+/** A line to paste that asks once more. */
+function curlLine({ environment }: Scene, { clubId }: Club, { token }: Asker, publicId: string): string {
+  const body = `"{\\"id\\":\\"$(node -p 'crypto.randomUUID()')\\",\\"content\\":\\"${question}\\"}"`;
+  return (
+    `curl -N ${environment['PUBLIC_URL']}/v1/clubs/${clubId}/classroom/agents/${publicId}/messages` +
+    ` -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -d ${body}`
+  );
+}

@@ -1,4 +1,5 @@
 /** `npm run bench -- webhooks [measurement] | api | import | reads | sales`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
+import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
 import { benchImport } from './import.ts';
 import { benchReads, readMeasurements } from './reads.ts';
@@ -16,6 +17,7 @@ const suites: Readonly<Record<string, Suite>> = {
   import: { measurements: ['rows'], run: benchImport },
   reads: { measurements: readMeasurements, run: benchReads },
   sales: { measurements: salesMeasurements, run: benchSales },
+  agents: { measurements: agentMeasurements, run: benchAgents },
 };
 
 const [name = '', ...chosen] = process.argv.slice(2);

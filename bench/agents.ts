@@ -1,0 +1,43 @@
+/**
+ * `npm run bench -- agents`: questions to an agent through two API processes and a worker, beside the bare SDK that asks the same of
+ * the same model server: how soon the answer begins, how late its pieces come, what many streams take, and that none is lost.
+ */
+import type Anthropic from '@anthropic-ai/sdk';
+import { askProduct } from './agents/asking.ts';
+import { measureLatency } from './agents/latency.ts';
+import { onAgentScene, pick, type Scene } from './agents/scene.ts';
+import { measureStreams } from './agents/streams.ts';
+import { progress } from './support.ts';
+
+const measurements: Readonly<Record<string, (scene: Scene, request: Anthropic.MessageStreamParams) => Promise<void>>> =
+  {
+    latency: measureLatency,
+    streams: measureStreams,
+  };
+
+export const agentMeasurements = Object.keys(measurements);
+
+const warmUpQuestions = 40;
+
+/** @param wanted the names of those to run, of `agentMeasurements` */
+export async function benchAgents(wanted: readonly string[]): Promise<void> {
+  await onAgentScene(async (scene) => {
+    progress('warming up');
+    const request = await warmUp(scene);
+    for (const [name, measure] of Object.entries(measurements)) {
+      if (!wanted.includes(name)) continue;
+      progress(name);
+      await measure(scene, request);
+    }
+  });
+}
+
+/** What happens only at first is over then. @returns the request that the model's service gets for a question */
+async function warmUp({ server, apis, students }: Scene): Promise<Anthropic.MessageStreamParams> {
+  await server.obey({ recite: { deltas: 20, characters: 24 } });
+  for (let index = 0; index < warmUpQuestions; index += 1) await askProduct(pick(apis, index), pick(students, index));
+  const [first] = await server.requests();
+  if (!first) throw new Error('The model server was not asked.');
+  const { stream: _, ...request } = first.body as unknown as Anthropic.MessageCreateParamsStreaming;
+  return request;
+}

@@ -1,0 +1,62 @@
+/** What clients heard, held against what the model server sent. */
+import { quantile } from '../support.ts';
+import type { Heard } from './asking.ts';
+import type { Sent } from './model-server.ts';
+
+export interface Figures {
+  /** From the question to the first piece of its answer, in milliseconds. */
+  readonly firsts: readonly number[];
+  /** Of each delta: from the model server to the client, in milliseconds. */
+  readonly lags: readonly number[];
+  /** Deltas that the model server sent and a client did not get in their place. */
+  readonly lost: number;
+}
+
+/** @throws Error where a question never came to the model server */
+export function compare(heard: readonly Heard[], sent: readonly Sent[]): Figures {
+  const byQuestion = new Map(sent.map((one) => [questionIn(one), one]));
+  const figures = heard.map((one) => {
+    const answer = byQuestion.get(one.question);
+    if (!answer) throw new Error('A question did not come to the model server.');
+    return compareOne(one, answer);
+  });
+  return {
+    firsts: figures.map(({ first }) => first),
+    lags: figures.flatMap(({ lags }) => lags),
+    lost: figures.reduce((sum, { lost }) => sum + lost, 0),
+  };
+}
+
+function compareOne({ askedAt, text, arrivals }: Heard, sent: Sent): { first: number; lags: number[]; lost: number } {
+  const lags: number[] = [];
+  let lost = 0;
+  let place = 0;
+  sent.deltaEnds.forEach((end, index) => {
+    const start = sent.deltaEnds[index - 1] ?? 0;
+    while ((arrivals[place]?.end ?? Infinity) < end) place += 1;
+    const arrival = arrivals[place];
+    if (arrival === undefined || text.slice(start, end) !== sent.text.slice(start, end)) lost += 1;
+    else lags.push(arrival.at - (sent.deltasAt[index] ?? Number.NaN));
+  });
+  return { first: (arrivals[0]?.at ?? Number.NaN) - askedAt, lags, lost };
+}
+
+/** The last text block of the last turn. */
+function questionIn({ body }: Sent): string {
+  const last = body.messages.at(-1) as { content: { text?: string }[] };
+  return last.content.at(-1)?.text ?? '';
+}
+
+/** p50 and p95 of ours and of the bare SDK's, and how much ours are above: for {@link report}. */
+export function beside(ours: readonly number[], bare: readonly number[]): Record<string, number> {
+  const [p50, p95] = [quantile(ours, 0.5), quantile(ours, 0.95)];
+  const [bareP50, bareP95] = [quantile(bare, 0.5), quantile(bare, 0.95)];
+  return {
+    p50,
+    p95,
+    'bare p50': bareP50,
+    'bare p95': bareP95,
+    'above at p50': p50 - bareP50,
+    'above at p95': p95 - bareP95,
+  };
+}

@@ -1,0 +1,29 @@
+/** One question after the other, at rest in between: the time to the first piece of the answer, and of each piece on its way. */
+import Anthropic from '@anthropic-ai/sdk';
+import { report } from '../support.ts';
+import { askBare, askProduct, type Heard } from './asking.ts';
+import { beside, compare } from './figures.ts';
+import { pick, type Scene } from './scene.ts';
+
+const questions = 60;
+/** Of each answer: a second of it. */
+const recite = { deltas: 50, characters: 24 };
+const delayMs = 20;
+
+/** @param request to the model, as the product makes it */
+export async function measureLatency(scene: Scene, request: Anthropic.MessageStreamParams): Promise<void> {
+  const { server, apis, students } = scene;
+  const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });
+  const [heard, bareHeard]: [Heard[], Heard[]] = [[], []];
+  await server.obey({ recite, delayMs });
+  // By turns, so that whatever else the machine does meanwhile is in both.
+  for (let index = 0; index < questions; index += 1) {
+    bareHeard.push(await askBare(client, request));
+    heard.push(await askProduct(pick(apis, index), pick(students, index)));
+  }
+  const sent = await server.requests();
+  const [ours, bare] = [compare(heard, sent), compare(bareHeard, sent)];
+  report('first delta ms', beside(ours.firsts, bare.firsts));
+  report('delta lag ms', beside(ours.lags, bare.lags));
+  report('deltas lost', { value: ours.lost, of: questions * recite.deltas });
+}

@@ -1,0 +1,43 @@
+/** The fake model in a process of its own, told what to do and asked what it has sent. */
+import type { Script } from '../../dev/fake-model.ts';
+
+/** What it sent for one request; the times are of the machine's steady clock, in milliseconds. */
+export interface Sent {
+  readonly body: ModelBody;
+  readonly outcome: string;
+  readonly text: string;
+  readonly deltasAt: readonly number[];
+  /** The characters of the text up to the end of each delta. */
+  readonly deltaEnds: readonly number[];
+}
+
+/** Of a request's body, what the bench reads. */
+export interface ModelBody {
+  readonly messages: readonly unknown[];
+}
+
+export interface ModelServer {
+  readonly url: string;
+  /** Forgets what was, and does this with every request from now on. */
+  obey(script: Script): Promise<void>;
+  requests(): Promise<Sent[]>;
+}
+
+export function modelServerAt(url: string): ModelServer {
+  const call = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${url}/control${path}`, {
+      method,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`The model server answered ${response.status} to ${method} ${path}.`);
+    return response;
+  };
+  return {
+    url,
+    async obey(script) {
+      await call('DELETE', '');
+      await call('PUT', '/rules', [{ script }]);
+    },
+    requests: async () => (await (await call('GET', '/requests')).json()) as Sent[],
+  };
+}

@@ -1,0 +1,98 @@
+/** So many streams at once: how their deltas come beside as many of the bare SDK, what the processes take meanwhile, and what was lost. */
+import Anthropic from '@anthropic-ai/sdk';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { progress, report } from '../support.ts';
+import { untilIdle, watchCost, type ProcessCost } from '../webhooks/process-cost.ts';
+import { askBare, askProduct, type Heard } from './asking.ts';
+import { beside, compare } from './figures.ts';
+import { pick, type Scene } from './scene.ts';
+
+const counts = [1, 50, 200];
+/** Of each answer: 50 deltas a second. */
+const characters = 24;
+const delayMs = 20;
+/** Students do not ask all in one moment: 20 a second. */
+const startEveryMs = 50;
+/** While all streams are under way. */
+const costSeconds = 4;
+/** Beyond the starts: for those that begin late, and for the costs. */
+const togetherMs = 8_000;
+
+/** @param request to the model, as the product makes it */
+export async function measureStreams(scene: Scene, request: Anthropic.MessageStreamParams): Promise<void> {
+  for (const count of counts) await measureCount(scene, request, count);
+}
+
+async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams, count: number): Promise<void> {
+  const { server, apis, processes, students } = scene;
+  const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });
+  const name = count === 1 ? '1 stream' : `${count} streams`;
+  const recite = { deltas: Math.ceil((count * startEveryMs + togetherMs) / delayMs), characters };
+
+  progress(`${name} of the bare SDK`);
+  await server.obey({ recite, delayMs });
+  const bareHeard = await startAll(
+    count,
+    (_, begun) => askBare(client, request, begun),
+    async () => {},
+  );
+  const bare = compare(bareHeard, await server.requests());
+
+  progress(`${name} through the product`);
+  await server.obey({ recite, delayMs });
+  let costs: Costs | undefined;
+  const heard = await startAll(
+    count,
+    (index, begun) => askProduct(pick(apis, index), pick(students, index), begun),
+    async () => void (costs = await watchCosts(processes)),
+  );
+  const ours = compare(heard, await server.requests());
+
+  report(`${name}: first delta ms`, beside(ours.firsts, bare.firsts));
+  report(`${name}: delta lag ms`, beside(ours.lags, bare.lags));
+  report(
+    `${name}: memory MB`,
+    valuesOf(costs, ({ memoryMb }) => memoryMb),
+  );
+  report(
+    `${name}: CPU ms/s`,
+    valuesOf(costs, ({ cpu }) => cpu),
+  );
+  report(`${name}: deltas lost`, { value: ours.lost, of: count * recite.deltas });
+  await untilIdle(processes.worker);
+}
+
+/** Starts them one after the other. @param together is called once every one of them has begun */
+async function startAll(
+  count: number,
+  start: (index: number, begun: () => void) => Promise<Heard>,
+  together: () => Promise<void>,
+): Promise<Heard[]> {
+  let waiting = count;
+  const allBegun = Promise.withResolvers<void>();
+  const begun = () => {
+    waiting -= 1;
+    if (waiting === 0) allBegun.resolve();
+  };
+  const started: Promise<Heard>[] = [];
+  for (let index = 0; index < count; index += 1) {
+    if (index > 0) await sleep(startEveryMs);
+    const one = start(index, begun);
+    one.catch(() => {}); // heard of below
+    started.push(one);
+  }
+  const [heard] = await Promise.all([Promise.all(started), allBegun.promise.then(together)]);
+  return heard;
+}
+
+type Costs = Readonly<Record<string, ProcessCost>>;
+
+async function watchCosts({ apis, worker }: Scene['processes']): Promise<Costs> {
+  const named = [...apis.map((pid, index) => [`API ${index + 1}`, pid] as const), ['worker', worker] as const];
+  const costs = await Promise.all(named.map(async ([name, pid]) => [name, await watchCost(pid, costSeconds)] as const));
+  return Object.fromEntries(costs);
+}
+
+function valuesOf(costs: Costs | undefined, of: (cost: ProcessCost) => number): Record<string, number> {
+  return Object.fromEntries(Object.entries(costs ?? {}).map(([name, cost]) => [name, of(cost)]));
+}

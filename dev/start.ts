@@ -21,7 +21,8 @@ type Stop = () => Promise<void>;
 
 /** API and worker get the time to finish what is in flight: an attempt may take 15 s. */
 const drainMs = 25_000;
-const readyTimeoutMs = 60_000;
+/** The worker bundles the workflows first: seconds, and more than a minute on a machine that is busy. */
+const readyTimeoutMs = 180_000;
 
 async function start(): Promise<number> {
   const wanted = startArguments(process.argv.slice(2));

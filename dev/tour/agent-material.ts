@@ -9,7 +9,7 @@ export async function agentWithMaterial(scene: Scene, club: Club, { studentId }:
   const administrator = scene.client(club.token);
   const params = { path: { clubId: club.clubId } };
 
-  say('\n12. A handbook of four pages for the club’s library, and a lesson');
+  say('\n12. A handbook of four pages for the library, and a lesson');
   const mediaId = await uploadHandbook(scene, club);
   const lessonId = await writeLesson(scene, club);
 
@@ -122,8 +122,8 @@ async function untilIndexed(scene: Scene, { clubId, token }: Club, agentId: stri
     for (const { id, title, status, error_code: error, page_count: pages, passage_count: passages } of sources) {
       if (told.get(id) === status) continue;
       told.set(id, status);
-      const found = `${passages} passages${pages === undefined ? '' : ` on ${pages} pages`}`;
-      say(`   the index: “${title}” is ${status}${status === 'ready' ? `, ${found}` : ''}`);
+      const found = `passages: ${passages}${pages === undefined ? '' : `, pages: ${pages}`}`;
+      say(`   the index: “${title}” is ${status}${status === 'ready' ? ` (${found})` : ''}`);
       if (status === 'failed') throw new Problem(`“${title}” could not be indexed: ${error}.`);
     }
     return sources.length === 2 && sources.every(({ status }) => status === 'ready') ? true : undefined;

@@ -32,20 +32,20 @@ export function failureOfStatus(status: number): FailureKind {
   return passes ? 'unavailable' : 'rejected';
 }
 
-const failuresInTheStream: Readonly<Record<string, FailureKind>> = {
-  overloaded_error: 'overloaded',
-  rate_limit_error: 'overloaded',
-  invalid_request_error: 'rejected',
-  authentication_error: 'rejected',
-  permission_error: 'rejected',
-  billing_error: 'rejected',
-  not_found_error: 'rejected',
-  request_too_large: 'rejected',
-};
+const failuresInTheStream: ReadonlyMap<string, FailureKind> = new Map([
+  ['overloaded_error', 'overloaded'],
+  ['rate_limit_error', 'overloaded'],
+  ['invalid_request_error', 'rejected'],
+  ['authentication_error', 'rejected'],
+  ['permission_error', 'rejected'],
+  ['billing_error', 'rejected'],
+  ['not_found_error', 'rejected'],
+  ['request_too_large', 'rejected'],
+]);
 
 /** @param type of an error event in a stream whose HTTP status was 200 */
 export function failureOfType(type: string): FailureKind {
-  return failuresInTheStream[type] ?? 'unavailable';
+  return failuresInTheStream.get(type) ?? 'unavailable';
 }
 
 /** What an answer fails with if the last of its calls has failed like this before its stream began. */
@@ -63,17 +63,17 @@ export function errorAfterBegin(kind: FailureKind): AnswerError {
 
 type End = { status: Exclude<AnswerStatus, 'generating'>; errorCode?: AnswerError };
 
-const ends: Readonly<Record<string, End>> = {
-  end_turn: { status: 'complete' },
-  stop_sequence: { status: 'complete' },
-  max_tokens: { status: 'truncated' },
-  model_context_window_exceeded: { status: 'truncated' },
-  refusal: { status: 'refused' },
-};
+const ends: ReadonlyMap<string | null, End> = new Map([
+  ['end_turn', { status: 'complete' }],
+  ['stop_sequence', { status: 'complete' }],
+  ['max_tokens', { status: 'truncated' }],
+  ['model_context_window_exceeded', { status: 'truncated' }],
+  ['refusal', { status: 'refused' }],
+]);
 
 /** @returns what the answer is by the model's own word, and an error code where that is no end that we know */
 export function endOf(stopReason: string | null): End {
-  return ends[stopReason ?? ''] ?? { status: 'failed', errorCode: 'internal_error' };
+  return ends.get(stopReason) ?? { status: 'failed', errorCode: 'internal_error' };
 }
 
 /**

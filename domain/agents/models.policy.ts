@@ -2,7 +2,7 @@
  * How each model is asked, so that its text comes soon and thinking does not use the answer's size up. What a model accepts is
  * the provider's word (platform.claude.com, Thinking): a setting that it does not know is answered with 400.
  */
-import type { PricedModel } from './prices.policy.ts';
+import { isPriced, type PricedModel } from './prices.policy.ts';
 
 interface Asking {
   /** Sent as it stands; nothing for a model that does not think unless it is told to. */
@@ -33,9 +33,8 @@ const askings: Record<PricedModel, Asking> = {
 
 /** @param model with a price: others are never asked @returns what of a request depends on the model */
 export function askingOf(model: string): Asking {
-  const asking = askings[model as PricedModel] as Asking | undefined;
-  if (!asking) throw new Error('A model without a price was asked');
-  return asking;
+  if (!isPriced(model)) throw new Error('A model without a price was asked');
+  return askings[model];
 }
 
 /** @param cap the size cap of the answer in tokens @returns the most tokens that the model may bring out */

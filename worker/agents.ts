@@ -8,12 +8,15 @@ import { createModel } from '../domain/agents/model.ts';
 import { createBell } from '../domain/core/bell.ts';
 import type { Database } from '../domain/core/database.ts';
 import { describeError } from '../domain/core/describe-error.ts';
+import type { ObjectStore } from '../domain/core/object-store.ts';
+import { readImages } from '../domain/media/agent-images.ts';
 import { answers, answerCosts, answerTokens, firstWords } from './metrics.ts';
 
 /** @returns the platform of answers; `log.close()` ends it, once no answer is under way any more */
 export function createAnswerPlatform(
   config: Config,
   database: Database,
+  storage: ObjectStore,
   log: Logger,
   failpoint: (name: string) => Promise<void>,
 ): AnswerPlatform {
@@ -25,7 +28,11 @@ export function createAnswerPlatform(
   );
   return {
     database,
-    prompt: { source, retrieve: async () => [], readImages: async () => [] },
+    prompt: {
+      source,
+      retrieve: async () => [],
+      readImages: (questionId) => readImages(storage, source.manager, questionId),
+    },
     askModel: createModel(config.model),
     log: createDeltaLog({
       source,

@@ -84,7 +84,7 @@ export async function startWorker(
     },
     failpoint,
   };
-  const answering = createAnswerPlatform(config, database, log, failpoint);
+  const answering = createAnswerPlatform(config, database, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const activities: Record<TaskQueue, object> = {
     webhooks: {

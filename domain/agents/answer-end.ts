@@ -95,18 +95,18 @@ export async function failUnbegun(
  */
 export async function settleEnded(
   database: Database,
-  answer: { id: Id; callNo: number; model: string; errorCode: AnswerError | null },
+  answer: { id: Id; callNo: number; model: string },
   text: string,
   now: Date,
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
-    const [row] = await tx.query<{ begun: boolean }[]>(
-      `SELECT begun_at IS NOT NULL AS begun FROM agent_answers
+    const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
+      `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
         WHERE id = $1 AND status <> 'generating' FOR NO KEY UPDATE`,
       [answer.id],
     );
     if (!row) return;
-    if (row.begun) return settleCut(tx, answer, text, answer.errorCode ?? 'interrupted', now);
+    if (row.begun) return settleCut(tx, answer, text, row.errorCode ?? 'interrupted', now);
     await abandonCall(tx, answer, now);
     await settleBudget(tx, answer.id, 0n, now);
   });

@@ -3,7 +3,6 @@ import type { DataSource } from 'typeorm';
 import type { Id } from '../core/ids.ts';
 import type { Transaction } from '../core/database.ts';
 import { prepared } from '../core/statements.ts';
-import type { NewWake } from '../facts/facts.ts';
 import type { AnswerError, AnswerStatus, CallOutcome } from './agents.policy.ts';
 import { answerRules } from './answers.policy.ts';
 import type { TokenUse } from './prices.policy.ts';
@@ -144,22 +143,6 @@ export async function letGo(tx: Transaction, { id }: AnswerRow, callNo: number, 
       WHERE id = $1 AND call_no = $2 AND status = 'generating' AND begun_at IS NULL`,
     [id, callNo, at],
   );
-}
-
-export interface AnswerToWake {
-  questionId: Id;
-  clubId: Id;
-  agentId: Id;
-}
-
-/** What makes the run of an answer begin, or look again. */
-export function answerWake({ questionId, clubId, agentId }: AnswerToWake): NewWake {
-  return {
-    workflowType: 'agentAnswer',
-    subjectId: questionId,
-    clubId,
-    attributes: { ClubId: clubId, AgentId: agentId },
-  };
 }
 
 /** What an operator reads of a run that has ended: numbers and codes, no text. */

@@ -95,7 +95,7 @@ async function ask(platform: AnswerPlatform, answer: AnswerRow, now: number, sig
     const outcome = await hearAnswer(hearing, { answer, callNo, prompt, log, signal, clock });
     if (outcome.ended !== undefined) {
       await platform.failpoint('answer_ended');
-      if (!outcome.ended) await settleEnded(database, { ...answer, callNo, errorCode: null }, outcome.text, clock());
+      if (!outcome.ended) await settleEnded(database, { ...answer, callNo }, outcome.text, clock());
       return await ended(platform, answer, outcome.ended);
     }
     return await afterUnbegun(platform, answer, callNo, outcome.failure, clock().getTime());

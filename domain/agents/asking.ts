@@ -15,9 +15,9 @@ import { holdStudent } from '../identity/accounts.ts';
 import type { Reader } from '../learning/classroom.ts';
 import { answerWake } from './answer-wakes.ts';
 import { reserveBudget } from './budget.ts';
+import { historyOf } from './history.ts';
 import { countQuestions, mostCostOf, presentLimits, refuseBeyondLimit, type AgentTerms } from './limits.ts';
 import { conversationColumns, presentConversation, presentTurns, type ConversationRow } from './messages.ts';
-import { promptBounds, turnsThatFit, type Turn } from './prompt.policy.ts';
 import { requireOwnImages } from '../media/agent-images.ts';
 import { titleOf } from './title.policy.ts';
 
@@ -199,16 +199,4 @@ async function insertAnswer(
   );
   if (fresh.length === 0)
     throw new DomainError('generation_in_progress', 'This conversation is answering another question.');
-}
-
-/** @returns the turns before that a prompt can hold, more than which no prompt has */
-async function historyOf(tx: Transaction, conversationId: Id): Promise<Turn[]> {
-  const newestFirst = await tx.query<Turn[]>(
-    `SELECT question.content AS question, answer.content AS answer
-       FROM agent_questions question JOIN agent_answers answer ON answer.question_id = question.id
-      WHERE question.conversation_id = $1 AND answer.status <> 'generating'
-      ORDER BY question.asked_at DESC, question.id DESC LIMIT ${promptBounds.historyTurns}`,
-    [conversationId],
-  );
-  return turnsThatFit(newestFirst);
 }

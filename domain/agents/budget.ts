@@ -125,7 +125,8 @@ export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bi
             cache_read_tokens = used.cache_read_tokens + coalesce(last.cache_read_tokens, 0),
             cost_micros = used.cost_micros + $2
        FROM agent_answers answer
-       LEFT JOIN agent_calls last ON last.answer_id = answer.id AND last.call_no = answer.call_no
+       LEFT JOIN agent_calls last
+              ON last.answer_id = answer.id AND last.call_no = answer.call_no AND last.outcome IS DISTINCT FROM 'abandoned'
       WHERE answer.id = $1 AND used.agent_id = answer.agent_id AND used.month = $3`,
     [answerId, String(costMicros), charge.month],
   );

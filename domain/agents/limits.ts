@@ -4,6 +4,7 @@ import type { Transaction } from '../core/database.ts';
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import type { Budget } from './budget.ts';
+import { mostOutputTokens } from './models.policy.ts';
 import { worstCost } from './prices.policy.ts';
 import { mostPromptTokens, type PromptParts } from './prompt.policy.ts';
 
@@ -79,5 +80,5 @@ export function mostCostOf(
   asked: Omit<PromptParts, 'instructions'>,
   now: Date,
 ): bigint {
-  return worstCost(model, mostPromptTokens({ instructions, ...asked }), answerMaxTokens, now);
+  return worstCost(model, mostPromptTokens({ instructions, ...asked }), mostOutputTokens(model, answerMaxTokens), now);
 }

@@ -8,6 +8,7 @@ import type {
   SearchResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages';
 import type { Id } from '../core/ids.ts';
+import type { ImageType } from '../media/media.policy.ts';
 import type { SourceKind } from './agents.policy.ts';
 import type { SentBlock, SentResult } from './citations.policy.ts';
 import { askingOf, mostOutputTokens } from './models.policy.ts';
@@ -27,7 +28,7 @@ export interface FoundPassage {
 }
 
 export interface PromptImage {
-  mediaType: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
+  mediaType: ImageType;
   base64: string;
 }
 

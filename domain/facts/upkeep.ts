@@ -1,7 +1,7 @@
 /** What the sweeper does: finds rows that nobody is working on although they are due, and removes what has run out. */
 import type { DataSource } from 'typeorm';
 import { foldAnswerLogs } from '../agents/answer-logs.ts';
-import { answerWake, type AnswerToWake } from '../agents/answer-rows.ts';
+import { answerWake } from '../agents/answer-wakes.ts';
 import { importWake } from '../access/imports.ts';
 import { sourceWake } from '../agents/sources.ts';
 import { inTransaction, type Database } from '../core/database.ts';
@@ -73,7 +73,7 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
         ORDER BY next_attempt_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('addOn', '')],
     );
-    const answers = await tx.query<AnswerToWake[]>(
+    const answers = await tx.query<{ questionId: Id; clubId: Id; agentId: Id }[]>(
       `SELECT question_id AS "questionId", club_id AS "clubId", agent_id AS "agentId" FROM agent_answers
         WHERE status = 'generating' AND looks_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
           AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || agent_answers.question_id)

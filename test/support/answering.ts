@@ -7,7 +7,7 @@ import type { AnswerReport } from '../../domain/agents/answer-rows.ts';
 import { answerRules } from '../../domain/agents/answers.policy.ts';
 import { createDeltaLog, type DeltaLog } from '../../domain/agents/delta-log.ts';
 import { createModel, type Patience } from '../../domain/agents/model.ts';
-import type { FoundPassage, PromptImage } from '../../domain/agents/prompt-blocks.policy.ts';
+import type { FoundPassage } from '../../domain/agents/prompt-blocks.policy.ts';
 import type { Id } from '../../domain/core/ids.ts';
 import { newId } from '../../domain/core/ids.ts';
 import { testPlatform } from './database.ts';
@@ -25,7 +25,7 @@ export interface Answering {
 
 export interface AnsweringOptions {
   passages?: readonly FoundPassage[];
-  images?: readonly PromptImage[];
+  images?: readonly { mediaType: 'image/png'; bytes: Buffer }[];
   patience?: Partial<Patience>;
   failpoint?: (name: string) => Promise<void>;
   baseUrl?: string;

@@ -2,7 +2,7 @@
 import { wake } from '../../domain/facts/facts.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { answerWake } from '../../domain/agents/answer-rows.ts';
+import { answerWake } from '../../domain/agents/answer-wakes.ts';
 import { reserveBudget } from '../../domain/agents/budget.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentAnswerDelta } from '../../entities/agents/agent-answer-delta.ts';

@@ -1,0 +1,110 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { expect } from 'chai';
+import { agentAnswerActivities } from '../../activities/agent-answer.ts';
+import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { useAnswering } from '../support/answering.ts';
+import { testDatabase } from '../support/database.ts';
+import { until } from '../support/deliveries.ts';
+import { summariesOf } from '../support/histories.ts';
+import { answerRow, buildQuestion, callRows } from '../support/questions.ts';
+import { useTimeSkipping } from '../support/time-skipping.ts';
+import { runWorkerHere } from '../support/worker.ts';
+import type { agentAnswer } from '../../workflows/agent-answer.ts';
+
+const second = 1_000;
+
+describe('the run of an answer, with time skipped', function () {
+  this.timeout(30 * second);
+  const timeSkipping = useTimeSkipping();
+  const answering = useAnswering();
+  const environment = (): TestWorkflowEnvironment => timeSkipping();
+  let worker: { stop(): Promise<void> };
+  before('start a worker', async () => {
+    const activities = agentAnswerActivities(await answering.platform());
+    worker = await runWorkerHere(environment().nativeConnection, { taskQueue: 'agents', activities });
+  });
+  after('stop the worker, before its server', () => worker.stop());
+
+  /** A question that was accepted just now, by the server's clock. */
+  const ask = async () => buildQuestion({ acceptedAt: new Date(await environment().currentTimeMs()) });
+  const start = (questionId: string) =>
+    environment().client.workflow.start<typeof agentAnswer>('agentAnswer', {
+      workflowId: workflowIdOf('agentAnswer', questionId),
+      taskQueue: 'agents',
+      args: [questionId],
+    });
+
+  it('is one activity, and its result is numbers: no text', async () => {
+    const { questionId, answerId } = await ask();
+    answering.model().next({ answer: ['Ten ', 'minutes.'] });
+    const handle = await start(questionId);
+    const result = await handle.result();
+    const [call] = await callRows(answerId);
+    expect(result).to.deep.equal({
+      status: 'complete',
+      model: 'claude-sonnet-5-5',
+      calls: 1,
+      input_tokens: call?.inputTokens,
+      output_tokens: call?.outputTokens,
+      cache_write_tokens: 0,
+      cache_read_tokens: 0,
+      cost_micros: Number(call?.costMicros),
+      abandoned_micros: 0,
+    });
+    const { events } = await handle.fetchHistory();
+    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).to.have.length(1);
+    expect(JSON.stringify(events)).not.to.contain('minutes');
+  });
+
+  it('overloaded, it asks again after 1 s and 4 s, and then gives up', async () => {
+    const { questionId, answerId } = await ask();
+    answering.model().next({ refuse: 529 }, { refuse: 529 }, { refuse: 529 });
+    const handle = await start(questionId);
+    expect(await handle.result()).to.include({ status: 'failed', error_code: 'model_overloaded', calls: 3 });
+    const calls = await callRows(answerId);
+    const at = calls.map(({ startedAt }) => startedAt.getTime());
+    expect((at[1] ?? 0) - (at[0] ?? 0)).to.be.within(second, 2 * second);
+    expect((at[2] ?? 0) - (at[1] ?? 0)).to.be.within(4 * second, 5 * second);
+    const { timers } = await summariesOf(handle);
+    expect(timers.map((timer) => timer.replace(/ (at once|in about .*)$/, ''))).to.deep.equal([
+      'request 2 of 3 to the model',
+      'request 3 of 3 to the model',
+    ]);
+  });
+
+  it('woken before its next request is due, it does not ask early', async () => {
+    const { questionId, answerId } = await ask();
+    answering.model().next({ refuse: 429, retryAfterS: 60 }, { answer: ['Yes.'] });
+    const handle = await start(questionId);
+    await until('the refusal', { timeoutMs: 5 * second }, async () => (await callRows(answerId))[0]?.outcome === 'failed');
+    await handle.signal('lookAgain');
+    await handle.signal('lookAgain');
+    expect(await handle.result()).to.include({ status: 'complete', calls: 2 });
+    const [first, again] = await callRows(answerId);
+    expect((again?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)).to.be.within(60 * second, 62 * second);
+  });
+
+  it('a worker died over it after it had begun: when its lease is over, it fails with what was said', async () => {
+    const { questionId, answerId } = await ask();
+    const source = await testDatabase();
+    await source.query(
+      `UPDATE agent_answers SET call_no = 1, begun_at = created_at, lease_until = clock_timestamp() + interval '1 s' WHERE id = $1`,
+      [answerId],
+    );
+    await source.query(
+      `INSERT INTO agent_calls (answer_id, call_no, model, started_at, input_tokens) VALUES ($1, 1, 'claude-sonnet-5-5', now(), 1000)`,
+      [answerId],
+    );
+    await source.query(`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'One '), ($1, 4, 'two')`, [
+      answerId,
+    ]);
+    const handle = await start(questionId);
+    await until('a look', { timeoutMs: 5 * second }, async () => (await summariesOf(handle)).timers.length > 0);
+    await new Promise((resolve) => setTimeout(resolve, second)); // leases are of the database's clock, which nobody skips
+    expect(await handle.result()).to.include({ status: 'failed', error_code: 'interrupted', calls: 1 });
+    expect(await answerRow(answerId)).to.include({ content: 'One two' });
+    // 1000 tokens in at 2, and an estimate of 3 out at 10 dollars a million.
+    expect((await callRows(answerId))[0]).to.include({ outputTokens: 3, estimated: true, costMicros: '2030' });
+    expect(answering.model().requests).to.have.length(0);
+  });
+});

@@ -5,6 +5,7 @@ import type { AnswerPlatform } from '../domain/agents/answer-step.ts';
 import { answersChannel } from '../domain/agents/answers-channel.ts';
 import { createDeltaLog } from '../domain/agents/delta-log.ts';
 import { createModel } from '../domain/agents/model.ts';
+import { retrieve } from '../domain/agents/retrieval.ts';
 import { createBell } from '../domain/core/bell.ts';
 import type { Database } from '../domain/core/database.ts';
 import { describeError } from '../domain/core/describe-error.ts';
@@ -30,7 +31,7 @@ export function createAnswerPlatform(
     database,
     prompt: {
       source,
-      retrieve: async () => [],
+      retrieve,
       readImages: (questionId) => readImages(storage, source.manager, questionId),
     },
     askModel: createModel(config.model),

@@ -45,7 +45,8 @@ describe('a worker is killed over an answer', function () {
   const scenes = new Map<Place, Scene>();
   let model: FakeModel;
 
-  const asks = (place: Place) => model.requests.filter(({ body }) => JSON.stringify(body).includes(`At ${place}`)).length;
+  const asks = (place: Place) =>
+    model.requests.filter(({ body }) => JSON.stringify(body).includes(`At ${place}`)).length;
   const environment = () => ({ ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url });
 
   before('each place in turn, and then a worker that lives', async function () {
@@ -58,7 +59,10 @@ describe('a worker is killed over an answer', function () {
     const { database } = await testPlatform();
     const left = [...scenes.values()].map(({ question }) => question);
     await source.query(`UPDATE wakes SET lease_until = NULL`);
-    await source.query(`UPDATE agent_answers SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
+    // However long the workers took to start, their two minutes are not over.
+    await source.query(
+      `UPDATE agent_answers SET lease_until = clock_timestamp(), created_at = clock_timestamp() WHERE lease_until IS NOT NULL`,
+    );
     await inTransaction(database, (tx) => wake(tx, left.map(answerWake), new Date()));
     // An activity that died with its worker is given to another when its heartbeat has been missing for 10 s.
     await until('the end of all', { timeoutMs: 60 * second }, async () => {
@@ -80,8 +84,10 @@ describe('a worker is killed over an answer', function () {
       asked: asks(place),
     };
     // The next of these workers is to die over its own.
-    await (await testDatabase()).query(
-      `UPDATE agent_answers SET lease_until = clock_timestamp() + interval '5 min' WHERE id = $1 AND status = 'generating'`,
+    await (
+      await testDatabase()
+    ).query(
+      `UPDATE agent_answers SET lease_until = clock_timestamp() + interval '1 hour' WHERE id = $1 AND status = 'generating'`,
       [answerId],
     );
     return { question, signal, left };
@@ -108,7 +114,11 @@ describe('a worker is killed over an answer', function () {
       expect(left).to.include({ log: '', asked });
       expect(left.row).to.include({ status: 'generating', callNo: 1, begunAt: null });
       expect(left.calls.map(({ outcome }) => outcome)).to.deep.equal([null]);
-      expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: answer.join(''), callNo: 2 });
+      expect(await answerRow(question.answerId)).to.include({
+        status: 'complete',
+        content: answer.join(''),
+        callNo: 2,
+      });
       expect(await logOf(question.answerId)).to.equal(answer.join(''));
       expect(asks(place)).to.equal(asked + 1);
       const [abandoned, answered, ...more] = await callRows(question.answerId);

@@ -76,12 +76,19 @@ describe('the run of an answer, with time skipped', function () {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 429, retryAfterS: 60 }, { answer: ['Yes.'] });
     const handle = await start(questionId);
-    await until('the refusal', { timeoutMs: 5 * second }, async () => (await callRows(answerId))[0]?.outcome === 'failed');
+    await until(
+      'the refusal',
+      { timeoutMs: 5 * second },
+      async () => (await callRows(answerId))[0]?.outcome === 'failed',
+    );
     await handle.signal('lookAgain');
     await handle.signal('lookAgain');
     expect(await handle.result()).to.include({ status: 'complete', calls: 2 });
     const [first, again] = await callRows(answerId);
-    expect((again?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)).to.be.within(60 * second, 62 * second);
+    expect((again?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)).to.be.within(
+      60 * second,
+      62 * second,
+    );
   });
 
   it('a worker died over it after it had begun: when its lease is over, it fails with what was said', async () => {
@@ -95,9 +102,10 @@ describe('the run of an answer, with time skipped', function () {
       `INSERT INTO agent_calls (answer_id, call_no, model, started_at, input_tokens) VALUES ($1, 1, 'claude-sonnet-5-5', now(), 1000)`,
       [answerId],
     );
-    await source.query(`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'One '), ($1, 4, 'two')`, [
-      answerId,
-    ]);
+    await source.query(
+      `INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'One '), ($1, 4, 'two')`,
+      [answerId],
+    );
     const handle = await start(questionId);
     await until('a look', { timeoutMs: 5 * second }, async () => (await summariesOf(handle)).timers.length > 0);
     await new Promise((resolve) => setTimeout(resolve, second)); // leases are of the database's clock, which nobody skips

@@ -1,0 +1,90 @@
+import { expect } from 'chai';
+import { readConfig, Secret } from '../../../config.ts';
+import { stepAnswer, type AnswerStep } from '../../../domain/agents/answer-step.ts';
+import { createDeltaLog } from '../../../domain/agents/delta-log.ts';
+import { createDataSource } from '../../../entities/data-source.ts';
+import { useAnswering } from '../../support/answering.ts';
+import { testDatabase } from '../../support/database.ts';
+import { until } from '../../support/deliveries.ts';
+import { startPostgresLine, type PostgresLine } from '../../support/postgres-line.ts';
+import {
+  answerRow,
+  buildQuestion,
+  callRows,
+  chargeRow,
+  logOf,
+  monthOf,
+  type TestQuestion,
+} from '../../support/questions.ts';
+
+const second = 1_000;
+
+/** A worker of its own connections, on a line that can fall silent, in the middle of an answer. */
+describe('Postgres is away in the middle of an answer', function () {
+  this.timeout(60 * second);
+  const answering = useAnswering();
+  const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);
+  const applicationName = 'club-outage';
+
+  /** Steps an answer of 80 deltas in some 4 s, and lets something happen once its first words are written. */
+  async function during(happening: (line: PostgresLine, question: TestQuestion) => Promise<void>): Promise<{
+    step: AnswerStep;
+    question: TestQuestion;
+  }> {
+    const question = await buildQuestion();
+    const line = await startPostgresLine();
+    const source = await createDataSource(
+      { ...readConfig().database, url: new Secret(line.url), poolSize: 4 },
+      applicationName,
+    ).initialize();
+    const platform = await answering.platform();
+    const log = createDeltaLog({ source, ring() {}, onError() {}, async failpoint() {} });
+    answering.model().next({ answer: chunks, delayMs: 50 });
+    const stepping = stepAnswer(
+      { ...platform, log, database: { ...platform.database, source }, prompt: { ...platform.prompt, source } },
+      question.questionId,
+      Date.now(),
+      new AbortController().signal,
+    );
+    await until('first words', { timeoutMs: 20 * second }, async () => (await logOf(question.answerId)) !== '');
+    await happening(line, question);
+    const step = await stepping;
+    log.close();
+    await source.destroy();
+    line.close();
+    return { step, question };
+  }
+
+  const expectWhole = async ({ answerId, clubId }: TestQuestion) => {
+    const text = chunks.join('');
+    expect(await answerRow(answerId)).to.include({ status: 'complete', content: text, callNo: 1 });
+    expect(await logOf(answerId)).to.equal(text);
+    expect(answering.model().requests).to.have.length(1);
+    const [call] = await callRows(answerId);
+    expect((await chargeRow(answerId)).costMicros).to.equal(call?.costMicros);
+    expect(await monthOf(clubId)).to.deep.equal({ spent: Number(call?.costMicros), reserved: 0 });
+  };
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  it('it says nothing for 5 s: nothing is lost, asked again or charged twice', async () => {
+    const { question, step } = await during(async (line) => {
+      line.fallSilent();
+      await pause(5 * second);
+      line.speakAgain();
+    });
+    expect(step).to.have.nested.property('outcome.status', 'complete');
+    await expectWhole(question);
+  });
+
+  it('it ends every connection again and again for 5 s: the same', async () => {
+    const { question, step } = await during(async () => {
+      const source = await testDatabase();
+      for (const endsAt = Date.now() + 5 * second; Date.now() < endsAt; await pause(50))
+        await source.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1`, [
+          applicationName,
+        ]);
+    });
+    expect(step).to.have.nested.property('outcome.status', 'complete');
+    await expectWhole(question);
+  });
+});

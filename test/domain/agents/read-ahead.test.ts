@@ -54,6 +54,7 @@ describe('reading a stream ahead of a busy reader', () => {
 
   it('an error of nothing is an error too', async () => {
     async function* source(): AsyncGenerator<number> {
+      yield* [];
       throw undefined;
     }
     let thrown = false;

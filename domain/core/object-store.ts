@@ -96,9 +96,7 @@ export function createObjectStore(storage: Config['storage']): ObjectStore {
       const command = new PutObjectCommand({ Bucket, Key, ContentType, ContentLength: length, IfNoneMatch: '*' });
       const headers = { 'content-type': ContentType, 'content-length': String(length), 'if-none-match': '*' };
       const signed = new Set([...Object.keys(headers), 'host']);
-      // Left among the headers: a condition that is hoisted into the address is one that stores pass over.
-      const unhoistableHeaders = new Set(['if-none-match']);
-      const url = await getSignedUrl(client, command, { expiresIn, signableHeaders: signed, unhoistableHeaders });
+      const url = await getSignedUrl(client, command, { expiresIn, signableHeaders: signed });
       return { url, headers };
     },
     signGet(Key, { disposition, contentType }, expiresIn) {

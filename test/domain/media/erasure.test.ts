@@ -1,11 +1,13 @@
 /** Files that go: what never arrives, fails or is removed leaves the bucket, whatever breaks off on the way. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { inTransaction } from '../../../domain/core/database.ts';
 import type { ObjectStore } from '../../../domain/core/object-store.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
-import { eraseDue, removeMedia } from '../../../domain/media/erasure.ts';
+import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import type { MediaPlatform } from '../../../domain/media/media.ts';
+import { reserveAgentImage } from '../../../domain/media/reservation.ts';
 import { call } from '../../support/api.ts';
 import { columnsHolding, testDatabase } from '../../support/database.ts';
 import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
@@ -183,6 +185,20 @@ describe('a completion and something else at the same moment', () => {
     expect([await rowOf(reserved.media.id), await filesOf(club)]).to.deep.equal(['failed upload_expired', []]);
   });
 
+  it('a round of erasures that has found it due already: what is ready by then stays', async () => {
+    const first = await reserve({ club }, notes);
+    const reserved = await reserve({ club }, notes);
+    await put(reserved.upload, notes.bytes);
+    const completesMeanwhile = await mediaPlatform((storage) => ({
+      async remove(key) {
+        if (key.endsWith(first.media.id)) await outcomeOf(platform, reserved);
+        await storage.remove(key);
+      },
+    }));
+    await erase(after(76 * minute), completesMeanwhile);
+    expect([await rowOf(reserved.media.id), await filesOf(club)]).to.deep.equal(['ready key', [reserved.media.id]]);
+  });
+
   it('another, of a file that is not good: both say so', async () => {
     const reserved = await reserve({ club }, { ...notes, mime: 'image/png' });
     await put(reserved.upload, notes.bytes);
@@ -222,6 +238,37 @@ describe('the removal of a student', () => {
       'failed upload_expired removed',
     ]);
     expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
+  });
+
+  it('that comes while an image is looked at wins: it is not ready afterwards, and its file goes', async () => {
+    const student = await buildStudent(club.id);
+    const image = { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) };
+    const { media, upload } = await reserve({ club, student }, image);
+    await put(upload, image.bytes);
+    const { database } = platform;
+    const purging = await mediaPlatform((storage) => ({
+      async size(key) {
+        await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+        return storage.size(key);
+      },
+    }));
+    const owner = { clubId: club.id, studentId: student.id };
+    const outcome = await completeMedia(purging, owner, media.id, new Date()).catch((error: Error) => error);
+    expect(outcome).to.have.property('code', 'not_found');
+    await erase(after(0));
+    expect(await filesOf(club)).to.deep.equal([]);
+  });
+
+  it('that comes before a reservation is written lets none be written', async () => {
+    const student = await buildStudent(club.id);
+    const path = `/v1/clubs/${club.id}/students/${student.id}`;
+    await call('DELETE', path, { token: club.owner.token });
+    const owner = { clubId: club.id, studentId: student.id };
+    const fileName = `${newId()}.png`;
+    const announced = { fileName, mime: 'image/png', sizeBytes: 9 };
+    const outcome = await reserveAgentImage(platform, owner, announced, new Date()).catch((error: Error) => error);
+    expect(outcome).to.have.property('code', 'not_found');
+    expect(await columnsHolding(fileName)).to.deep.equal([]);
   });
 });
 

@@ -14,7 +14,7 @@ import { answersChannel } from './answers-channel.ts';
 const pollMs = 1_000;
 /** Characters of an ended answer, and entries of the log of one under way, that a follower is given at a time. */
 const mostCharacters = 16_384;
-const mostEntries = 200;
+const mostEntries = 64;
 
 export interface FeedPlatform {
   source: DataSource;

@@ -5,6 +5,7 @@
 import type { Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import { wake } from '../facts/facts.ts';
+import { removeImagesOf } from '../media/erasure.ts';
 import type { AnswerError } from './agents.policy.ts';
 import { answerWake } from './answer-wakes.ts';
 
@@ -34,6 +35,7 @@ export async function eraseConversations(
     await tx.query(`DELETE FROM ${table} WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`, [
       conversationIds,
     ]);
+  await removeImagesOf(tx, conversationIds, now);
   await wake(tx, stopped.map(answerWake), now);
 }
 

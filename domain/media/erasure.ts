@@ -40,6 +40,22 @@ export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now:
   await tx.query(`UPDATE media SET ${removal} WHERE owner_id = $1 AND removed_at IS NULL`, [studentId, now]);
 }
 
+/** Images that no conversation shows any more, for these were deleted. The student's row is held by the caller. Upkeep erases the files. */
+export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
+  await tx.query(
+    `WITH shown AS (
+       SELECT image.media_id, question.conversation_id
+         FROM agent_question_images image JOIN agent_questions question ON question.id = image.question_id)
+     UPDATE media SET ${removal}
+      WHERE purpose = 'agent_image' AND removed_at IS NULL
+        AND id IN (SELECT media_id FROM shown WHERE conversation_id = ANY ($1))
+        AND NOT EXISTS (
+          SELECT FROM shown JOIN agent_conversations conversation ON conversation.id = shown.conversation_id
+           WHERE shown.media_id = media.id AND conversation.deleted_at IS NULL)`,
+    [conversationIds, now],
+  );
+}
+
 export interface ErasureCounts {
   /** Files that the bucket was asked to erase, and has. */
   erased: number;

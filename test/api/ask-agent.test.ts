@@ -1,12 +1,158 @@
-/** Operation 1 of the specification, sentence by sentence: asking an agent, and the stream of the answer. */
+/** Operation 1 of the specification, sentence by sentence: asking an agent. */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { append, finish } from '../support/answers.ts';
-import { buildAskingClassroom } from '../support/asking.ts';
+import { v1, v7 } from 'uuid';
+import { newId } from '../../domain/core/ids.ts';
+import { append, fail, finish, notify } from '../support/answers.ts';
+import { expectError } from '../support/api.ts';
+import { buildAskingClassroom, buildAskingStudent, askingOf, type AskingClassroom } from '../support/asking.ts';
+import { testDatabase } from '../support/database.ts';
+import { wakesBy } from '../support/wakes.ts';
 
 describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
+  let classroom: AskingClassroom;
+  beforeEach(async () => {
+    classroom = await buildAskingClassroom(); // each student may ask 20 times a minute
+  });
+
+  describe('1. Without conversation_id, a new conversation opens and its title comes from the first line of the question', () => {
+    it('a conversation for each question without one', async () => {
+      const [first, second] = [await classroom.ask(), await classroom.ask()];
+      expect(first.conversationId).to.not.equal(second.conversationId);
+      expect(first.data.conversation).to.deep.equal({
+        id: first.conversationId,
+        title: 'When is a knot a bend?',
+        created_at: first.data.question.created_at,
+        last_message_at: first.data.question.created_at,
+      });
+    });
+
+    it('the title is the first line that is not blank, in tidy form', async () => {
+      const { data } = await classroom.ask({ content: ' \r\n\n  Which   knot\tholds?  \nAnd why?' });
+      expect(data.conversation.title).to.equal('Which knot holds?');
+      expect(data.question.content).to.equal(' \r\n\n  Which   knot\tholds?  \nAnd why?');
+    });
+
+    it('with conversation_id the question joins it: the title stays, last_message_at moves', async () => {
+      const { answerId, data, conversationId } = await classroom.ask({ content: 'The first' });
+      await finish(answerId);
+      const next = await classroom.ask({ conversation_id: conversationId.toUpperCase(), content: 'The second' });
+      expect(next.data.conversation).to.deep.equal({
+        ...data.conversation,
+        last_message_at: next.data.question.created_at,
+      });
+      expect(next.data.question.created_at > data.question.created_at).to.equal(true);
+    });
+  });
+
+  describe('2. The question id is chosen by the client (uuid v4)', () => {
+    it('the question and the reply of its answer have the id that was sent', async () => {
+      const id = randomUUID();
+      const { data } = await classroom.ask({ id });
+      expect(data.question).to.include({ id, role: 'user' });
+      expect(data.answer).to.include({ reply_to: id, role: 'assistant' });
+    });
+
+    it('repeating a send with the same id returns 409 message_exists instead of asking and charging twice', async () => {
+      const asked = { id: randomUUID() };
+      const { answerId } = await classroom.ask(asked);
+      const before = await traces(classroom);
+      expectError(await classroom.refused(asked), 'message_exists');
+      await finish(answerId);
+      expectError(await classroom.refused(asked), 'message_exists');
+      expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
+    });
+
+    it('an id in upper case is the same id', async () => {
+      const id = randomUUID();
+      const { data } = await classroom.ask({ id: id.toUpperCase() });
+      expect(data.question.id).to.equal(id);
+      expectError(await classroom.refused({ id }), 'message_exists');
+      expectError(await classroom.refused({ id: id.toUpperCase() }), 'message_exists');
+    });
+
+    it('the id of another student, of another agent, in another club, and of a deleted conversation is used too', async () => {
+      const id = randomUUID();
+      const { conversationId } = await classroom.ask({ id });
+      const others = [
+        askingOf(classroom.asked, await buildAskingStudent(classroom.asked)),
+        await buildAskingClassroom(),
+        classroom,
+      ];
+      for (const other of others) expectError(await other.refused({ id }), 'message_exists');
+      await classroom.remove(conversationId);
+      for (const other of others) expectError(await other.refused({ id }), 'message_exists');
+    });
+
+    it('two identical sends at once: one answer, one 409', async () => {
+      for (let round = 0; round < 6; round++) {
+        const asked = { id: randomUUID() };
+        const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(asked))));
+        expect(outcomes.toSorted()).to.deep.equal(['accepted', 'message_exists', 'message_exists']);
+      }
+    });
+
+    it('the same id of two students at once: one answer, one 409', async () => {
+      const other = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
+      for (let round = 0; round < 10; round++) {
+        const asked = { id: randomUUID() };
+        const outcomes = await Promise.all([classroom, other].map((student) => outcomeOf(() => student.ask(asked))));
+        expect(outcomes.toSorted()).to.deep.equal(['accepted', 'message_exists']);
+      }
+    });
+
+    it('422: a uuid of another version, the nil uuid, no uuid; a version 4 of another variant', async () => {
+      for (const id of [v7(), v1(), '00000000-0000-0000-0000-000000000000', 'first', '', `urn:uuid:${randomUUID()}`]) {
+        const answer = await classroom.refused({ id });
+        expectError(answer, 'invalid_request');
+        expect(answer.body.error.message, id).to.match(/\bid must be a UUID/);
+      }
+      expectError(await classroom.refused({ id: '9f3c1b2a-7d4e-4f00-0a1b-2c3d4e5f6071' }), 'invalid_request');
+    });
+  });
+
+  describe('3. Everything that can fail before generation returns ordinary JSON; otherwise the response is text/event-stream', () => {
+    it('a refusal is JSON with its status, not a stream', async () => {
+      const answer = await classroom.refused({ conversation_id: newId() });
+      expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+      expectError(answer, 'not_found');
+    });
+
+    it('200 text/event-stream', async () => {
+      const { stream } = await classroom.ask();
+      expect([stream.status, stream.headers['content-type']]).to.deep.equal([200, 'text/event-stream']);
+    });
+  });
+
   describe('4. Events', () => {
-    it('accepted, delta one per chunk of text, done with the final answer and its citations', async () => {
-      const classroom = await buildAskingClassroom();
+    it('accepted: the stored question and the new answer (generating), conversation and limits', async () => {
+      const { data, answerId, conversationId } = await classroom.ask({ content: '# Raw *text* 🪢\0'.slice(0, -1) });
+      expect(Object.keys(data)).to.have.members(['conversation', 'question', 'answer', 'limits']);
+      const at = data.conversation.created_at;
+      expect(data.question).to.deep.equal({
+        id: data.question.id,
+        role: 'user',
+        content: '# Raw *text* 🪢',
+        status: 'complete',
+        images: [],
+        citations: [],
+        created_at: at,
+      });
+      expect(data.answer).to.deep.equal({
+        id: answerId,
+        role: 'assistant',
+        content: '',
+        status: 'generating',
+        reply_to: data.question.id,
+        images: [],
+        citations: [],
+        created_at: at,
+      });
+      const { body } = await classroom.conversation(conversationId);
+      expect(body.data.messages).to.deep.equal([data.question, data.answer]);
+    });
+
+    it('delta one per chunk of text; done with the final answer and its citations', async () => {
       const { stream, answerId } = await classroom.ask();
       await append(answerId, 'A knot is ');
       await stream.textOf(10);
@@ -16,11 +162,130 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       const { data } = await stream.event('done');
       expect(await stream.ended).to.equal('whole');
       expect(stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta', 'delta', 'delta', 'done']);
-      expect(stream.text()).to.equal('A knot is a *bend* 🪢.');
-      expect(data.answer).to.deep.include({ id: answerId, status: 'complete', content: stream.text() });
+      expect(stream.events.slice(1, 4).map((event) => event.data)).to.deep.equal([
+        { text: 'A knot is ' },
+        { text: 'a *bend*' },
+        { text: ' 🪢.' },
+      ]);
+      expect(Object.keys(data)).to.deep.equal(['answer']);
+      expect(data.answer).to.deep.include({ id: answerId, status: 'complete', content: 'A knot is a *bend* 🪢.' });
       expect(data.answer.citations).to.deep.equal([
         { cited_text: 'A bend joins two ropes.', source_kind: 'lesson', source_title: 'Bends' },
       ]);
     });
+
+    for (const status of ['truncated', 'refused'] as const)
+      it(`done with an answer that is ${status}: it has no error`, async () => {
+        const { stream, answerId } = await classroom.ask();
+        await finish(answerId, { status, text: 'So far' });
+        const { data } = await stream.event('done');
+        expect(data.answer).to.include({ status, content: 'So far' }).and.not.have.property('error_code');
+        expect(stream.events.filter(({ event }) => event === 'error')).to.deep.equal([]);
+      });
+
+    it('error = {error: {code, message}, answer with status failed and the text written so far}; the status stays 200', async () => {
+      const { stream, answerId } = await classroom.ask();
+      await append(answerId, 'A knot is ');
+      await fail(answerId, 'interrupted', { text: 'a' });
+      const { data } = await stream.event('error');
+      expect(await stream.ended).to.equal('whole');
+      expect(stream.status).to.equal(200);
+      expect(data.error).to.deep.equal({ code: 'interrupted', message: 'The answer broke off. Please ask again.' });
+      expect(data.answer).to.include({
+        id: answerId,
+        status: 'failed',
+        error_code: 'interrupted',
+        content: 'A knot is a',
+      });
+      expect(stream.text()).to.equal('A knot is a');
+      expect(stream.events.filter(({ event }) => event === 'done')).to.deep.equal([]);
+    });
+
+    it('done comes once and last, however often it is told', async () => {
+      const { stream, answerId } = await classroom.ask();
+      await finish(answerId, { text: 'At once' });
+      for (let times = 0; times < 5; times++) await notify();
+      expect(await stream.ended).to.equal('whole');
+      expect(stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta', 'done']);
+    });
+  });
+
+  describe('5. Generation does not depend on the connection', () => {
+    it('the complete answer is afterwards available at GET …/conversations/{id}', async () => {
+      const { stream, answerId, conversationId } = await classroom.ask();
+      stream.close();
+      await append(answerId, 'Nobody ');
+      await finish(answerId, {
+        text: 'listens.',
+        citations: [{ citedText: 'Nobody listens.', pageFrom: 1, pageTo: 2 }],
+      });
+      const { body } = await classroom.conversation(conversationId);
+      expect(body.data.messages[1]).to.deep.include({
+        id: answerId,
+        status: 'complete',
+        content: 'Nobody listens.',
+        citations: [
+          {
+            cited_text: 'Nobody listens.',
+            source_kind: 'lesson',
+            source_title: 'Bends',
+            page_from: 1,
+            page_to: 2,
+          },
+        ],
+      });
+    });
+
+    it('the run of the answer is woken by the question, once; only opaque ids go with it', async () => {
+      const id = randomUUID();
+      const { club, asked } = classroom;
+      expect(await wakesBy(club.id, () => classroom.ask({ id }))).to.deep.equal([`agent-answer/${id}`]);
+      const source = await testDatabase();
+      const [wake] = await source.query<object[]>(`SELECT * FROM wakes WHERE workflow_id = $1`, [`agent-answer/${id}`]);
+      expect(wake).to.deep.include({
+        workflow_type: 'agentAnswer',
+        subject_id: id,
+        club_id: club.id,
+        attributes: { ClubId: club.id, AgentId: asked.id },
+      });
+    });
+
+    it('what is stored for the run: the environment’s model or the agent’s own, and the agent’s size cap', async () => {
+      const own = await buildAskingClassroom({ model: 'claude-haiku-4-5', answerMaxTokens: 77 });
+      const rows = async (answerId: string) =>
+        (await testDatabase()).query<object[]>(
+          `SELECT status, content, model, max_tokens, call_no, begun_at, completed_at FROM agent_answers WHERE id = $1`,
+          [answerId],
+        );
+      const waiting = { status: 'generating', content: '', call_no: 0, begun_at: null, completed_at: null };
+      const [ours, theirs] = [await classroom.ask(), await own.ask()];
+      expect(await rows(ours.answerId)).to.deep.equal([{ ...waiting, model: 'claude-sonnet-5-5', max_tokens: 1_024 }]);
+      expect(await rows(theirs.answerId)).to.deep.equal([{ ...waiting, model: 'claude-haiku-4-5', max_tokens: 77 }]);
+    });
   });
 });
+
+/** `accepted`, or the code of the refusal. */
+async function outcomeOf(ask: () => Promise<unknown>): Promise<string> {
+  try {
+    await ask();
+    return 'accepted';
+  } catch (error) {
+    return /"code":"(\w+)"/.exec(String(error))?.[1] ?? String(error);
+  }
+}
+
+/** What the questions of a student have left. */
+async function traces({
+  student,
+}: AskingClassroom): Promise<{ questions: number; charges: number; generating: number }> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ questions: number; charges: number; generating: number }[]>(
+    `SELECT count(*)::int AS questions, count(charge.answer_id)::int AS charges,
+            count(*) FILTER (WHERE answer.status = 'generating')::int AS generating
+       FROM agent_answers answer LEFT JOIN agent_charges charge ON charge.answer_id = answer.id WHERE answer.student_id = $1`,
+    [student.id],
+  );
+  if (!row) throw new Error('A query of one row has one.');
+  return row;
+}

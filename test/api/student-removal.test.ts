@@ -2,7 +2,10 @@ import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { sha256 } from '../../domain/core/secrets.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { buildEnrollment } from '../support/access.ts';
+import { append, finish } from '../support/answers.ts';
 import { call, expectError } from '../support/api.ts';
+import { askingOf, buildOpenAgent } from '../support/asking.ts';
 import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../support/database.ts';
 import { factAbout } from '../support/deliveries.ts';
 import {
@@ -59,10 +62,32 @@ async function buildHistory() {
       [id, `cannot store ${name} <${student.email}>`],
     );
   }
-  return { club, endpoint, student, bystander, name, deliveries };
+  const conversation = await converse(club.id, student, `${name} <${student.email}>`);
+  return { club, endpoint, student, bystander, name, deliveries, conversation };
+}
+
+/** A conversation with an agent whose words all hold this text: an answer that has ended, and one under way. */
+async function converse(clubId: Id, student: TestStudent, text: string) {
+  const agent = await buildOpenAgent(clubId);
+  await buildEnrollment(clubId, { studentId: student.id, deliveryId: agent.deliveryId, startsAt: new Date(0) });
+  const classroom = askingOf(agent, student);
+  const { answerId, conversationId } = await classroom.ask({ content: `What of ${text}?` });
+  await append(answerId, `I know of ${text}`);
+  await finish(answerId, { citations: [{ citedText: text }] });
+  const underWay = await classroom.ask({ content: `And of ${text}?`, conversation_id: conversationId });
+  await append(underWay.answerId, `So far ${text}`);
+  return { underWay };
 }
 
 type History = Awaited<ReturnType<typeof buildHistory>>;
+
+const conversationColumns = [
+  'agent_answer_deltas.text',
+  'agent_answers.content',
+  'agent_citations.cited_text',
+  'agent_conversations.title',
+  'agent_questions.content',
+];
 
 const readDelivery = async ({ club, endpoint }: History, id: Id) => {
   const path = `/v1/clubs/${club.id}/webhook-endpoints/${endpoint.id}/deliveries/${id}`;
@@ -169,6 +194,17 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       }
     });
 
+    it('an answer under way ends as failed, student_removed; who still follows it is told, and its run is woken', async () => {
+      const { stream, data } = history.conversation.underWay;
+      const failed = (await stream.event('error')).data;
+      expect(failed.answer).to.include({ status: 'failed', error_code: 'student_removed', content: '' });
+      const source = await testDatabase();
+      const wakes = await source.query<object[]>(`SELECT workflow_type FROM wakes WHERE subject_id = $1`, [
+        data.question.id,
+      ]);
+      expect(wakes).to.deep.equal([{ workflow_type: 'agentAnswer' }]);
+    });
+
     it('is gone from lists and reads', async () => {
       const token = club.owner.token;
       const { body } = await call('GET', `/v1/clubs/${club.id}/students`, { token });
@@ -180,11 +216,13 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
   it('204: before the removal the search of the tables does find the traces', async () => {
     const { name, student } = await buildHistory();
     expect(await columnsHolding(name)).to.deep.equal([
+      ...conversationColumns,
       'students.name',
       'webhook_attempts.response_excerpt',
       'webhook_events.body',
     ]);
     expect(await columnsHolding(student.email)).to.deep.equal([
+      ...conversationColumns,
       'students.email',
       'webhook_attempts.response_excerpt',
       'webhook_events.body',

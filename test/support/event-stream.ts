@@ -17,10 +17,10 @@ export interface EventClient {
   raw(): string;
   /** The texts of all deltas so far, joined. */
   text(): string;
-  /** @returns the first event of this name, waiting for it @throws Error where the stream ends or 10 s pass before */
+  /** @returns the first event of this name, waiting for it @throws Error where the stream ends or 15 s pass before */
   event(name: string): Promise<Received>;
-  /** Resolves once the text of all deltas is as long. */
-  textOf(length: number): Promise<string>;
+  /** Resolves once the text of all deltas has as many characters. */
+  textOf(length: number, timeoutMs?: number): Promise<string>;
   /** Resolves with how the body ended. */
   ended: Promise<'whole' | 'cut'>;
   /** Reads nothing more until told. */
@@ -61,8 +61,9 @@ export async function openStream({ base, method, path, token, body }: StreamCall
 function follow(response: IncomingMessage): EventClient {
   const events: Received[] = [];
   const comments: string[] = [];
-  let raw = '';
-  let text = '';
+  const chunks: string[] = [];
+  const texts: string[] = [];
+  let length = 0;
   let isOver = false;
   let changed = Promise.withResolvers<void>();
   const tell = () => {
@@ -73,7 +74,9 @@ function follow(response: IncomingMessage): EventClient {
     onEvent({ event = '', data }) {
       const received: Received = { event, data: JSON.parse(data) };
       events.push(received);
-      if (event === 'delta') text += received.data.text;
+      if (event !== 'delta') return;
+      texts.push(received.data.text);
+      length += Array.from(received.data.text as string).length;
     },
     onComment: (comment) => comments.push(comment),
     onError(error) {
@@ -82,10 +85,11 @@ function follow(response: IncomingMessage): EventClient {
   });
   response.setEncoding('utf8');
   response.on('data', (chunk: string) => {
-    raw += chunk;
+    chunks.push(chunk);
     parser.feed(chunk);
     tell();
   });
+  const raw = () => chunks.join('');
   const ended = new Promise<'whole' | 'cut'>((resolve) => {
     response.on('error', () => {});
     response.on('close', () => {
@@ -95,14 +99,14 @@ function follow(response: IncomingMessage): EventClient {
     });
   });
 
-  async function waitFor<T>(what: string, look: () => T | undefined): Promise<T> {
-    const deadline = AbortSignal.timeout(10_000);
+  async function waitFor<T>(what: string, look: () => T | undefined, timeoutMs = 15_000): Promise<T> {
+    const deadline = AbortSignal.timeout(timeoutMs);
     const late = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve()));
     for (;;) {
       const found = look();
       if (found !== undefined) return found;
       if (isOver || deadline.aborted)
-        throw new Error(`The stream ${isOver ? 'has ended' : 'is silent'} without ${what}: ${raw.slice(-500)}`);
+        throw new Error(`The stream ${isOver ? 'has ended' : 'is silent'} without ${what}: ${raw().slice(-500)}`);
       await Promise.race([changed.promise, late]);
     }
   }
@@ -111,14 +115,15 @@ function follow(response: IncomingMessage): EventClient {
     status: response.statusCode ?? 0,
     headers: response.headers,
     get events() {
-      for (const received of events) expect(recordFaults('AgentStreamEvent', received), raw).to.deep.equal([]);
+      for (const received of events) expect(recordFaults('AgentStreamEvent', received)).to.deep.equal([]);
       return events;
     },
     comments,
-    raw: () => raw,
-    text: () => text,
+    raw,
+    text: () => texts.join(''),
     event: (name) => waitFor(`the event ${name}`, () => events.find(({ event }) => event === name)),
-    textOf: (length) => waitFor(`${length} characters`, () => (Array.from(text).length >= length ? text : undefined)),
+    textOf: (wanted, timeoutMs) =>
+      waitFor(`${wanted} characters`, () => (length >= wanted ? texts.join('') : undefined), timeoutMs),
     ended,
     pause: () => void response.pause(),
     resume: () => void response.resume(),

@@ -1,9 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { promptOf } from '../../../domain/agents/prompt-blocks.policy.ts';
 import { mostPromptTokens, promptBounds, turnsThatFit, type Turn } from '../../../domain/agents/prompt.policy.ts';
 
 const lengthOf = (text: string) => Array.from(text).length;
 const turn = (question: string, answer: string): Turn => ({ question, answer });
+/** Every text that stands somewhere in it, titles and names too. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
 const parts = { instructions: '', history: [], question: '', images: 0 };
 
 describe('the history of a prompt', () => {
@@ -37,6 +44,38 @@ describe('the history of a prompt', () => {
 });
 
 describe('the most tokens of a prompt', () => {
+  it('holds for every prompt that is built: no more bytes are sent than are reserved as tokens', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' });
+    const passage = fc.record({
+      sourceId: fc.uuid(),
+      sourceKind: fc.constant('lesson' as const),
+      sourceTitle: text,
+      position: fc.nat(20),
+      page: fc.constant(null),
+      headings: fc.array(text, { maxLength: 2 }),
+      blocks: fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { maxLength: 8 }),
+    });
+    const asked = fc.record({
+      instructions: text,
+      question: text,
+      turns: fc.array(fc.record({ question: text, answer: text }), { maxLength: 12 }),
+      passages: fc.array(passage, { maxLength: 20 }),
+      agentName: fc.string({ unit: 'grapheme', maxLength: 200 }),
+    });
+    fc.assert(
+      fc.property(asked, ({ turns, ...content }) => {
+        const history = turnsThatFit(turns);
+        const { request } = promptOf({ ...content, model: 'claude-sonnet-5-5', maxTokens: 100, history, images: [] });
+        const bytes = textsIn([request.system, request.messages]).reduce(
+          (sum, sent) => sum + Buffer.byteLength(sent),
+          0,
+        );
+        expect(bytes).to.be.at.most(mostPromptTokens({ ...content, history, images: 0 }));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it('counts each byte of what is known as a token, and bounds for what is not', () => {
     const nothing = mostPromptTokens(parts);
     expect(nothing).to.equal(6_000 + 20 + 12 * 5_000);

@@ -1,0 +1,215 @@
+/** Agent limits of the specification: the cap of a rolling day, the club's budget, and the rate of questions. */
+import { expect } from 'chai';
+import { finish } from '../support/answers.ts';
+import { clock, expectError } from '../support/api.ts';
+import {
+  alterAgent,
+  askingOf,
+  buildAskingClassroom,
+  buildAskingStudent,
+  buildOpenAgent,
+  type AskingClassroom,
+} from '../support/asking.ts';
+import { buildEnrollment } from '../support/access.ts';
+import { testDatabase } from '../support/database.ts';
+
+const hour = 3_600_000;
+
+/** Moves what was asked so far into the past. */
+async function age({ student }: AskingClassroom, ms: number): Promise<void> {
+  const source = await testDatabase();
+  await source.query(
+    `UPDATE agent_questions SET asked_at = asked_at - $2 * interval '1 millisecond' WHERE student_id = $1`,
+    [student.id, ms],
+  );
+}
+
+const limitsOf = async (classroom: AskingClassroom) => (await classroom.agent()).body.data.limits;
+
+describe('the limits of an agent', () => {
+  it('limits of accepted already count this question; resets_at is 24 hours after the oldest', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 3 });
+    expect(await limitsOf(classroom)).to.deep.equal({
+      daily_limit: 3,
+      used: 0,
+      remaining: 3,
+      club_budget_exhausted: false,
+    });
+    const first = (await classroom.ask()).data;
+    const resetsAt = new Date(Date.parse(first.question.created_at) + 24 * hour).toISOString();
+    const counted = { daily_limit: 3, club_budget_exhausted: false, resets_at: resetsAt };
+    expect(first.limits).to.deep.equal({ ...counted, used: 1, remaining: 2 });
+    expect((await classroom.ask()).data.limits).to.deep.equal({ ...counted, used: 2, remaining: 1 });
+    expect((await classroom.ask()).data.limits).to.deep.equal({ ...counted, used: 3, remaining: 0 });
+    expect(await limitsOf(classroom)).to.deep.equal({ ...counted, used: 3, remaining: 0 });
+  });
+
+  it('429 daily_limit_reached at the cap of questions per 24 hours, with Retry-After until resets_at', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 2 });
+    await classroom.ask();
+    await age(classroom, 23 * hour);
+    await classroom.ask();
+    const answer = await classroom.refused({});
+    expectError(answer, 'daily_limit_reached');
+    const left = (Date.parse((await limitsOf(classroom)).resets_at) - clock.now().getTime()) / 1_000;
+    expect(left).to.be.within(3_500, 3_600);
+    expect(Number(answer.headers.get('retry-after'))).to.be.within(left, left + 20);
+  });
+
+  it('the window rolls: when the oldest question leaves it, one slot returns', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 2 });
+    const first = (await classroom.ask()).data;
+    await age(classroom, hour);
+    await classroom.ask();
+    expectError(await classroom.refused({}), 'daily_limit_reached');
+    clock.advance(23 * hour);
+    await classroom.ask(); // at least 24 hours after the first, less than 24 after the second
+    expectError(await classroom.refused({}), 'daily_limit_reached');
+    const { used, resets_at: resetsAt } = await limitsOf(classroom);
+    expect(used).to.equal(2);
+    expect(Date.parse(resetsAt)).to.be.within(
+      Date.parse(first.question.created_at) + 24 * hour,
+      Date.now() + 24 * hour,
+    );
+  });
+
+  it('questions of deleted conversations count', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 1 });
+    const { conversationId } = await classroom.ask();
+    await classroom.remove(conversationId);
+    expect(await limitsOf(classroom)).to.include({ used: 1, remaining: 0 });
+    expectError(await classroom.refused({}), 'daily_limit_reached');
+  });
+
+  it('a question that was refused does not count', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 2 });
+    const { data, conversationId } = await classroom.ask();
+    expectError(await classroom.refused({ id: data.question.id }), 'message_exists');
+    expectError(await classroom.refused({ conversation_id: conversationId }), 'generation_in_progress');
+    expect(await limitsOf(classroom)).to.include({ used: 1, remaining: 1 });
+  });
+
+  it('an answer that fails has used a question all the same', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 1 });
+    const { answerId } = await classroom.ask();
+    await finish(answerId, { status: 'failed', errorCode: 'model_unavailable' });
+    expect(await limitsOf(classroom)).to.include({ used: 1, remaining: 0 });
+  });
+
+  it('the cap is each student’s and each agent’s own', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 1 });
+    const { club, asked, student } = classroom;
+    await classroom.ask();
+    await askingOf(asked, await buildAskingStudent(asked)).ask();
+    const other = await buildOpenAgent(club.id, { dailyLimit: 1 });
+    await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
+    await askingOf(other, student).ask();
+  });
+
+  it('remaining is never negative: the cap was lowered', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 3 });
+    for (let count = 0; count < 3; count++) await classroom.ask();
+    await alterAgent(classroom.asked, 'daily_limit', 1);
+    expect(await limitsOf(classroom)).to.include({ daily_limit: 1, used: 3, remaining: 0 });
+    expectError(await classroom.refused({}), 'daily_limit_reached');
+  });
+
+  it('a cap of 0 lets nobody ask; there is no time to come again at', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 0 });
+    expect(await limitsOf(classroom))
+      .to.include({ daily_limit: 0, used: 0, remaining: 0 })
+      .and.not.have.key('resets_at');
+    expectError(await classroom.refused({}), 'daily_limit_reached');
+  });
+
+  it('many questions at once do not pass the cap', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 5 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => classroom.ask()));
+    const accepted = outcomes.filter(({ status }) => status === 'fulfilled');
+    expect(accepted).to.have.length(5);
+    const used = accepted.map((outcome) => outcome.status === 'fulfilled' && outcome.value.data.limits.used);
+    expect(used.toSorted((a, b) => a - b)).to.deep.equal([1, 2, 3, 4, 5]);
+  });
+});
+
+describe('the club’s AI budget', () => {
+  /** @param cents what the club lets its agents cost in a month */
+  const withBudget = async (cents: number) => {
+    const classroom = await buildAskingClassroom();
+    const source = await testDatabase();
+    await source.query(`UPDATE clubs SET ai_monthly_limit = $2 WHERE id = $1`, [classroom.club.id, cents]);
+    return classroom;
+  };
+  const reservedOf = async ({ club }: AskingClassroom) => {
+    const source = await testDatabase();
+    const rows = await source.query<{ micros: string }[]>(
+      `SELECT reserved_micros AS micros FROM agent_charges WHERE club_id = $1 ORDER BY reserved_micros`,
+      [club.id],
+    );
+    return rows.map(({ micros }) => Number(micros));
+  };
+
+  it('429 club_budget_exhausted: no question is accepted whose worst case does not fit', async () => {
+    const classroom = await withBudget(0);
+    expectError(await classroom.refused({}), 'club_budget_exhausted');
+    expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
+  });
+
+  it('club_budget_exhausted says already with the last question that another of the least size does not fit', async () => {
+    const probe = await buildAskingClassroom();
+    await probe.ask({ content: '?' });
+    const [least = 0] = await reservedOf(probe);
+    const classroom = await withBudget(Math.ceil((2 * least) / 10_000));
+    expect((await classroom.ask({ content: '?' })).data.limits.club_budget_exhausted).to.equal(false);
+    expect((await classroom.ask({ content: '?' })).data.limits.club_budget_exhausted).to.equal(true);
+    expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true });
+    expectError(await classroom.refused({ content: '?' }), 'club_budget_exhausted');
+  });
+
+  it('nobody of the club can ask; other clubs can', async () => {
+    const classroom = await withBudget(0);
+    const other = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
+    expectError(await other.refused({}), 'club_budget_exhausted');
+    await (await buildAskingClassroom()).ask();
+  });
+
+  it('until the month turns, in the club’s own time zone', async () => {
+    const classroom = await buildAskingClassroom();
+    const source = await testDatabase();
+    await source.query(`UPDATE clubs SET ai_monthly_limit = 1000, time_zone = 'Pacific/Kiritimati' WHERE id = $1`, [
+      classroom.club.id,
+    ]);
+    await source.query(
+      `INSERT INTO club_ai_months (club_id, month, spent_micros)
+       VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Pacific/Kiritimati'), 10000000)`,
+      [classroom.club.id],
+    );
+    expectError(await classroom.refused({}), 'club_budget_exhausted');
+    clock.advance(31 * 24 * hour);
+    await source.query(
+      `UPDATE student_sessions SET expires_at = expires_at + interval '62 days' WHERE student_id = $1`,
+      [classroom.student.id],
+    );
+    await classroom.ask();
+  });
+
+  it('what is reserved grows with question and history: each byte may be a token', async () => {
+    const classroom = await buildAskingClassroom({ instructions: '' });
+    const { answerId, conversationId } = await classroom.ask({ content: 'x' });
+    await finish(answerId, { text: 'y'.repeat(1_003) });
+    await classroom.ask({ content: 'x'.repeat(1_001) });
+    await classroom.ask({ content: 'x', conversation_id: conversationId });
+    const [least = 0, long = 0, continued = 0] = await reservedOf(classroom);
+    expect(long - least).to.equal(1_000 * 2.5); // a token into the cache of this model: 2.5 millionths of a dollar
+    expect(continued - least).to.equal((1_004 + 40) * 2.5);
+  });
+});
+
+it('429 rate_limited: 20 questions a minute per student', async () => {
+  const classroom = await buildAskingClassroom();
+  for (let count = 0; count < 20; count++) await classroom.ask();
+  const answer = await classroom.refused({});
+  expectError(answer, 'rate_limited');
+  expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
+  await askingOf(classroom.asked, await buildAskingStudent(classroom.asked)).ask();
+});

@@ -1,0 +1,242 @@
+/** Why a question is not accepted: each row of the specification's table, in its order of meaning, with nothing left behind. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { startApi } from '../../api/server.ts';
+import type { ErrorCode } from '../../domain/core/error-codes.ts';
+import { newId } from '../../domain/core/ids.ts';
+import { finish } from '../support/answers.ts';
+import { callAt, expectError, testConfig, type Answer } from '../support/api.ts';
+import {
+  alterAgent,
+  askingOf,
+  buildAskingClassroom,
+  buildAskingStudent,
+  buildOpenAgent,
+  questionTables,
+  type Asked,
+  type AskingClassroom,
+} from '../support/asking.ts';
+import { buildEnrollment } from '../support/access.ts';
+import { rowCounts, testDatabase } from '../support/database.ts';
+import { buildClub, buildStudent } from '../support/factories.ts';
+import { uploadFile } from '../support/media.ts';
+import { png } from '../support/pictures.ts';
+import { putOnPlan } from '../support/plans.ts';
+
+const picture = { fileName: 'knot.png', mime: 'image/png', bytes: png(20, 10) };
+
+async function left(): Promise<Record<string, number | undefined>> {
+  const counts = await rowCounts();
+  return Object.fromEntries(questionTables.map((table) => [table, counts[table]]));
+}
+
+async function refusing(refuse: () => Promise<Answer>, code: ErrorCode): Promise<Answer> {
+  const before = await left();
+  const answer = await refuse();
+  expectError(answer, code);
+  expect(await left()).to.deep.equal(before);
+  return answer;
+}
+
+/** A conversation that is answering. */
+const answering = async (classroom: AskingClassroom) => ({ conversation_id: (await classroom.ask()).conversationId });
+
+describe('a question that is not accepted', () => {
+  let classroom: AskingClassroom;
+  const refused =
+    (asked: object = {}, by: Pick<AskingClassroom, 'refused'> = classroom) =>
+    () =>
+      by.refused(asked);
+  beforeEach(async () => {
+    classroom = await buildAskingClassroom();
+  });
+
+  describe('404', () => {
+    it('an unknown agent, a draft, an archived one, one of another club', async () => {
+      const { club, student } = classroom;
+      const foreign = await buildOpenAgent((await buildClub()).id);
+      const hidden = [
+        await buildOpenAgent(club.id, { status: 'draft' }),
+        await buildOpenAgent(club.id, { status: 'archived' }),
+      ];
+      for (const { id } of [foreign, ...hidden])
+        await (await testDatabase()).query(`UPDATE agents SET public_id = $2 WHERE id = $1`, [id, id.slice(-12)]);
+      for (const publicId of ['nobody', foreign.id.slice(-12), ...hidden.map(({ id }) => id.slice(-12))])
+        await refusing(refused({}, askingOf({ clubId: club.id, publicId }, student)), 'not_found');
+    });
+
+    it('a conversation of another agent, of another student, a deleted and an unknown one, byte for byte alike', async () => {
+      const { club, asked, student } = classroom;
+      const other = await buildOpenAgent(club.id);
+      await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
+      const ofOtherAgent = await askingOf(other, student).ask();
+      const ofOtherStudent = await askingOf(asked, await buildAskingStudent(asked)).ask();
+      const deleted = await classroom.ask();
+      await classroom.remove(deleted.conversationId);
+      const answers = [];
+      for (const id of [ofOtherAgent.conversationId, ofOtherStudent.conversationId, deleted.conversationId, newId()])
+        answers.push((await refusing(refused({ conversation_id: id }), 'not_found')).text);
+      expect(new Set(answers)).to.have.property('size', 1);
+    });
+  });
+
+  it('402 feature_not_in_plan, addressed to that person and without mention of the plan', async () => {
+    await putOnPlan(classroom.club.id, 'starter');
+    const answer = await refusing(refused(), 'feature_not_in_plan');
+    expect(answer.body.error.message).to.equal('This club does not offer this at the moment.');
+  });
+
+  it('403 not_entitled: the student has no access to the agent: none given, not begun, ended, revoked, to another agent', async () => {
+    const { club, asked } = classroom;
+    const stranger = await buildStudent(club.id);
+    await refusing(refused({}, askingOf(asked, stranger)), 'not_entitled');
+    const hour = 3_600_000;
+    const other = await buildOpenAgent(club.id);
+    for (const terms of [
+      { startsAt: new Date(Date.now() + hour) },
+      { startsAt: new Date(Date.now() - 2 * hour), endsAt: new Date(Date.now() - hour) },
+      { startsAt: new Date(Date.now() - hour), revoked: 'revocation' as const },
+      { startsAt: new Date(Date.now() - hour), deliveryId: other.deliveryId },
+    ]) {
+      const student = await buildStudent(club.id);
+      await buildEnrollment(club.id, { studentId: student.id, deliveryId: asked.deliveryId, ...terms });
+      await refusing(refused({}, askingOf(asked, student)), 'not_entitled');
+    }
+  });
+
+  describe('409 generation_in_progress: the conversation is already answering', () => {
+    it('until it has ended, whichever way', async () => {
+      for (const status of ['complete', 'truncated', 'refused', 'failed'] as const) {
+        const { answerId, conversationId } = await classroom.ask();
+        const next = { conversation_id: conversationId };
+        await refusing(refused(next), 'generation_in_progress');
+        await finish(answerId, { status, ...(status === 'failed' && { errorCode: 'interrupted' }) });
+        await classroom.ask(next);
+      }
+    });
+
+    it('another conversation of the student answers meanwhile', async () => {
+      await classroom.ask();
+      await classroom.ask();
+    });
+
+    it('two questions at once in one conversation: one answer, one 409', async () => {
+      for (let round = 0; round < 6; round++) {
+        const { answerId, conversationId } = await classroom.ask();
+        await finish(answerId);
+        const outcomes = await Promise.allSettled([1, 2].map(() => classroom.ask({ conversation_id: conversationId })));
+        const refusals = outcomes.filter((outcome) => outcome.status === 'rejected');
+        expect(refusals).to.have.length(1);
+        expect(String(refusals[0]?.reason)).to.include('"generation_in_progress"');
+      }
+    });
+  });
+
+  describe('422 invalid_image: image not belonging to this person, or not ready', () => {
+    it('another student’s, one that is not ready, a file of the library, an unknown one, one named twice', async () => {
+      const { club, student, asked } = classroom;
+      const other = await buildAskingStudent(asked);
+      const own = await uploadFile({ club, student }, picture);
+      const theirs = await uploadFile({ club, student: other }, picture);
+      const library = await uploadFile({ club }, picture);
+      for (const ids of [[theirs.id], [library.id], [newId()], [own.id, theirs.id], [own.id, own.id.toUpperCase()]])
+        await refusing(refused({ image_ids: ids }), 'invalid_image');
+      await (await testDatabase()).query(`UPDATE media SET status = 'uploading' WHERE id = $1`, [own.id]);
+      await refusing(refused({ image_ids: [own.id] }), 'invalid_image');
+    });
+
+    it('two of one’s own are taken, in their order, and read again with the question; a third is too many', async () => {
+      const { club, student } = classroom;
+      const images = [await uploadFile({ club, student }, picture), await uploadFile({ club, student }, picture)];
+      const ids = images.map(({ id }) => id).toReversed();
+      const { data, conversationId } = await classroom.ask({ image_ids: [ids[0] ?? '', (ids[1] ?? '').toUpperCase()] });
+      const idsOf = ({ images: shown }: { images: { id: string }[] }) => shown.map(({ id }) => id);
+      expect(idsOf(data.question)).to.deep.equal(ids);
+      expect(data.question.images[0]).to.include({ kind: 'image', status: 'ready', file_name: 'knot.png' });
+      expect(idsOf((await classroom.conversation(conversationId)).body.data.messages[0])).to.deep.equal(ids);
+      const third = await uploadFile({ club, student }, picture);
+      await refusing(refused({ image_ids: [...ids, third.id] }), 'invalid_request');
+    });
+  });
+
+  describe('422: length 1 to 8000, counted in code points', () => {
+    it('1 and 8000 characters are taken, 0 and 8001 are not', async () => {
+      const knot = '🪢'; // two UTF-16 units, four bytes
+      for (const content of ['?', knot, knot.repeat(8_000)]) {
+        const { data } = await classroom.ask({ content });
+        expect(data.question.content).to.equal(content);
+      }
+      for (const content of ['', knot.repeat(8_001), 'a'.repeat(8_001)])
+        await refusing(refused({ content }), 'invalid_request');
+    });
+
+    it('nothing but white space is no question', async () => {
+      const answer = await refusing(refused({ content: ' \n\t ' }), 'invalid_request');
+      expect(answer.body.error.message).to.include('content must not be blank');
+    });
+
+    it('a NUL byte and half a character', async () => {
+      for (const content of ['a\0b', 'a\ud800b']) {
+        const answer = await refusing(refused({ content }), 'invalid_request');
+        expect(answer.body.error.message).to.include('content must not hold a NUL byte or half of a character');
+      }
+    });
+  });
+
+  it('400: no other properties allowed, and those of other types', async () => {
+    for (const asked of [{ model: 'x' }, { content: 5 }, { image_ids: 'x' }, { conversation_id: null }])
+      await refusing(refused(asked), 'malformed_request');
+    await refusing(refused({ conversation_id: 'x' }), 'invalid_request');
+    await refusing(refused({ image_ids: ['x'] }), 'invalid_request');
+  });
+
+  it('501 not_configured: the environment has no model configured; nothing is reserved, and reading goes on', async () => {
+    const { answerId, conversationId } = await classroom.ask();
+    await finish(answerId);
+    const api = await startApi(await testConfig({ ANTHROPIC_API_KEY: '' }));
+    try {
+      const base = `http://127.0.0.1:${api.port}`;
+      const at = `/v1/clubs/${classroom.club.id}/classroom`;
+      const { token } = classroom.student;
+      const ask = (asked: Asked) =>
+        callAt(base, 'POST', `${at}/agents/${classroom.asked.publicId}/messages`, {
+          token,
+          body: { id: randomUUID(), content: 'Which knot?', ...asked },
+        });
+      await refusing(() => ask({}), 'not_configured');
+      await refusing(() => ask({ conversation_id: conversationId }), 'not_configured');
+      await refusing(() => ask({ conversation_id: newId() }), 'not_found');
+      expect((await callAt(base, 'GET', `${at}/conversations/${conversationId}`, { token })).status).to.equal(200);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  describe('the order of meaning: of several reasons the first is told', () => {
+    /** Each makes one more reason, from the last to the first. */
+    it('agent, feature, access, conversation, message, generation, images, daily limit, budget', async () => {
+      const { club, asked, student } = classroom;
+      const { id } = (await classroom.ask()).data.question;
+      const running = await answering(classroom);
+      const all = { id, ...running, image_ids: [newId()] };
+      await alterAgent(asked, 'daily_limit', 0);
+      await (await testDatabase()).query(`UPDATE clubs SET ai_monthly_limit = 0 WHERE id = $1`, [club.id]);
+
+      await refusing(refused({ ...all, conversation_id: newId() }), 'not_found');
+      await refusing(refused(all), 'message_exists');
+      await refusing(refused({ ...all, id: randomUUID() }), 'generation_in_progress');
+      await refusing(refused({ image_ids: all.image_ids }), 'invalid_image');
+      await refusing(refused(), 'daily_limit_reached');
+      await alterAgent(asked, 'daily_limit', 100);
+      await refusing(refused(), 'club_budget_exhausted');
+
+      await (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [student.id]);
+      await refusing(refused({ ...all, conversation_id: newId() }), 'not_entitled');
+      await putOnPlan(club.id, 'starter');
+      await refusing(refused({ ...all, conversation_id: newId() }), 'feature_not_in_plan');
+      await alterAgent(asked, 'status', 'archived');
+      const answer = await refusing(refused(all), 'not_found');
+      expect(answer.body.error.message).to.include('agent');
+    });
+  });
+});

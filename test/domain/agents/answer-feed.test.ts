@@ -1,0 +1,168 @@
+/** The feed against a model: whoever follows an answer, from wherever and however often, gets one contiguous piece of it. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { createAnswerFeed, type AnswerFeed } from '../../../domain/agents/answer-feed.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { readConfig } from '../../../config.ts';
+import { append, appendSilently, finish, foldLog } from '../../support/answers.ts';
+import { buildAsker, ask, type Asker } from '../../support/charges.ts';
+import { testDatabase } from '../../support/database.ts';
+import { buildClub } from '../../support/factories.ts';
+
+interface Follower {
+  from: number;
+  got: string[];
+  /** Resolves with whether it got all of the answer. */
+  over: Promise<boolean>;
+  leave: () => void;
+  left: boolean;
+}
+
+type Act =
+  | { do: 'append' | 'append silently'; texts: string[] }
+  | { do: 'attach'; feed: number; at: number }
+  | { do: 'come back' | 'leave'; who: number }
+  | { do: 'pause' };
+
+const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 });
+const who = fc.nat(20);
+const acts = fc.array(
+  fc.oneof<fc.Arbitrary<Act>[]>(
+    fc.record({ do: fc.constantFrom('append', 'append', 'append silently'), texts }),
+    fc.record({ do: fc.constant('attach'), feed: fc.nat(1), at: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ do: fc.constantFrom('come back', 'leave'), who }),
+    fc.record({ do: fc.constant('pause') }),
+  ),
+  { minLength: 3, maxLength: 25 },
+);
+
+describe('the feed of answers', function () {
+  this.timeout(120_000);
+  const feeds: AnswerFeed[] = [];
+  let asker: Asker;
+  before('two processes’ feeds', async () => {
+    const source = await testDatabase();
+    const databaseUrl = readConfig().database.url.reveal();
+    for (let count = 0; count < 2; count++) feeds.push(createAnswerFeed({ source, databaseUrl, onFailure() {} }));
+    asker = await buildAsker((await buildClub()).id);
+  });
+  after(() => Promise.all(feeds.map((feed) => feed.stop())));
+
+  const follow = (feed: number, answerId: Id, from: number): Follower => {
+    const leaving = new AbortController();
+    const follower: Follower = {
+      from,
+      got: [],
+      over: Promise.resolve(false),
+      left: false,
+      leave: () => {
+        follower.left = true;
+        leaving.abort();
+      },
+    };
+    follower.over = (async () => {
+      const parts = (feeds[feed] ?? fail()).follow(answerId, from, leaving.signal);
+      let part = await parts.next();
+      for (; !part.done; part = await parts.next()) follower.got.push(part.value);
+      return part.value;
+    })();
+    return follower;
+  };
+
+  it('any interleaving of words, attaches, disconnects and reattaches: each concatenation is a contiguous piece', async () => {
+    await fc.assert(
+      fc.asyncProperty(acts, fc.boolean(), async (planned, isFolded) => {
+        const answerId = await ask(asker, 1n, new Date());
+        let written: string[] = [];
+        const followers: Follower[] = [follow(0, answerId, 0)];
+        for (const act of planned) {
+          if ('texts' in act) {
+            await (act.do === 'append' ? append : appendSilently)(answerId, ...act.texts);
+            written = [...written, ...Array.from(act.texts.join(''))];
+          } else if ('at' in act) {
+            followers.push(follow(act.feed, answerId, Math.floor(act.at * written.length)));
+          } else if (!('who' in act)) await new Promise((resolve) => setTimeout(resolve, 5));
+          else {
+            const follower = followers[act.who % followers.length] ?? fail();
+            follower.leave();
+            await follower.over;
+            // Its connection was cut: it goes on, at another process, with what it has not got.
+            const received = Array.from(follower.got.join('')).length;
+            if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
+          }
+        }
+        await finish(answerId, { text: 'end' });
+        written = [...written, 'e', 'n', 'd'];
+        if (isFolded) await foldLog(answerId);
+        for (const { from, got, over, left } of followers) {
+          const isWhole = await over;
+          const text = got.join('');
+          const piece = written.slice(from, from + Array.from(text).length).join('');
+          expect(text).to.equal(piece);
+          if (!left) expect([isWhole, text]).to.deep.equal([true, written.slice(from).join('')]);
+        }
+      }),
+      { numRuns: 40, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: false },
+    );
+  });
+
+  it('a NOTIFY that is lost costs a poll, nothing else', async () => {
+    const answerId = await ask(asker, 1n, new Date());
+    const follower = follow(0, answerId, 0);
+    await appendSilently(answerId, 'words');
+    await finish(answerId, { notified: false });
+    expect([await follower.over, follower.got.join('')]).to.deep.equal([true, 'words']);
+  });
+
+  it('many who follow are read for with one query a look', async () => {
+    const source = await testDatabase();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ask(asker, 1n, new Date())));
+    const followers = answers.map((answerId) => follow(1, answerId, 0));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const looks = countLooks(source);
+    for (const answerId of answers) await appendSilently(answerId, 'words');
+    await finish(answers[0] ?? '');
+    expect(await followers[0]?.over).to.equal(true);
+    expect(looks.stop()).to.be.below(10);
+    for (const follower of followers) follower.leave();
+    await Promise.all(followers.map(({ over }) => over));
+  });
+
+  it('a feed that stops ends for everybody, without saying that the answer has ended', async () => {
+    const source = await testDatabase();
+    const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
+    feeds.push(feed);
+    const answerId = await ask(asker, 1n, new Date());
+    const follower = follow(feeds.length - 1, answerId, 0);
+    await append(answerId, 'words');
+    feeds.pop();
+    await feed.stop();
+    expect(await follower.over).to.equal(false);
+  });
+
+  it('an answer that is gone is over, without words', async () => {
+    const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
+    expect([await follower.over, follower.got]).to.deep.equal([true, []]);
+  });
+});
+
+function fail(): never {
+  throw new Error('There is one.');
+}
+
+/** Counts the looks of feeds at this database, through its pool. */
+function countLooks(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number } {
+  const pool = (source.driver as unknown as { master: { query: (...given: unknown[]) => unknown } }).master;
+  const { query } = pool;
+  let count = 0;
+  pool.query = (...given) => {
+    if ((given[0] as { name?: string }).name === 'answer_parts') count++;
+    return query.apply(pool, given);
+  };
+  return {
+    stop() {
+      pool.query = query;
+      return count;
+    },
+  };
+}

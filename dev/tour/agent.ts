@@ -35,11 +35,7 @@ export async function agentAnswers(
   return { run: runPage(scene, 'agentAnswer', accepted.question.id), again: curlLine(scene, club, asker, publicId) };
 }
 
-interface Accepted {
-  readonly conversation: { readonly id: string };
-  readonly question: Message;
-  readonly answer: Message;
-}
+type Accepted = components['schemas']['AgentStreamAccepted']['data'];
 
 /** Asks, and closes the connection in the middle of the answer. @returns what had come by then */
 async function askAndLeave(
@@ -48,6 +44,7 @@ async function askAndLeave(
   { token }: Asker,
   publicId: string,
 ): Promise<{ accepted: Accepted; text: string }> {
+  const { say } = scene;
   const closing = new AbortController();
   const {
     data: body,
@@ -62,7 +59,11 @@ async function askAndLeave(
   let accepted: Accepted | undefined;
   let text = '';
   for await (const { event, data } of eventsOf(streamOf(body, error, response))) {
-    if (event === 'accepted') accepted = data as Accepted;
+    if (event === 'accepted') {
+      accepted = data as Accepted;
+      const { limits, conversation } = accepted;
+      say(`   accepted: conversation ${conversation.id}, ${limits.remaining} of ${limits.daily_limit} questions left`);
+    }
     if (event === 'delta') text += tellDelta(scene, data);
     if (charactersOf(text) >= closesAfter || event === 'done' || event === 'error') break;
   }

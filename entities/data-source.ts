@@ -78,6 +78,7 @@ import { StudentImports1763747000000 } from './migrations/1763747000000-student-
 import { Agents1763760000000 } from './migrations/1763760000000-agents.ts';
 import { AgentMonths1763767000000 } from './migrations/1763767000000-agent-months.ts';
 import { MediaErasure1763761000000 } from './migrations/1763761000000-media-erasure.ts';
+import { PassagesInPlace1763763000000 } from './migrations/1763763000000-passages-in-place.ts';
 import { AgentDeliveries1763765000000 } from './migrations/1763765000000-agent-deliveries.ts';
 import { Retrieval1763764000000 } from './migrations/1763764000000-retrieval.ts';
 import { SnakeCaseNames } from './naming.ts';
@@ -204,6 +205,7 @@ const migrations = [
   SubscriptionTargets1763749100000,
   StudentImportAddresses1763750000000,
   Agents1763760000000,
+  PassagesInPlace1763763000000,
   AgentDeliveries1763765000000,
   Retrieval1763764000000,
   AgentMonths1763767000000,

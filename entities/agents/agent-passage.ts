@@ -1,11 +1,11 @@
 /** A passage of a source, of some 300 to 600 characters and inside one page: what retrieval finds and the model is shown. */
-import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, ManyToOne, PrimaryColumn, Unique } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { Language } from '../../domain/agents/agents.policy.ts';
 import { AgentSource } from './agent-source.ts';
 
 @Entity('agent_passages')
-@Index('agent_passages_source', ['sourceId', 'position'], { unique: true })
+@Unique('agent_passages_source', ['sourceId', 'position'], { deferrable: 'INITIALLY IMMEDIATE' })
 @Index('agent_passages_search', { synchronize: false })
 export class AgentPassage {
   @PrimaryColumn({ type: 'uuid' })
@@ -48,6 +48,6 @@ export class AgentPassage {
   @Column({ type: 'tsvector', select: false, insert: false, update: false })
   search: string;
 
-  @ManyToOne(() => AgentSource, { onDelete: 'CASCADE' })
+  @ManyToOne(() => AgentSource, { onDelete: 'CASCADE', deferrable: 'INITIALLY IMMEDIATE' })
   source: Relation<AgentSource>;
 }

@@ -24,7 +24,7 @@ export const indexingRules = {
   mostPassages: 50_000,
   /** A file is fetched in pieces of this size, passages are written so many a statement. */
   pieceBytes: 8 * 1_024 * 1_024,
-  passagesAStatement: 500,
+  passagesAStatement: 2_000,
   /** What the entries of an archive (DOCX, PPTX) that are read come to, unpacked. */
   mostUnpackedBytes: 64 * 1_024 * 1_024,
   mostEntries: 10_000,

@@ -1,6 +1,6 @@
 /** Recording what came of a claim: only where it still holds, and its content is what was read. */
 import { inTransaction, type Database, type Transaction } from '../../core/database.ts';
-import { newId } from '../../core/ids.ts';
+import { newId, type Id } from '../../core/ids.ts';
 import type { Language } from '../agents.policy.ts';
 import { ClaimLost, type Claim } from './claims.ts';
 import { indexingRules, waitAfter, type IndexingError } from './indexing.policy.ts';
@@ -14,12 +14,14 @@ export interface Indexed {
 }
 
 /**
- * Puts these passages in the place of those that stand; until the commit those are found.
+ * Puts these passages in the place of those that stand; until the commit those are found. Writing them takes seconds for a large
+ * file, so whatever locks the source's row, for those who change it or take it away, comes at the end; and the row before the old
+ * passages, as a deletion takes them.
  * @throws ClaimLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
  */
 export async function recordPassages(database: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await inTransaction(database, async (tx) => {
-    await tx.query(`DELETE FROM agent_passages WHERE source_id = $1`, [claim.sourceId]);
+    const old = await tx.query<{ id: Id }[]>(`SELECT id FROM agent_passages WHERE source_id = $1`, [claim.sourceId]);
     await insertPassages(tx, claim, indexed);
     await endClaim(
       tx,
@@ -27,6 +29,7 @@ export async function recordPassages(database: Database, claim: Claim, indexed: 
       `status = 'ready', error_code = NULL, indexed_version = $3, indexed_at = $4, looks_at = NULL, page_count = $5, passage_count = $6`,
       [now, indexed.pageCount, indexed.passages.length],
     );
+    await deletePassages(tx, old);
   });
 }
 
@@ -53,7 +56,21 @@ async function endClaim(tx: Transaction, claim: Claim, changes: string, values: 
   if (ended === 0) throw new ClaimLost();
 }
 
-async function insertPassages(tx: Transaction, claim: Claim, { title, language, passages }: Indexed): Promise<void> {
+async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Promise<void> {
+  const { passagesAStatement } = indexingRules;
+  for (let from = 0; from < old.length; from += passagesAStatement) {
+    const ids = old.slice(from, from + passagesAStatement).map(({ id }) => id);
+    await tx.query(`DELETE FROM agent_passages WHERE id = ANY ($1)`, [ids]);
+  }
+}
+
+/** Inserts them beside those that stand, and takes no lock of the source's row until the commit. */
+export async function insertPassages(
+  tx: Transaction,
+  claim: Claim,
+  { title, language, passages }: Indexed,
+): Promise<void> {
+  await tx.query(`SET CONSTRAINTS "agent_passages_source", "FK_0e588396cb9d7d336b157e32724" DEFERRED`);
   const { passagesAStatement } = indexingRules;
   for (let from = 0; from < passages.length; from += passagesAStatement) {
     const rows = passages

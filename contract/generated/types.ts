@@ -6798,7 +6798,7 @@ export interface components {
             media_id?: string;
             title: string;
             status: components["schemas"]["AgentSourceStatus"];
-            /** @description Why its indexing failed; absent where it did not. */
+            /** @description Why its indexing failed; absent where it did not. `file_corrupt`, `file_encrypted` (a password is asked for), `no_text` (pictures alone, or nothing), `too_many_pages` (over 2,000), `too_large` (over 100 MB, or over 10,000,000 characters of text), `unsupported_type`, `file_missing`, `took_too_long`; `indexing_failed` is a fault of this service, and worth another try. */
             error_code?: string;
             /** @description Absent for what has no pages and before it is indexed. */
             page_count?: number;

@@ -155,6 +155,14 @@ describe('cutting into passages', () => {
     expect(passages[1]?.text.startsWith('when the wind')).to.equal(true);
   });
 
+  it('white space where a passage could end makes it no shorter than it may be', () => {
+    const line = `${'x'.repeat(285)}${' '.repeat(40)}${'y'.repeat(500)}`;
+    const [first, second, ...others] = cut([section({ kind: 'lines', text: line })]);
+    expect(lengthOf(first?.text ?? '')).to.be.within(300, 600);
+    expect(lettersOf([first?.text ?? '', second?.text ?? ''])).to.equal(lettersOf([line]));
+    expect(others).to.deep.equal([]);
+  });
+
   it('a sentence stays whole where it fits', () => {
     const passages = cut([section(sentences(60, 3))]);
     for (const { blocks } of passages) for (const block of blocks) expect(block.trim()).to.match(/^The .*\.$/);

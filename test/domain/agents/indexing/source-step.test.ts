@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { expect } from 'chai';
-import { claimSource } from '../../../../domain/agents/indexing/claims.ts';
+import { ClaimLost, claimSource, holdClaim } from '../../../../domain/agents/indexing/claims.ts';
 import { mostAttempts, waitAfter } from '../../../../domain/agents/indexing/indexing.policy.ts';
 import { insertPassages } from '../../../../domain/agents/indexing/record.ts';
 import type { IndexingPlatform } from '../../../../domain/agents/indexing/source-step.ts';
@@ -240,6 +241,26 @@ describe('indexing a source', function () {
       );
       expect(leases).to.have.length(1);
     });
+
+    const losses: { how: string; lose: (source: TestSource) => Promise<unknown> }[] = [
+      { how: 'the source is deleted', lose: remove },
+      { how: 'somebody else has claimed it', lose: (source) => alter(source, 'fence = fence + 1') },
+      { how: 'other content is wanted', lose: wantAnew },
+    ];
+    for (const { how, lose } of losses) {
+      it(`${how}: whoever reads it hears of it at the next renewal, and stops`, async () => {
+        const source = await buildLessonSource('Text.');
+        const { database } = await testPlatform();
+        const claim = await claimSource(database, source.id, Date.now());
+        if (!claim) throw new Error('It was not claimed.');
+        const held = holdClaim(database, claim, () => {}, new AbortController().signal);
+        const aborted = once(held.signal, 'abort');
+        await lose(source);
+        await aborted;
+        held.letGo();
+        expect(held.signal.reason).to.be.instanceOf(ClaimLost);
+      });
+    }
 
     it('other content is wanted meanwhile: nothing is recorded, and it is to be looked at again at once', async () => {
       const source = await buildLessonSource('Old.');

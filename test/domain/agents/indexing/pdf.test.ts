@@ -63,7 +63,7 @@ describe('reading files out: PDF', function () {
       'known knot.',
     ];
     const read = await readFrom(
-      await pdfOf(1, (pdf) => lines.map((line) => pdf.fontSize(10).text(line, { lineBreak: false }).moveDown(1))),
+      await pdfOf(1, (pdf) => lines.map((line) => pdf.fontSize(8).text(line, { lineBreak: false }).moveDown(1))),
     );
     expect(shortly(read)[0]?.blocks).to.deep.equal([
       'A bowline is a well-known knot.',

@@ -1,8 +1,12 @@
-/** `npm run bench -- webhooks [measurement] | api | import | reads | sales`: each figure beside its ceiling or its own baseline, in one run, a line a figure. */
+/**
+ * `npm run bench -- webhooks [measurement] | agents | api | import | reads | retrieval [measurement] | sales`: each figure beside its
+ * ceiling or its own baseline, in one run, a line a figure.
+ */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
 import { benchImport } from './import.ts';
 import { benchReads, readMeasurements } from './reads.ts';
+import { benchRetrieval, retrievalMeasurements } from './retrieval/suite.ts';
 import { benchSales, salesMeasurements } from './sales.ts';
 import { benchWebhooks, webhookMeasurements } from './webhooks/suite.ts';
 
@@ -16,6 +20,7 @@ const suites: Readonly<Record<string, Suite>> = {
   api: { measurements: ['session'], run: benchApi },
   import: { measurements: ['rows'], run: benchImport },
   reads: { measurements: readMeasurements, run: benchReads },
+  retrieval: { measurements: retrievalMeasurements, run: benchRetrieval },
   sales: { measurements: salesMeasurements, run: benchSales },
   agents: { measurements: agentMeasurements, run: benchAgents },
 };

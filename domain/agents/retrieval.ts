@@ -65,33 +65,33 @@ async function passagesOf(tx: Transaction, clubId: Id): Promise<number> {
 
 const { fields, fusion, candidates, neighbours, ofOnePage, withoutPages } = rankingRules;
 
-/** Of the agent's material, by the club's index. `&&` has any of the lexemes, `@>` all. */
+/**
+ * Of the agent's material, by the club's index; `&&` has any of the lexemes, `@>` all. OFFSET 0: Postgres would rather go through
+ * the material, source by source, and read the index for each.
+ */
 const chosenBy = (condition: string) => `
-    SELECT id FROM agent_passages
-     WHERE agent_lexemes(club_id, search) ${condition} AND source_id IN (SELECT id FROM material) LIMIT ${candidates}`;
+    SELECT * FROM (
+      SELECT id, source_id, position, page, search FROM agent_passages WHERE agent_lexemes(club_id, search) ${condition} OFFSET 0) AS indexed
+     WHERE source_id IN (SELECT id FROM material) LIMIT ${candidates}`;
 
 const statement = `
   WITH material AS MATERIALIZED (
     SELECT source.id, source.kind, source.title FROM agent_sources source
       LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
      WHERE source.club_id = $1 AND EXISTS (
-       SELECT FROM agent_materials material JOIN agents agent ON agent.id = material.agent_id
-        WHERE material.agent_id = $2 AND agent.club_id = $1
-          AND (material.media_id = source.media_id OR material.lesson_id = source.lesson_id OR material.course_id = lesson.course_id))),
+       SELECT FROM agent_materials material
+        WHERE material.agent_id = $2 AND (material.media_id = source.media_id OR material.lesson_id = source.lesson_id OR material.course_id = lesson.course_id))),
   term AS MATERIALIZED (
-    SELECT quote_literal(lexeme)::tsquery AS anywhere, (quote_literal(lexeme) || ':B')::tsquery AS heading,
-           (quote_literal(lexeme) || ':A')::tsquery AS title, word, weight
+    SELECT quote_literal(lexeme)::tsquery AS query, word, weight
       FROM unnest($5::text[], $6::int[], $7::float8[]) AS term (lexeme, word, weight)),
-  chosen AS MATERIALIZED (
-    (${chosenBy('@> $4::text[]')}) UNION (${chosenBy('&& $3::text[]')})),
+  chosen AS (
+    SELECT DISTINCT ON (id) * FROM ((${chosenBy('@> $4::text[]')}) UNION ALL (${chosenBy('&& $3::text[]')})) AS either),
   scored AS MATERIALIZED (
-    SELECT passage.id, source_id, position, page, sum(word.weight) AS score
-      FROM chosen JOIN agent_passages passage USING (id) CROSS JOIN LATERAL (
-        SELECT max(weight * (ts_rank('{1, 0, 0, 0}', search, anywhere) * ${fields.text}
-             + CASE WHEN search @@ heading THEN ${fields.headings} ELSE 0 END
-             + CASE WHEN search @@ title THEN ${fields.title} ELSE 0 END)) AS weight
-          FROM term WHERE search @@ anywhere GROUP BY word) AS word
-     GROUP BY 1),
+    SELECT id, source_id, position, page, word.weight AS score
+      FROM chosen CROSS JOIN LATERAL (
+        SELECT sum(weight) AS weight FROM (
+          SELECT max(weight * ts_rank('{${fields.text}, 0, ${fields.headings}, ${fields.title}}', search, query)) AS weight
+            FROM term WHERE search @@ query GROUP BY word) AS best) AS word),
   near AS (
     SELECT *, score + ${neighbours} * (sum(score) OVER beside - score) AS with_neighbours
       FROM scored WINDOW beside AS (PARTITION BY source_id ORDER BY position RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING)),

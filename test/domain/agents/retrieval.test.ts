@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { retrieve, type Retrieved } from '../../../domain/agents/retrieval.ts';
+import { rankingRules } from '../../../domain/agents/retrieval.policy.ts';
 import type { Language } from '../../../domain/agents/agents.policy.ts';
 import type { Id } from '../../../domain/core/ids.ts';
 import { buildCourse } from '../../support/access.ts';
@@ -75,6 +76,11 @@ describe('retrieval', () => {
       expect(await knots.find('wihpping')).to.deep.equal([whipping]);
     });
 
+    it('of two that are spelled much like it, the nearer one comes first', async () => {
+      const { find } = await scene('en', ['A bowling alley.', 'A bowline.', 'Else.']);
+      expect(await find('bowlinee')).to.deep.equal(['A bowline.', 'A bowling alley.']);
+    });
+
     it('none of the material, or none that say anything, finds nothing', async () => {
       for (const question of [
         'xylophone',
@@ -94,6 +100,12 @@ describe('retrieval', () => {
     it('operators are no operators', async () => {
       expect(await knots.find('!bowline & (hitch | :*) <-> "loop"')).to.have.members([bowline, hitch]);
       expect(await knots.find('-bowline')).to.deep.equal([bowline]);
+    });
+
+    it('where each is common, a passage that has two of them is found among all that have one', async () => {
+      const many = (word: string) => Array.from({ length: rankingRules.candidates + 1 }, () => word);
+      const { find } = await scene('en', [...many('rope'), ...many('sail'), 'a sail on a rope']);
+      expect((await find('ropes and sails'))[0]).to.equal('a sail on a rope');
     });
 
     it('other scripts are found by their words', async () => {
@@ -133,6 +145,11 @@ describe('retrieval', () => {
       it(`${question} finds ${found}`, async () => {
         expect(await club.find(question)).to.deep.equal([found]);
       });
+
+    it('an inflection that the material has not counts as the word itself, not as one that is much like it', async () => {
+      const { find } = await scene('pt', ['Uma gota.', 'Informação, informação.']);
+      expect(await find('gotas de informações')).to.deep.equal(['Informação, informação.', 'Uma gota.']);
+    });
 
     it('a passage that was written without them is found by a question with them', async () => {
       const { find } = await scene('pt', ['A informacao fica na portaria.', 'Outra coisa.']);
@@ -254,6 +271,16 @@ describe('retrieval', () => {
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
       expect(await asking(ours.clubId, theirs.agentId).find('sextant')).to.deep.equal([]);
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
+    });
+
+    it('that is gone leaves no words behind, which a slip of typing could be taken for', async () => {
+      const source = await testDatabase();
+      const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
+      const file = await buildIndexedFile(clubId, 'Log', ['A barnacel.']);
+      await giveMaterial(agentId, { mediaId: file.id });
+      expect(await find('barnacel')).to.deep.equal(['A barnacel.']);
+      await source.query(`DELETE FROM agent_sources WHERE id = $1`, [file.sourceId]);
+      expect(await find('barnacel')).to.deep.equal(['A barnacle.']);
     });
 
     it('that is replaced is found anew, that is removed no more', async () => {

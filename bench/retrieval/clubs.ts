@@ -1,0 +1,120 @@
+/** Clubs whose material is the committed set: indexed by the product's own reader and rules, or copied in bulk. */
+import type { DataSource } from 'typeorm';
+import { readFile } from '../../domain/agents/indexing/read-out.ts';
+import { cutPassages } from '../../domain/agents/indexing/passages.policy.ts';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import { pdfOf, type CorpusDocument, type CorpusLanguage } from './corpus.ts';
+
+export interface BenchClub {
+  clubId: Id;
+  agentId: Id;
+  passages: number;
+}
+
+/** @returns a club with an agent that answers from these documents, each a PDF of the library that was read and cut */
+export async function indexClub(
+  source: DataSource,
+  language: CorpusLanguage,
+  documents: readonly CorpusDocument[],
+): Promise<BenchClub> {
+  const club = await emptyClub(source, language);
+  for (const document of documents) {
+    const bytes = new Uint8Array(await pdfOf(document));
+    const { sections } = await readFile(bytes, 'application/pdf', () => undefined);
+    const passages = [...cutPassages(sections, language)].map((passage, position) => ({ ...passage, position }));
+    const sourceId = await addFile(source, club, document.title, passages.length);
+    await source.query(
+      `INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
+       SELECT gen_random_uuid(), $1, $2, position, page, $3, headings, blocks, text, $4
+         FROM jsonb_to_recordset($5::jsonb) AS row (position int, page int, headings text[], blocks text[], text text)`,
+      [sourceId, club.clubId, document.title, language, JSON.stringify(passages)],
+    );
+    club.passages += passages.length;
+  }
+  return club;
+}
+
+async function emptyClub(source: DataSource, language: CorpusLanguage): Promise<BenchClub> {
+  const club = { clubId: newId(), agentId: newId(), passages: 0 };
+  await source.query(`INSERT INTO clubs (id, name, slug, language, created_at) VALUES ($1, 'Club', $2, $3, now())`, [
+    club.clubId,
+    club.clubId,
+    language,
+  ]);
+  await source.query(
+    `INSERT INTO agents (id, club_id, public_id, name, status, daily_limit, answer_max_tokens, created_at, updated_at)
+     VALUES ($1, $2, 'agent', 'Agent', 'published', 20, 1000, now(), now())`,
+    [club.agentId, club.clubId],
+  );
+  return club;
+}
+
+async function addFile(
+  source: DataSource,
+  { clubId, agentId }: BenchClub,
+  title: string,
+  passages: number,
+): Promise<Id> {
+  const [mediaId, sourceId] = [newId(), newId()];
+  await source.query(
+    `INSERT INTO media (id, club_id, purpose, kind, title, provider, status, created_at, updated_at)
+     VALUES ($1, $2, 'library', 'document', $3, 'objstore', 'ready', now(), now())`,
+    [mediaId, clubId, title],
+  );
+  await source.query(
+    `INSERT INTO agent_sources (id, club_id, kind, media_id, title, status, passage_count, created_at, updated_at)
+     VALUES ($1, $2, 'media', $3, $4, 'ready', $5, now(), now())`,
+    [sourceId, clubId, mediaId, title, passages],
+  );
+  await source.query(`INSERT INTO agent_materials (id, agent_id, media_id) VALUES ($1, $2, $3)`, [
+    newId(),
+    agentId,
+    mediaId,
+  ]);
+  return sourceId;
+}
+
+/** Passages of a copied file. */
+const fileLength = 100;
+
+/**
+ * A club of the size with copies of another's passages, in files of a hundred, and its words as upkeep would leave them. Triggers
+ * are off: a copy has the words of its original.
+ */
+export async function copyClub(
+  source: DataSource,
+  language: CorpusLanguage,
+  original: BenchClub,
+  passages: number,
+): Promise<BenchClub> {
+  const club = await emptyClub(source, language);
+  await source.transaction(async (tx) => {
+    await tx.query(`SET LOCAL session_replication_role = replica`);
+    await tx.query(
+      `WITH file AS MATERIALIZED (SELECT n, gen_random_uuid() AS id, gen_random_uuid() AS media_id FROM generate_series(0, ($2::int - 1) / ${fileLength}) AS n),
+       media AS (
+         INSERT INTO media (id, club_id, purpose, kind, title, provider, status, created_at, updated_at)
+         SELECT media_id, $1, 'library', 'document', 'File ' || n, 'objstore', 'ready', now(), now() FROM file),
+       source AS (
+         INSERT INTO agent_sources (id, club_id, kind, media_id, title, status, passage_count, created_at, updated_at)
+         SELECT id, $1, 'media', media_id, 'File ' || n, 'ready', ${fileLength}, now(), now() FROM file),
+       material AS (
+         INSERT INTO agent_materials (id, agent_id, media_id) SELECT gen_random_uuid(), $4, media_id FROM file),
+       copied AS MATERIALIZED (
+         SELECT *, row_number() OVER () - 1 AS n
+           FROM (SELECT passage.* FROM generate_series(1, $2::int / $5::int + 1) CROSS JOIN agent_passages passage
+                  WHERE passage.club_id = $3 LIMIT $2) AS passage)
+       INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language, search)
+       SELECT gen_random_uuid(), file.id, $1, copied.n % ${fileLength}, page, title, headings, blocks, text, language, search
+         FROM copied JOIN file ON file.n = copied.n / ${fileLength}`,
+      [club.clubId, passages, original.clubId, club.agentId, original.passages],
+    );
+    await tx.query(
+      `INSERT INTO agent_words (club_id, word, initial, size, lexeme, stem, passages, folded)
+       SELECT $1, word, initial, size, lexeme, stem, greatest(1, sum(passages) * $2::float8 / $4)::int, true FROM agent_words
+        WHERE club_id = $3 GROUP BY word, initial, size, lexeme, stem HAVING sum(passages) > 0`,
+      [club.clubId, passages, original.clubId, original.passages],
+    );
+  });
+  return { ...club, passages };
+}

@@ -1,0 +1,116 @@
+/**
+ * The committed material and its questions (corpus/README.md), as documents of pages and as the PDFs that a club would upload.
+ * For whoever asks the whole pipeline: {@link readCorpus}, {@link pdfOf}, {@link readQuestions}, and {@link standsOn} to hold a
+ * citation against the page that it names.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import PDFDocument from 'pdfkit';
+import { registerFonts } from '../../domain/learning/certificate-typesetting.ts';
+
+export const corpusLanguages = ['en', 'pt'] as const;
+export type CorpusLanguage = (typeof corpusLanguages)[number];
+
+/** A heading, a paragraph, an item of a list, or the title of a box. */
+export interface CorpusBlock {
+  /** 1 to 3 for a heading, the outermost first. */
+  level?: number;
+  kind: 'heading' | 'paragraph' | 'item' | 'label';
+  text: string;
+}
+
+export interface CorpusDocument {
+  language: CorpusLanguage;
+  /** As questions name it. */
+  name: string;
+  title: string;
+  /** Page 1 is the first. */
+  pages: CorpusBlock[][];
+}
+
+export interface GoldQuestion {
+  id: string;
+  language: CorpusLanguage;
+  document: string;
+  /** Any of them answers it. */
+  pages: number[];
+  tags: string[];
+  question: string;
+}
+
+const directory = new URL('corpus/', import.meta.url);
+
+/** @returns all documents, in a stable order */
+export async function readCorpus(): Promise<CorpusDocument[]> {
+  const documents: CorpusDocument[] = [];
+  for (const language of corpusLanguages) {
+    const names = await readdir(new URL(`${language}/`, directory));
+    for (const name of names.toSorted()) {
+      const markdown = await readFile(new URL(`${language}/${name}`, directory), 'utf8');
+      documents.push(documentOf(language, name.replace(/\.md$/, ''), markdown));
+    }
+  }
+  return documents;
+}
+
+export async function readQuestions(): Promise<GoldQuestion[]> {
+  return JSON.parse(await readFile(new URL('questions.json', import.meta.url), 'utf8')) as GoldQuestion[];
+}
+
+function documentOf(language: CorpusLanguage, name: string, markdown: string): CorpusDocument {
+  const [head = '', ...pages] = markdown.split(/^<!-- page \d+ -->$/m);
+  return { language, name, title: head.replace(/^# /, '').trim(), pages: pages.map(blocksOf) };
+}
+
+function blocksOf(page: string): CorpusBlock[] {
+  const lines = page.split('\n').filter((line) => line.trim() !== '');
+  return lines.map((line) => {
+    const [, hashes, heading] = /^(#+) (.*)$/.exec(line) ?? [];
+    if (hashes !== undefined && heading !== undefined)
+      return { kind: 'heading', level: Math.min(hashes.length, 3), text: heading };
+    if (line.startsWith('- ')) return { kind: 'item', text: line.slice(2) };
+    if (/^\*\*.*\*\*$/.test(line)) return { kind: 'label', text: line.slice(2, -2) };
+    return { kind: 'paragraph', text: line };
+  });
+}
+
+/** Points. As high as the longest page needs, so that a page of the document is a page of the file. */
+const paper = { width: 595, height: 1_400, margin: 50 };
+const sizes = { title: 24, heading: [20, 16, 13], text: 10 };
+
+/** @returns the bytes of a PDF with the document's pages @throws Error if a page does not fit */
+export async function pdfOf(document: CorpusDocument): Promise<Buffer> {
+  const pdf = new PDFDocument({
+    size: [paper.width, paper.height],
+    margin: paper.margin,
+    info: { Title: document.title },
+  });
+  const bytes = buffer(pdf);
+  registerFonts(pdf);
+  let pages = 1; // it begins with one
+  pdf.on('pageAdded', () => pages++);
+  for (const [place, blocks] of document.pages.entries()) {
+    if (place > 0) pdf.addPage();
+    else pdf.font('DejaVuSerif-Bold').fontSize(sizes.title).text(document.title).moveDown();
+    for (const block of blocks) draw(pdf, block);
+  }
+  pdf.end();
+  if (pages !== document.pages.length) throw new Error(`${document.name} has ${pages} pages in its PDF.`);
+  return bytes;
+}
+
+function draw(pdf: PDFKit.PDFDocument, { kind, level = 1, text }: CorpusBlock): void {
+  if (kind === 'heading') pdf.font('DejaVuSerif-Bold').fontSize(sizes.heading[level - 1] ?? sizes.text);
+  else pdf.font(kind === 'label' ? 'DejaVuSerif-Bold' : 'DejaVuSerif').fontSize(sizes.text);
+  pdf.text(kind === 'item' ? `• ${text}` : text, { paragraphGap: kind === 'item' ? 0 : 6 });
+}
+
+/** @param page from 1 @returns whether a text occurs on a page, but for white space, hyphens (lines end with them) and the marks of its lists */
+export function standsOn(document: CorpusDocument, page: number, text: string): boolean {
+  const plain = (words: string) => words.normalize('NFKC').replace(/[\s•-]+/g, '');
+  const blocks = document.pages[page - 1] ?? [];
+  return (
+    plain(blocks.map((block) => block.text).join('')).includes(plain(text)) ||
+    (page === 1 && plain(document.title) === plain(text))
+  );
+}

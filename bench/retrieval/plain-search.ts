@@ -1,0 +1,22 @@
+/** What Postgres offers out of the box: a web search, all of whose words must be there, ranked by ts_rank. */
+import type { DataSource } from 'typeorm';
+import type { Id } from '../../domain/core/ids.ts';
+import type { GoldQuestion } from './corpus.ts';
+
+const configurations = { en: 'english', pt: 'portuguese' } as const;
+
+/** @returns the first passages of a club, over the same title, headings and text as ours */
+export async function searchPlainly(
+  source: DataSource,
+  clubId: Id,
+  { language, question }: GoldQuestion,
+  limit: number,
+): Promise<{ sourceTitle: string; page: number | null }[]> {
+  return source.query(
+    `SELECT title AS "sourceTitle", page
+       FROM agent_passages, websearch_to_tsquery('${configurations[language]}', $2) AS query,
+            to_tsvector('${configurations[language]}', concat_ws(' ', title, array_to_string(headings, ' '), text)) AS words
+      WHERE club_id = $1 AND words @@ query ORDER BY ts_rank(words, query) DESC, id LIMIT $3`,
+    [clubId, question, limit],
+  );
+}

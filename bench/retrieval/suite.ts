@@ -1,0 +1,180 @@
+/**
+ * `npm run bench -- retrieval`. `quality`: whether the page that answers a question is among the first eight passages, beside
+ * Postgres's own `websearch_to_tsquery` over the same passages. `size`: what a search costs at 5,000 and 50,000 passages of a club,
+ * without and beside a million of other clubs.
+ */
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../../config.ts';
+import { retrieve } from '../../domain/agents/retrieval.ts';
+import { foldWords } from '../../domain/agents/words.ts';
+import { createDataSource } from '../../entities/data-source.ts';
+import { migrate } from '../../entities/migrate.ts';
+import { indexesOf } from '../reads-plans.ts';
+import { onFreshStack, progress, quantile, report } from '../support.ts';
+import { copyClub, indexClub, type BenchClub } from './clubs.ts';
+import { corpusLanguages, readCorpus, readQuestions, type CorpusLanguage, type GoldQuestion } from './corpus.ts';
+import { searchPlainly } from './plain-search.ts';
+
+export const retrievalMeasurements = ['quality', 'size'];
+
+/** How many passages are looked at. */
+const shown = 8;
+/** Times that each question is asked, to time it. */
+const repetitions = 5;
+
+const sizes = { small: 5_000, large: 50_000 };
+const others = { clubs: 200, passages: 5_000 };
+
+/** @param wanted the names of those to run, of `retrievalMeasurements` */
+export async function benchRetrieval(wanted: readonly string[]): Promise<void> {
+  await onFreshStack(['postgres'], async ({ env }) => {
+    const source = await createDataSource(readConfig(env).database, 'club-bench', { patient: true }).initialize();
+    try {
+      await migrate(source);
+      const clubs = await indexCorpus(source);
+      const questions = await readQuestions();
+      if (wanted.includes('quality')) await measureQuality(source, clubs, questions);
+      if (wanted.includes('size')) await measureSize(source, clubs, questions);
+    } finally {
+      await source.destroy();
+    }
+  });
+}
+
+type Clubs = Record<CorpusLanguage, BenchClub>;
+
+async function indexCorpus(source: DataSource): Promise<Clubs> {
+  const documents = await readCorpus();
+  const clubs: Partial<Clubs> = {};
+  for (const language of corpusLanguages) {
+    const own = documents.filter((document) => document.language === language);
+    const club = await indexClub(source, language, own);
+    const pages = own.reduce((sum, document) => sum + document.pages.length, 0);
+    progress(`${language}: ${pages} pages, ${club.passages} passages`);
+    clubs[language] = club;
+  }
+  await foldAll(source);
+  await source.query(`VACUUM ANALYZE agent_passages, agent_words, agent_sources, agent_materials`);
+  return clubs as Clubs;
+}
+
+async function foldAll(source: DataSource): Promise<void> {
+  while ((await foldWords({ source, bell: { ring() {} } }, 10_000)) > 0);
+}
+
+/** Which place the gold page has, from 1; 0 for none. */
+interface Place {
+  ours: number;
+  plain: number;
+}
+
+async function measureQuality(source: DataSource, clubs: Clubs, questions: readonly GoldQuestion[]): Promise<void> {
+  const titles = new Map((await readCorpus()).map(({ language, name, title }) => [`${language} ${name}`, title]));
+  const groups = new Map<string, Place[]>();
+  for (const question of questions) {
+    const { clubId, agentId } = clubs[question.language];
+    const isGold = (found: { sourceTitle: string; page: number | null }) =>
+      found.sourceTitle === titles.get(`${question.language} ${question.document}`) &&
+      question.pages.includes(found.page ?? 0);
+    const ours = await retrieve(source.manager, { clubId, agentId, question: question.question, limit: shown });
+    const plain = await searchPlainly(source, clubId, question, shown);
+    const place = { ours: ours.findIndex(isGold) + 1, plain: plain.findIndex(isGold) + 1 };
+    if (place.ours === 0) progress(`not found: ${question.id} ${question.question}`);
+    for (const group of groupsOf(question)) groups.set(group, [...(groups.get(group) ?? []), place]);
+  }
+  for (const [group, places] of groups) reportPlaces(group, places);
+  for (const language of corpusLanguages) {
+    const took = await timesOf(source, clubs[language], questions, language);
+    report(`retrieval at ${clubs[language].passages} passages, ${language}, ms`, percentiles(took));
+  }
+}
+
+/** Ranking was tuned on every other question of each language, and on those alone. */
+function groupsOf({ id, language, tags }: GoldQuestion): string[] {
+  const half = Number(id.slice(-2)) % 2 === 0 ? 'tuned on' : 'held out';
+  return ['all', half, language, ...tags.map((tag) => `${language} ${tag}`)];
+}
+
+function reportPlaces(group: string, places: readonly Place[]): void {
+  const recall = (side: keyof Place) => places.filter((place) => place[side] > 0).length / places.length;
+  const reciprocal = (side: keyof Place) =>
+    places.reduce((sum, place) => sum + (place[side] > 0 ? 1 / place[side] : 0), 0) / places.length;
+  report(`retrieval, ${group} (${places.length}): Recall@${shown}`, {
+    value: recall('ours'),
+    websearch: recall('plain'),
+  });
+  report(`    MRR`, { value: reciprocal('ours'), websearch: reciprocal('plain') });
+}
+
+async function timesOf(
+  source: DataSource,
+  { clubId, agentId }: BenchClub,
+  questions: readonly GoldQuestion[],
+  language: CorpusLanguage,
+): Promise<number[]> {
+  const took: number[] = [];
+  const own = questions.filter((question) => question.language === language);
+  for (let nth = -1; nth < repetitions; nth++) {
+    for (const { question } of own) {
+      const started = performance.now();
+      await retrieve(source.manager, { clubId, agentId, question, limit: shown });
+      if (nth >= 0) took.push(performance.now() - started);
+    }
+  }
+  return took;
+}
+
+const percentiles = (took: readonly number[]) => ({ p50: quantile(took, 0.5), p95: quantile(took, 0.95) });
+
+/** What asks for much: only words that everything has, and more of them than a person would write. */
+const heavy = {
+  common: 'system files and user packages with the configuration of a network',
+  long: 'How do I configure the network, the packages, the users and the files of a system with a server? '.repeat(80),
+  misspelled: 'konfigurashun sistemm pakcages nettwork fiels usres directoory',
+};
+
+async function measureSize(source: DataSource, clubs: Clubs, questions: readonly GoldQuestion[]): Promise<void> {
+  const scenes = new Map<string, BenchClub>();
+  for (const [name, passages] of Object.entries(sizes))
+    scenes.set(name, await copyClub(source, 'en', clubs.en, passages));
+  await source.query(`VACUUM ANALYZE agent_passages, agent_words, agent_sources, agent_materials, media`);
+  const alone = new Map<string, number[]>();
+  for (const [name, club] of scenes) alone.set(name, await timesOf(source, club, questions, 'en'));
+  await addOthers(source, clubs);
+  for (const [name, club] of scenes) {
+    const took = await timesOf(source, club, questions, 'en');
+    const before = quantile(alone.get(name) ?? [], 0.95);
+    const { p50, p95 } = percentiles(took);
+    report(`retrieval at ${club.passages} passages beside 1,000,000 of others, ms`, {
+      p50,
+      p95,
+      'p95 alone': before,
+      ratio: p95 / before,
+    });
+    for (const [what, question] of Object.entries(heavy)) {
+      const asked = Array.from({ length: 20 }, () => ({ language: 'en', question }) as GoldQuestion);
+      report(`    a question of ${what} words, ms`, percentiles(await timesOf(source, club, asked, 'en')));
+    }
+    const request = { clubId: club.clubId, agentId: club.agentId, question: heavy.common, limit: shown };
+    process.stdout.write(`    ${(await indexesOf(source, (tx) => retrieve(tx, request))).join(', ')}\n`);
+  }
+}
+
+/** A million passages of other clubs; the index is built after them, as a restored backup would. */
+async function addOthers(source: DataSource, clubs: Clubs): Promise<void> {
+  const started = performance.now();
+  const [index] = await source.query<{ definition: string }[]>(
+    `SELECT pg_get_indexdef('agent_passages_search'::regclass) AS definition`,
+  );
+  await source.query(`DROP INDEX agent_passages_search`);
+  for (let nth = 0; nth < others.clubs; nth++) {
+    const language = nth % 2 === 0 ? 'en' : 'pt';
+    await copyClub(source, language, clubs[language], others.passages);
+  }
+  await source.transaction(async (tx) => {
+    await tx.query(`SET LOCAL maintenance_work_mem = '1GB'`);
+    await tx.query(index?.definition ?? '');
+  });
+  await source.query(`VACUUM ANALYZE agent_passages, agent_words, agent_sources, agent_materials, media`);
+  progress(`others loaded in ${Math.round((performance.now() - started) / 1_000)} s`);
+}

@@ -21,11 +21,11 @@ export const rankingRules = {
   /** Words of a question that are looked at, from its beginning. */
   words: 400,
   /** Of these, stems that choose and rank: the rarest. */
-  terms: 16,
+  terms: 24,
   /** Words that the material does not have and that are looked for by their spelling. */
   misspelled: 6,
   /** Passages that are ranked: what bounds the cost of a search where every word is common. */
-  candidates: 600,
+  candidates: 1_000,
   /** What a word adds that stands in the text (at most, the more often the nearer to it), in headings, in the title. */
   fields: { text: 1, headings: 0.3, title: 0.25 },
   /** The part of its neighbours' score that a passage has in the second ranking. */

@@ -6,6 +6,8 @@ import type { Sent } from './model-server.ts';
 export interface Figures {
   /** From the question to the first piece of its answer, in milliseconds. */
   readonly firsts: readonly number[];
+  /** Of it, until the model server has sent that piece: the rest is its way back. */
+  readonly reached: readonly number[];
   /** Of each delta: from the model server to the client, in milliseconds. */
   readonly lags: readonly number[];
   /** Deltas that the model server sent and a client did not get in their place. */
@@ -22,12 +24,13 @@ export function compare(heard: readonly Heard[], sent: readonly Sent[]): Figures
   });
   return {
     firsts: figures.map(({ first }) => first),
+    reached: figures.map(({ reached }) => reached),
     lags: figures.flatMap(({ lags }) => lags),
     lost: figures.reduce((sum, { lost }) => sum + lost, 0),
   };
 }
 
-function compareOne({ askedAt, text, arrivals }: Heard, sent: Sent): { first: number; lags: number[]; lost: number } {
+function compareOne({ askedAt, text, arrivals }: Heard, sent: Sent) {
   const lags: number[] = [];
   let lost = 0;
   let place = 0;
@@ -38,7 +41,12 @@ function compareOne({ askedAt, text, arrivals }: Heard, sent: Sent): { first: nu
     if (arrival === undefined || text.slice(start, end) !== sent.text.slice(start, end)) lost += 1;
     else lags.push(arrival.at - (sent.deltasAt[index] ?? Number.NaN));
   });
-  return { first: (arrivals[0]?.at ?? Number.NaN) - askedAt, lags, lost };
+  return {
+    first: (arrivals[0]?.at ?? Number.NaN) - askedAt,
+    reached: (sent.deltasAt[0] ?? Number.NaN) - askedAt,
+    lags,
+    lost,
+  };
 }
 
 /** The last text block of the last turn. */

@@ -24,6 +24,7 @@ export async function measureLatency(scene: Scene, request: Anthropic.MessageStr
   const sent = await server.requests();
   const [ours, bare] = [compare(heard, sent), compare(bareHeard, sent)];
   report('first delta ms', beside(ours.firsts, bare.firsts));
+  report('of it, until the model says it, ms', beside(ours.reached, bare.reached));
   report('delta lag ms', beside(ours.lags, bare.lags));
   report('deltas lost', { value: ours.lost, of: questions * recite.deltas });
 }

@@ -6,6 +6,8 @@ import type { DataSource } from 'typeorm';
 import { readConfig, Secret } from '../../config.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import { newId } from '../../domain/core/ids.ts';
+import type { WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import { buildClub } from '../support/factories.ts';
 import { wake } from '../../domain/facts/facts.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { testDatabase, testPlatform } from '../support/database.ts';
@@ -19,6 +21,7 @@ import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../
 class WaitingEngine {
   readonly started: string[] = [];
   readonly woken: string[] = [];
+  readonly begun: string[] = [];
   readonly #released = Promise.withResolvers<void>();
 
   async start({ subjectId }: { subjectId: string }): Promise<void> {
@@ -29,8 +32,9 @@ class WaitingEngine {
     this.woken.push(subjectId);
     await this.#released.promise;
   }
-  async startOrSignal(run: { subjectId: string }): Promise<void> {
-    await this.signalWithStart(run);
+  async startOrSignal({ subjectId }: { subjectId: string }): Promise<void> {
+    this.begun.push(subjectId);
+    await this.#released.promise;
   }
   release(): void {
     this.#released.resolve();
@@ -103,6 +107,25 @@ describe('the relay', () => {
         expect(new Set(carried).size).to.equal(wave);
       }
     });
+  });
+
+  it('what somebody waits for is started eagerly by its first wake; a wake that was raised meanwhile finds its run', async () => {
+    const { database } = await testPlatform();
+    const { id: clubId } = await buildClub();
+    const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
+    const [first, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];
+    await inTransaction(database, (tx) => wake(tx, [first, raised, other], new Date()));
+    await inTransaction(database, (tx) => wake(tx, [raised], new Date()));
+    const engine = new WaitingEngine();
+    engine.release();
+    const relay = await relayTo(engine);
+    try {
+      await until('all three', { timeoutMs: 10_000 }, async () => engine.begun.length + engine.woken.length >= 3);
+      expect(engine.begun).to.deep.equal([first.subjectId]);
+      expect(engine.woken).to.have.members([raised.subjectId, other.subjectId]);
+    } finally {
+      await relay.stop();
+    }
   });
 
   it('is alive as long as it has read its work within the last 15 s', async () => {

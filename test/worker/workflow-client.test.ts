@@ -42,6 +42,37 @@ describe('starting and waking workflows', () => {
     temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   const startedIn = (history: History) => eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0];
 
+  describe('where it matters how soon a run begins', () => {
+    it('there is none: it is started, and asked to begin in this process', async () => {
+      const run = runFor('agentAnswer', newId());
+      await workflows.startOrSignal(run);
+      const history = await handleOf(run).fetchHistory();
+      expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(0);
+      expect(eventsNamed(history, 'workflowExecutionStartedEventAttributes')).to.have.length(1);
+    });
+
+    it('there is one already: it is signaled, so that no wake is swallowed', async () => {
+      const run = runFor('agentAnswer', newId());
+      await workflows.startOrSignal(run);
+      const { runId } = await handleOf(run).describe();
+      await workflows.startOrSignal(run);
+      const history = await handleOf(run).fetchHistory();
+      expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(1);
+      expect((await handleOf(run).describe()).runId).to.equal(runId);
+    });
+
+    it('the last one has ended: another begins', async () => {
+      const run = runFor('agentAnswer', newId());
+      await workflows.startOrSignal(run);
+      const { runId } = await handleOf(run).describe();
+      await handleOf(run).terminate();
+      await workflows.startOrSignal(run);
+      const described = await handleOf(run).describe();
+      expect(described.runId).not.to.equal(runId);
+      expect(described.status.name).to.equal('RUNNING');
+    });
+  });
+
   describe('the fairness key is the club: one club’s backlog does not make another wait', () => {
     const ways = [
       { way: 'a start', begin: (run: Run) => workflows.start(run, []) },

@@ -33,6 +33,9 @@ describe('the sweeper: rescue', () => {
     await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
     await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
     await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
+    await source.query(
+      `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,
+    );
     overdue = await buildDelivery(await buildSubscription(url), ago(2 * minute + second));
   });
 

@@ -28,6 +28,13 @@ export interface Heard extends Ended {
   isCut: boolean;
 }
 
+/** What is known of a stream whose answer somebody else has ended. */
+export interface Said {
+  text: string;
+  /** What the model has counted, if it came to it. */
+  counted?: TokenUse;
+}
+
 /** Holds an answer that is still to be ended. @returns false where it is not: it has ended, or another call is made for it */
 async function hold(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
@@ -69,7 +76,7 @@ export async function endInterrupted(
     if (!(await hold(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
-    await settleCut(tx, answer, text, 'interrupted', now);
+    await settleCut(tx, answer, { text }, 'interrupted', now);
     return true;
   });
 }
@@ -91,12 +98,11 @@ export async function failUnbegun(
 /**
  * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
  * up to then is paid all the same. Once; later calls change nothing.
- * @param text how much the model had said, if we know
  */
 export async function settleEnded(
   database: Database,
   answer: { id: Id; callNo: number; model: string },
-  text: string,
+  said: Said,
   now: Date,
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
@@ -106,7 +112,7 @@ export async function settleEnded(
       [answer.id],
     );
     if (!row) return;
-    if (row.begun) return settleCut(tx, answer, text, row.errorCode ?? 'interrupted', now);
+    if (row.begun) return settleCut(tx, answer, said, row.errorCode ?? 'interrupted', now);
     await abandonCall(tx, answer, now);
     await settleBudget(tx, answer.id, 0n, now);
   });
@@ -176,11 +182,11 @@ async function settle(tx: Transaction, heard: Heard, text: string, now: Date): P
   await settleBudget(tx, answerId, cost, now);
 }
 
-/** From what the call's row holds since its stream began. */
+/** From what the model has counted, or what the call's row holds since its stream began. */
 async function settleCut(
   tx: Transaction,
   answer: { id: Id; callNo: number; model: string },
-  text: string,
+  { text, counted }: Said,
   errorCode: AnswerError,
   now: Date,
 ): Promise<void> {
@@ -193,7 +199,7 @@ async function settleCut(
   const cut = { answerId: answer.id, callNo: answer.callNo, model: answer.model, text, citations: [] };
   await settle(
     tx,
-    { ...cut, rest: { startsAt: 0, text: '' }, use, isCut: true, status: 'failed', errorCode },
+    { ...cut, rest: { startsAt: 0, text: '' }, use: counted ?? use, isCut: !counted, status: 'failed', errorCode },
     text,
     now,
   );

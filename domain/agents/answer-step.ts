@@ -57,7 +57,7 @@ export async function stepAnswer(
   const answer = await lookAtAnswer(platform.database.source, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    if (!answer.isSettled) await settleEnded(platform.database, answer, '', new Date(now));
+    if (!answer.isSettled) await settleEnded(platform.database, answer, { text: '' }, new Date(now));
     return ended(platform, answer, false);
   }
   if (answer.leaseMs > 0)
@@ -95,7 +95,7 @@ async function ask(platform: AnswerPlatform, answer: AnswerRow, now: number, sig
     const outcome = await hearAnswer(hearing, { answer, callNo, prompt, log, signal, clock });
     if (outcome.ended !== undefined) {
       await platform.failpoint('answer_ended');
-      if (!outcome.ended) await settleEnded(database, { ...answer, callNo }, outcome.text, clock());
+      if (!outcome.ended) await settleEnded(database, { ...answer, callNo }, outcome.said, clock());
       return await ended(platform, answer, outcome.ended);
     }
     return await afterUnbegun(platform, answer, callNo, outcome.failure, clock().getTime());

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../core/database.ts';
 import { describeError } from '../core/describe-error.ts';
 import type { AnswerError } from './agents.policy.ts';
-import { endHeard, type Heard } from './answer-end.ts';
+import { endHeard, type Heard, type Said } from './answer-end.ts';
 import { beginAnswer, type AnswerRow } from './answer-rows.ts';
 import { answerRules, endOf, errorAfterBegin } from './answers.policy.ts';
 import { citationsOf, type ModelCitation } from './citations.policy.ts';
@@ -36,7 +36,7 @@ const tryAgainMs = 200;
 
 export type Hearing =
   /** The stream had begun. `ended`: whether it was we who ended the answer. */
-  | { ended: boolean; text: string }
+  | { ended: boolean; said: Said }
   /** It had not. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
 
@@ -64,16 +64,17 @@ export async function hearAnswer(platform: HearingPlatform, call: Call): Promise
   };
   const problem = await listen(platform, call, heard);
   const text = heard.text.join('');
-  if (problem instanceof AnswerLost) return { ended: false, text };
+  const said: Said = { text, ...(heard.isCounted && { counted: heard.use }) };
+  if (problem instanceof AnswerLost) return { ended: false, said };
   if (!heard.begun) {
     if (problem instanceof ModelFailure || problem === 'stopped') return { failure: problem };
     throw problem;
   }
   const end = endOfListening(platform, call, heard, problem);
   try {
-    return { ended: await record(platform, call, { ...end, ...heard, text }), text };
+    return { ended: await record(platform, call, { ...end, ...heard, text }), said };
   } catch (error) {
-    if (error instanceof AnswerLost) return { ended: false, text };
+    if (error instanceof AnswerLost) return { ended: false, said };
     throw error;
   }
 }

@@ -24,7 +24,7 @@ export async function preparePrompt(platform: PromptPlatform, answer: AnswerRow)
   const { clubId, agentId, questionId, model, maxTokens, agentName, instructions, question } = answer;
   const [history, passages, images] = await Promise.all([
     historyOf(source, answer.conversationId),
-    source.transaction((tx) => platform.retrieve(tx, { clubId, agentId, question, limit: promptBounds.passages })),
+    platform.retrieve(source.manager, { clubId, agentId, question, limit: promptBounds.passages }),
     platform.readImages(questionId),
   ]);
   return promptOf({

@@ -153,6 +153,7 @@ describe('answers that have ended, or ought to have', function () {
       expect(await answerRow(question.answerId)).to.include({ status: 'failed', content: '' });
       expect(await logOf(question.answerId)).to.equal('');
       const [call] = await callRows(question.answerId);
+      expect(call).to.include({ estimated: false, errorCode: 'conversation_deleted' }); // the model had counted
       expect((await monthOf(question.clubId)).spent).to.equal(Number(call?.costMicros));
       expect(answering.ended).to.deep.equal([]);
     });

@@ -1,11 +1,12 @@
 /** The activity of `agent-answer/<question id>`. */
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/common';
 import { stepAnswer, type AnswerPlatform } from '../domain/agents/answer-step.ts';
 import { timeOfStep } from './clock.ts';
 
 export type AgentAnswerActivities = ReturnType<typeof agentAnswerActivities>;
 
-/** Some three fit into the time limit of the workflow. */
+/** Several fit into the time limit of the workflow. */
 const heartbeatEveryMs = 3_000;
 
 export function agentAnswerActivities(platform: AnswerPlatform) {
@@ -14,10 +15,26 @@ export function agentAnswerActivities(platform: AnswerPlatform) {
     async generateAnswer(questionId: string, now: number) {
       const beating = setInterval(() => heartbeat(), heartbeatEveryMs);
       try {
-        return await stepAnswer(platform, questionId, timeOfStep(now), cancellationSignal());
+        return await stepAnswer(platform, questionId, timeOfStep(now), stopOfWorker());
       } finally {
         clearInterval(beating);
       }
     },
   };
+}
+
+/**
+ * Aborted when the worker stops, and for no other reason. An engine that was away for a while takes the activity for dead and
+ * cancels it, although the model goes on and Postgres takes its words: the lease keeps the repetition away until the answer
+ * has ended.
+ */
+function stopOfWorker(): AbortSignal {
+  const canceled = cancellationSignal();
+  const stop = new AbortController();
+  const look = () => {
+    if (canceled.reason instanceof CancelledFailure && canceled.reason.message === 'WORKER_SHUTDOWN') stop.abort();
+  };
+  if (canceled.aborted) look();
+  else canceled.addEventListener('abort', look, { once: true });
+  return stop.signal;
 }

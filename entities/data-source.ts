@@ -81,6 +81,7 @@ import { MediaErasure1763761000000 } from './migrations/1763761000000-media-eras
 import { PassagesInPlace1763763000000 } from './migrations/1763763000000-passages-in-place.ts';
 import { AgentDeliveries1763765000000 } from './migrations/1763765000000-agent-deliveries.ts';
 import { Retrieval1763764000000 } from './migrations/1763764000000-retrieval.ts';
+import { OpenCharges1763768000000 } from './migrations/1763768000000-open-charges.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -210,6 +211,7 @@ const migrations = [
   Retrieval1763764000000,
   AgentMonths1763767000000,
   MediaErasure1763761000000,
+  OpenCharges1763768000000,
 ];
 
 /**

@@ -46,6 +46,9 @@ import { createWorkflowClient } from './workflow-client.ts';
 /** How long attempts in flight may take to end at a stop: the 15 s of an attempt, and its record (DESIGN §1, rule 10). */
 const shutdownGraceMs = 20_000;
 
+/** At most so long the SDK keeps heartbeats back: a third of the shortest time limit for them, so that one may be lost. */
+const heartbeatsEveryMs = 3_000;
+
 export interface RunningWorker {
   port: number;
   stop: () => Promise<void>;
@@ -207,6 +210,7 @@ async function createWorkers(
         interceptors: { activity: [errorsAsCodes(log)] },
         shutdownGraceTime: shutdownGraceMs,
         maxCachedWorkflows: cachedWorkflows,
+        maxHeartbeatThrottleInterval: heartbeatsEveryMs,
         maxConcurrentWorkflowTaskExecutions: slots[taskQueue].workflowTasks,
         maxConcurrentActivityTaskExecutions: slots[taskQueue].activities,
         maxConcurrentLocalActivityExecutions: slots[taskQueue].workflowTasks,

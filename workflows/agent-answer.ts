@@ -7,7 +7,7 @@ import { lookAgainUntilDone } from './loop.ts';
 
 const { generateAnswer } = proxyActivities<AgentAnswerActivities>({
   startToCloseTimeout: '15m', // an answer streams for minutes; the step itself gives up at 13
-  heartbeatTimeout: '10s', // a dead worker is noticed by then; the lease of 20 s still keeps its answer
+  heartbeatTimeout: '20s', // a dead worker's lease lasts as long: noticed earlier, its answer could not be taken up
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '10s' }, // for ever: only our own faults throw, and somebody waits
 });
 

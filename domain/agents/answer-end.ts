@@ -2,9 +2,11 @@
 import { inTransaction, type Database, type Transaction } from '../core/database.ts';
 import type { Id } from '../core/ids.ts';
 import type { AnswerError, AnswerStatus } from './agents.policy.ts';
+import type { AnswerRow } from './answer-rows.ts';
 import { estimatedTokens } from './answers.policy.ts';
 import { settleBudget } from './budget.ts';
 import type { Citation } from './citations.policy.ts';
+import { mostOutputTokens } from './models.policy.ts';
 import type { Delta } from './delta-log.ts';
 import { charactersOf } from './delta-text.policy.ts';
 import { costOf, type TokenUse } from './prices.policy.ts';
@@ -19,6 +21,8 @@ export interface Heard extends Ended {
   answerId: Id;
   callNo: number;
   model: string;
+  /** The size cap of the answer. */
+  maxTokens: number;
   text: string;
   /** The words of the text that are not in the log. */
   rest: Delta;
@@ -34,6 +38,9 @@ export interface Said {
   /** What the model has counted, if it came to it. */
   counted?: TokenUse;
 }
+
+/** An answer whose stream was cut off from us. */
+type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
 
 /** Holds an answer that is still to be ended. @returns false where it is not: it has ended, or another call is made for it */
 async function hold(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
@@ -67,11 +74,7 @@ export async function endHeard(database: Database, heard: Heard, now: Date): Pro
  * An answer whose worker died after its stream had begun: it keeps the words of its log, and the club is charged for what the
  * prompt used and what the words must have used.
  */
-export async function endInterrupted(
-  database: Database,
-  answer: { id: Id; callNo: number; model: string },
-  now: Date,
-): Promise<boolean> {
+export async function endInterrupted(database: Database, answer: Cut, now: Date): Promise<boolean> {
   return inTransaction(database, async (tx) => {
     if (!(await hold(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
@@ -99,12 +102,7 @@ export async function failUnbegun(
  * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
  * up to then is paid all the same. Once; later calls change nothing.
  */
-export async function settleEnded(
-  database: Database,
-  answer: { id: Id; callNo: number; model: string },
-  said: Said,
-  now: Date,
-): Promise<void> {
+export async function settleEnded(database: Database, answer: Cut, said: Said, now: Date): Promise<void> {
   await inTransaction(database, async (tx) => {
     const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
       `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
@@ -154,7 +152,7 @@ async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[
 
 async function settle(tx: Transaction, heard: Heard, text: string, now: Date): Promise<void> {
   const { answerId, callNo, model, status, errorCode, isCut } = heard;
-  const use = isCut ? { ...heard.use, output: outputOf(text, heard.use.output) } : heard.use;
+  const use = isCut ? { ...heard.use, output: outputOf(text, heard) } : heard.use;
   const [call] = await tx.query<{ startedAt: Date }[]>(
     `SELECT started_at AS "startedAt" FROM agent_calls WHERE answer_id = $1 AND call_no = $2`,
     [answerId, callNo],
@@ -185,7 +183,7 @@ async function settle(tx: Transaction, heard: Heard, text: string, now: Date): P
 /** From what the model has counted, or what the call's row holds since its stream began. */
 async function settleCut(
   tx: Transaction,
-  answer: { id: Id; callNo: number; model: string },
+  answer: Cut,
   { text, counted }: Said,
   errorCode: AnswerError,
   now: Date,
@@ -196,7 +194,8 @@ async function settleCut(
     [answer.id, answer.callNo],
   );
   if (!use) return settleBudget(tx, answer.id, 0n, now);
-  const cut = { answerId: answer.id, callNo: answer.callNo, model: answer.model, text, citations: [] };
+  const { id: answerId, callNo, model, maxTokens } = answer;
+  const cut = { answerId, callNo, model, maxTokens, text, citations: [] };
   await settle(
     tx,
     { ...cut, rest: { startsAt: 0, text: '' }, use: counted ?? use, isCut: !counted, status: 'failed', errorCode },
@@ -205,8 +204,9 @@ async function settleCut(
   );
 }
 
-function outputOf(text: string, counted: number): number {
-  return Math.max(counted, estimatedTokens(charactersOf(text)));
+/** An estimate, but no more than the request allowed, and no less than was counted. */
+function outputOf(text: string, { use, model, maxTokens }: Pick<Heard, 'use' | 'model' | 'maxTokens'>): number {
+  return Math.max(use.output, Math.min(estimatedTokens(charactersOf(text)), mostOutputTokens(model, maxTokens)));
 }
 
 async function textOfLog(tx: Transaction, answerId: Id): Promise<string> {

@@ -156,8 +156,20 @@ async function record(
   const rest = await log.rest();
   await platform.failpoint('answer_ending');
   const { status, errorCode, text, use, isCounted } = heard;
-  const { id: answerId, model } = answer;
-  const end: Heard = { answerId, callNo, model, status, errorCode, text, rest, citations, use, isCut: !isCounted };
+  const { id: answerId, model, maxTokens } = answer;
+  const end: Heard = {
+    answerId,
+    callNo,
+    model,
+    maxTokens,
+    status,
+    errorCode,
+    text,
+    rest,
+    citations,
+    use,
+    isCut: !isCounted,
+  };
   return whileOurs(log, () => endHeard(platform.database, end, clock()));
 }
 

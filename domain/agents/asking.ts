@@ -80,7 +80,7 @@ export async function askAgent(
         id,
       ]);
     const used = await countQuestions(tx, turn, now);
-    refuseBeyondLimit(agent, used, now);
+    await refuseBeyondLimit(tx, agent, student.id, used, now);
     const history = asked.conversation_id ? await historyOf(tx, conversation.id) : [];
     const micros = mostCostOf(agent, { history, question: asked.content, images: images.length }, now);
     await wake(tx, [answerWake(turn)], now);

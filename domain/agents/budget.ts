@@ -82,11 +82,7 @@ export async function reserveBudget(
       RETURNING spent_micros AS spent, reserved_micros AS reserved`,
     [clubId, month, String(micros), String(limitMicros)],
   );
-  if (!row)
-    throw new DomainError(
-      'club_budget_exhausted',
-      "The club's AI budget of this month is spent. Please ask next month.",
-    );
+  if (!row) throw exhausted(budget, micros);
   await tx.query(
     `INSERT INTO agent_charges (answer_id, club_id, agent_id, month, reserved_micros) VALUES ($1, $2, $3, $4, $5)`,
     [answerId, clubId, agentId, month, String(micros)],
@@ -97,6 +93,17 @@ export async function reserveBudget(
     [agentId, month, clubId],
   );
   return { ...budget, spentMicros: BigInt(row.spent), reservedMicros: BigInt(row.reserved) };
+}
+
+/** What others have reserved comes back in part: who asks is told which of the two it is. */
+function exhausted({ limitMicros, spentMicros }: Budget, micros: bigint): DomainError {
+  const spent = spentMicros + micros > limitMicros;
+  return new DomainError(
+    'club_budget_exhausted',
+    spent
+      ? "The club's AI budget of this month is spent. Please ask next month."
+      : "What is left of the club's AI budget is reserved for answers that are being written. Please ask again in a minute.",
+  );
 }
 
 /**

@@ -43,15 +43,28 @@ export async function countQuestions(
   return { questions: row?.questions ?? 0, resetsAt: oldest === undefined ? undefined : new Date(oldest + windowMs) };
 }
 
-/** @param used with the question that is asked @throws DomainError daily_limit_reached, with the seconds until a slot returns */
-export function refuseBeyondLimit({ dailyLimit }: AgentTerms, { questions, resetsAt }: Used, now: Date): void {
+/**
+ * @param used with the question that is asked
+ * @throws DomainError daily_limit_reached, with the seconds until a slot returns; without them where none ever does
+ */
+export async function refuseBeyondLimit(
+  tx: Transaction,
+  { id: agentId, dailyLimit }: AgentTerms,
+  studentId: Id,
+  { questions }: Used,
+  now: Date,
+): Promise<void> {
   if (questions <= dailyLimit) return;
-  const seconds = resetsAt && Math.max(1, Math.ceil((resetsAt.getTime() - now.getTime()) / 1_000));
-  throw new DomainError(
-    'daily_limit_reached',
-    `This agent takes ${dailyLimit} questions in 24 hours from each student.`,
-    seconds,
+  const message = `This agent takes ${dailyLimit} questions in 24 hours from each student.`;
+  if (dailyLimit === 0) throw new DomainError('daily_limit_reached', message);
+  // The cap may have been lowered: as many must leave the window as there are too many.
+  const [leaving] = await tx.query<{ askedAt: Date }[]>(
+    `SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3
+      ORDER BY asked_at OFFSET $4 LIMIT 1`,
+    [agentId, studentId, new Date(now.getTime() - windowMs), questions - dailyLimit - 1],
   );
+  const leavesAt = (leaving?.askedAt ?? now).getTime() + windowMs;
+  throw new DomainError('daily_limit_reached', message, Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000)));
 }
 
 /** @returns the record; the cap can have been lowered below what is used already */
@@ -66,8 +79,7 @@ export function presentLimits(
     used: questions,
     remaining: Math.max(0, agent.dailyLimit - questions),
     ...(resetsAt && { resets_at: resetsAt.toISOString() }),
-    club_budget_exhausted:
-      budget.spentMicros + budget.reservedMicros + mostCostOf(agent, leastQuestion, now) > budget.limitMicros,
+    club_budget_exhausted: budget.spentMicros + mostCostOf(agent, leastQuestion, now) > budget.limitMicros,
   };
 }
 

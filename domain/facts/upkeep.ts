@@ -80,6 +80,15 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
         ORDER BY looks_at LIMIT $2`,
       [overdue, rescuedARound, workflowIdOf('agentAnswer', '')],
     );
+    // Whoever erases a conversation ends its answers, and leaves what they have cost to their runs.
+    const unsettledAnswers = await tx.query<{ questionId: Id; clubId: Id; agentId: Id }[]>(
+      `SELECT answer.question_id AS "questionId", answer.club_id AS "clubId", answer.agent_id AS "agentId"
+         FROM agent_charges charge JOIN agent_answers answer ON answer.id = charge.answer_id
+        WHERE charge.settled_at IS NULL AND answer.completed_at < $1
+          AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || answer.question_id)
+        ORDER BY answer.completed_at LIMIT $2`,
+      [overdue, rescuedARound, workflowIdOf('agentAnswer', '')],
+    );
     const sources = await tx.query<{ id: Id; clubId: Id }[]>(
       `SELECT id, club_id AS "clubId" FROM agent_sources
         WHERE looks_at < $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
@@ -88,7 +97,7 @@ export async function rescueOverdue(database: Database, now: Date): Promise<numb
       [overdue, rescuedARound, workflowIdOf('sourceIndex', '')],
     );
     const wakes: NewWake[] = [
-      ...answers.map(answerWake),
+      ...[...answers, ...unsettledAnswers].map(answerWake),
       ...sources.map(({ id, clubId }) => sourceWake(clubId, id)),
       ...imports.map(importWake),
       ...unsettled.map(addOnWake),

@@ -6,6 +6,7 @@ import { AgentAnswer } from './agent-answer.ts';
 @Entity('agent_charges')
 @Check('agent_charges_settled', '(settled_at IS NULL) = (cost_micros IS NULL)')
 @Check('agent_charges_amounts', 'reserved_micros >= 0 AND cost_micros >= 0')
+@Index('agent_charges_open', ['answerId'], { where: 'settled_at IS NULL' })
 @Index('agent_charges_month', ['clubId', 'month', 'agentId'])
 export class AgentCharge {
   @PrimaryColumn({ type: 'uuid' })

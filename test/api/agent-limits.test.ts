@@ -114,12 +114,26 @@ describe('the limits of an agent', () => {
     expectError(await classroom.refused({}), 'daily_limit_reached');
   });
 
+  it('Retry-After of 429 daily_limit_reached: until as many have left the window as are too many', async () => {
+    const classroom = await buildAskingClassroom({ dailyLimit: 3 });
+    for (const hours of [1, 1, 0]) {
+      await classroom.ask();
+      await age(classroom, hours * hour); // so that the three are two, one and no hours old
+    }
+    const secondsOf = async () => Number((await classroom.refused({})).headers.get('retry-after'));
+    expect(await secondsOf()).to.be.within(22 * 3_600 - 30, 22 * 3_600);
+    await alterAgent(classroom.asked, 'daily_limit', 1);
+    expect(await secondsOf()).to.be.within(24 * 3_600 - 30, 24 * 3_600);
+  });
+
   it('a cap of 0 lets nobody ask; there is no time to come again at', async () => {
     const classroom = await buildAskingClassroom({ dailyLimit: 0 });
     expect(await limitsOf(classroom))
       .to.include({ daily_limit: 0, used: 0, remaining: 0 })
       .and.not.have.key('resets_at');
-    expectError(await classroom.refused({}), 'daily_limit_reached');
+    const refusal = await classroom.refused({});
+    expectError(refusal, 'daily_limit_reached');
+    expect(refusal.headers.get('retry-after')).to.equal(null);
   });
 
   it('many questions at once do not pass the cap', async () => {
@@ -155,15 +169,22 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
   });
 
-  it('club_budget_exhausted says already with the last question that another of the least size does not fit', async () => {
+  it('club_budget_exhausted: what is left after what was spent is not enough for a question of the least size', async () => {
     const probe = await buildAskingClassroom();
     await probe.ask({ content: '?' });
     const [least = 0] = await reservedOf(probe);
-    const classroom = await withBudget(Math.ceil((2 * least) / 10_000));
-    expect((await classroom.ask({ content: '?' })).data.limits.club_budget_exhausted).to.equal(false);
-    expect((await classroom.ask({ content: '?' })).data.limits.club_budget_exhausted).to.equal(true);
+    const cents = Math.ceil(least / 10_000);
+    const classroom = await withBudget(cents);
+    const { answerId, data } = await classroom.ask({ content: '?' });
+    expect(data.limits.club_budget_exhausted).to.equal(false);
+    const refusal = await classroom.refused({ content: '?' });
+    expectError(refusal, 'club_budget_exhausted');
+    expect(refusal.body.error.message).to.include('reserved for answers that are being written');
+    await finish(answerId, { cost: BigInt(cents * 10_000 - least + 1) });
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true });
-    expectError(await classroom.refused({ content: '?' }), 'club_budget_exhausted');
+    const spent = await classroom.refused({ content: '?' });
+    expectError(spent, 'club_budget_exhausted');
+    expect(spent.body.error.message).to.include('is spent');
   });
 
   it('nobody of the club can ask; other clubs can', async () => {

@@ -48,13 +48,15 @@ export interface Ending {
   /** Its last words, committed with the end. */
   text?: string;
   citations?: readonly CitationToWrite[];
+  /** What it is settled with, in millionths of a US dollar. */
+  cost?: bigint;
   notified?: boolean;
 }
 
 /** Ends an answer as its run does: last words, content, citations and settlement in one transaction. */
 export async function finish(
   answerId: Id,
-  { status = 'complete', errorCode, text = '', citations = [], notified = true }: Ending = {},
+  { status = 'complete', errorCode, text = '', citations = [], cost = 0n, notified = true }: Ending = {},
 ): Promise<void> {
   const source = await testDatabase();
   const now = new Date();
@@ -81,7 +83,7 @@ export async function finish(
           citation.pageTo ?? null,
         ],
       );
-    await settleBudget(tx, answerId, 0n, now);
+    await settleBudget(tx, answerId, cost, now);
   });
   if (notified) await notify();
 }

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import { settleBudget } from '../../../domain/agents/budget.ts';
+import { eraseConversations } from '../../../domain/agents/erasure.ts';
+import { inTransaction } from '../../../domain/core/database.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { removeExpired, rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
@@ -8,6 +11,7 @@ import { migrate } from '../../../entities/migrate.ts';
 import { insertAddOn, wakesOf } from '../../support/add-ons.ts';
 import { scratchDatabase, testDatabase, testPlatform } from '../../support/database.ts';
 import { alter, buildDelivery, buildSubscription, type TestDelivery } from '../../support/deliveries.ts';
+import { buildQuestion } from '../../support/questions.ts';
 import { buildAdministrator, buildClub, buildStudent } from '../../support/factories.ts';
 
 const second = 1_000;
@@ -32,6 +36,8 @@ describe('the sweeper: rescue', () => {
     const source = await testDatabase();
     await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
     await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
+    await source.query(`DELETE FROM agent_charges WHERE settled_at IS NULL`);
+    await source.query(`UPDATE agent_answers SET looks_at = $1 WHERE status = 'generating'`, [now]);
     await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
     await source.query(
       `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,
@@ -56,6 +62,22 @@ describe('the sweeper: rescue', () => {
 
   it('wakes nothing twice: what waits to be sent is on its way', async () => {
     expect([await rescue(), await rescue()]).to.deep.equal([1, 0]);
+  });
+
+  it('wakes the run of an answer that was ended by others and is not settled, until it is', async () => {
+    const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
+    const { database } = await testPlatform();
+    await inTransaction(database, (tx) =>
+      eraseConversations(tx, [conversationId], 'conversation_deleted', ago(2 * minute + second)),
+    );
+    const forget = () => database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [questionId]);
+    await forget();
+    await rescue();
+    expect(await isWoken(`agent-answer/${questionId}`)).to.equal(true);
+    await forget();
+    await inTransaction(database, (tx) => settleBudget(tx, answerId, 0n, now));
+    await rescue();
+    expect(await isWoken(`agent-answer/${questionId}`)).to.equal(false);
   });
 
   it('leaves what is due since less than two minutes', async () => {

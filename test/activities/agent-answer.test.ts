@@ -1,0 +1,34 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect } from 'chai';
+import { agentAnswerActivities } from '../../activities/agent-answer.ts';
+import { useAnswering } from '../support/answering.ts';
+import { answerRow, buildQuestion } from '../support/questions.ts';
+
+describe('the activity of an answer', () => {
+  const answering = useAnswering();
+
+  /** Cancels the activity in the middle of the stream. @returns how the answer ended */
+  async function canceled(reason: 'WORKER_SHUTDOWN' | 'NOT_FOUND' | 'TIMED_OUT' | 'CANCELLED'): Promise<string> {
+    const question = await buildQuestion();
+    const environment = new MockActivityEnvironment();
+    answering.model().next({ answer: ['One ', 'two ', 'three.'], delayMs: 200 });
+    const platform = await answering.platform({
+      failpoint: async (name) => {
+        if (name === 'answer_begun') environment.cancel(reason);
+      },
+    });
+    const { generateAnswer } = agentAnswerActivities(platform);
+    await environment.run(generateAnswer, question.questionId, Date.now());
+    const { status, errorCode } = await answerRow(question.answerId);
+    return [status, errorCode].join(' ').trim();
+  }
+
+  it('goes on when the engine takes it for dead: the words come all the same', async () => {
+    for (const reason of ['NOT_FOUND', 'TIMED_OUT', 'CANCELLED'] as const)
+      expect(await canceled(reason), reason).to.equal('complete');
+  });
+
+  it('ends what it writes when the worker stops', async () => {
+    expect(await canceled('WORKER_SHUTDOWN')).to.equal('failed interrupted');
+  });
+});

@@ -14,22 +14,22 @@ export interface Indexed {
 }
 
 /**
- * Puts these passages in the place of those that stand; until the commit those are found. Writing them takes seconds for a large
- * file, so whatever locks the source's row, for those who change it or take it away, comes at the end; and the row before the old
- * passages, as a deletion takes them.
+ * Puts these passages in the place of those that stand; until the commit those are found. That takes seconds for a large file, so
+ * what locks the source's row, which others change, comes at the end. Whoever takes the source away meanwhile waits for its old
+ * passages, and one of the two may have to begin again, as `inTransaction` does: it then finds nothing left to do.
  * @throws ClaimLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
  */
 export async function recordPassages(database: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await inTransaction(database, async (tx) => {
     const old = await tx.query<{ id: Id }[]>(`SELECT id FROM agent_passages WHERE source_id = $1`, [claim.sourceId]);
     await insertPassages(tx, claim, indexed);
+    await deletePassages(tx, old);
     await endClaim(
       tx,
       claim,
       `status = 'ready', error_code = NULL, indexed_version = $3, indexed_at = $4, looks_at = NULL, page_count = $5, passage_count = $6`,
       [now, indexed.pageCount, indexed.passages.length],
     );
-    await deletePassages(tx, old);
   });
 }
 

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ClaimLost, claimSource, holdClaim } from '../../../../domain/agents/indexing/claims.ts';
 import { mostAttempts, waitAfter } from '../../../../domain/agents/indexing/indexing.policy.ts';
-import { insertPassages } from '../../../../domain/agents/indexing/record.ts';
+import { insertPassages, recordPassages } from '../../../../domain/agents/indexing/record.ts';
 import type { IndexingPlatform } from '../../../../domain/agents/indexing/source-step.ts';
+import { inTransaction } from '../../../../domain/core/database.ts';
 import { rescueOverdue } from '../../../../domain/facts/upkeep.ts';
 import { testDatabase, testPlatform } from '../../../support/database.ts';
 import { book, sentences } from '../../../support/office-files.ts';
@@ -192,6 +194,33 @@ describe('indexing a source', function () {
     });
     expect(await recording.catch((error: Error) => error.message)).to.equal('enough');
     expect(await textsOf(source)).to.deep.equal(['Old.']);
+  });
+
+  it('a source that is taken away while its passages are replaced is gone, whoever of the two comes first', async () => {
+    const { database } = await testPlatform();
+    const passages = Array.from({ length: 400 }, (_, at) => ({
+      page: at,
+      headings: [],
+      blocks: ['New.'],
+      text: 'New.',
+    }));
+    for (const pauseMs of [0, 100, 300, 600]) {
+      const source = await buildFileSource(await book(100));
+      await stepSource(source);
+      await wantAnew(source);
+      const claim = await claimSource(database, source.id, Date.now());
+      if (!claim) throw new Error('It was not claimed.');
+      const indexed = { title: 'T', language: 'en', pageCount: 400, passages } as const;
+      const recording = recordPassages(database, claim, indexed, new Date()).catch((error: unknown) => error);
+      await sleep(pauseMs);
+      await inTransaction(database, async (tx) => {
+        await tx.query(`SELECT FROM agent_sources WHERE id = $1 FOR UPDATE`, [source.id]);
+        await tx.query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]);
+      });
+      const lost = await recording;
+      if (lost !== undefined) expect(lost).to.be.instanceOf(ClaimLost);
+      expect(await passagesOf(source)).to.deep.equal([]);
+    }
   });
 
   describe('whose claim it is', () => {

@@ -42,17 +42,21 @@ export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now:
 
 /** Images that no conversation shows any more, for these were deleted. The student's row is held by the caller. Upkeep erases the files. */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
+  // Their ids first: what is then asked of each image is found by index, however many images all clubs have.
+  const shown = await tx.query<{ id: Id }[]>(
+    `SELECT DISTINCT image.media_id AS id
+       FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id
+      WHERE question.conversation_id = ANY ($1::uuid[])`,
+    [conversationIds],
+  );
+  if (shown.length === 0) return;
   await tx.query(
-    `WITH shown AS (
-       SELECT image.media_id, question.conversation_id
-         FROM agent_question_images image JOIN agent_questions question ON question.id = image.question_id)
-     UPDATE media SET ${removal}
-      WHERE purpose = 'agent_image' AND removed_at IS NULL
-        AND id IN (SELECT media_id FROM shown WHERE conversation_id = ANY ($1))
-        AND NOT EXISTS (
-          SELECT FROM shown JOIN agent_conversations conversation ON conversation.id = shown.conversation_id
-           WHERE shown.media_id = media.id AND conversation.deleted_at IS NULL)`,
-    [conversationIds, now],
+    `UPDATE media SET ${removal}
+      WHERE id = ANY ($1::uuid[]) AND purpose = 'agent_image' AND removed_at IS NULL AND NOT EXISTS (
+        SELECT FROM agent_question_images image JOIN agent_questions question ON question.id = image.question_id
+          JOIN agent_conversations conversation ON conversation.id = question.conversation_id
+         WHERE image.media_id = media.id AND conversation.deleted_at IS NULL)`,
+    [shown.map(({ id }) => id), now],
   );
 }
 

@@ -39,6 +39,7 @@ export const errorStatus = {
   points_taken: 409,
   add_on_exists: 409,
   upload_missing: 409,
+  too_many_images: 409,
   message_exists: 409,
   generation_in_progress: 409,
   token_gone: 410,

@@ -8,7 +8,8 @@ import { isImageType, type ImageType } from './media.policy.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from './media.ts';
 
 /**
- * The images that a question names. The student is held by the caller: nobody else removes images of theirs.
+ * The images that a question names, which are not erased as unused any more. The student is held by the caller: nobody else
+ * removes images of theirs, but what erases unused ones; it finds here that one is used, or was first.
  * @returns them in the order in which they are named
  * @throws DomainError invalid_image: one is unknown, not ready, removed, a file of the library, somebody else's, or named twice
  */
@@ -19,11 +20,17 @@ export async function requireOwnImages(
   if (imageIds.length === 0) return [];
   const asked = imageIds.map((id) => id.toLowerCase());
   if (new Set(asked).size < asked.length) throw new DomainError('invalid_image', 'image_ids names an image twice.');
+  const usable = `media.club_id = $2 AND media.owner_id = $3 AND media.purpose = 'agent_image' AND media.status = 'ready'
+    AND media.removed_at IS NULL`;
+  const parameters = [asked, clubId, studentId];
+  await tx.query(
+    `UPDATE media SET erases_at = NULL WHERE id = ANY ($1::uuid[]) AND ${usable} AND erases_at IS NOT NULL`,
+    parameters,
+  );
   const rows = await tx.query<StoredMedia[]>(
     `SELECT ${mediaColumns()} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place) JOIN media USING (id)
-      WHERE media.club_id = $2 AND media.owner_id = $3 AND media.purpose = 'agent_image' AND media.status = 'ready'
-        AND media.removed_at IS NULL ORDER BY asked.place`,
-    [asked, clubId, studentId],
+      WHERE ${usable} ORDER BY asked.place`,
+    parameters,
   );
   if (rows.length < asked.length)
     throw new DomainError('invalid_image', 'image_ids names an image that is not yours, or not ready.');

@@ -6,6 +6,7 @@ import { DomainError, notFound } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { eraseFile } from './erasure.ts';
 import { inspect, type Finding } from './inspection.ts';
+import { mediaRules } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaPlatform, type StoredMedia } from './media.ts';
 
 /**
@@ -55,9 +56,23 @@ async function record(
     const [, recorded] = await tx.query<[unknown[], number]>(
       `UPDATE media
           SET status = $2, error = $3, size_bytes = $4, mime = coalesce($5, mime), kind = coalesce($6, kind), width = $7,
-              height = $8, erases_at = CASE WHEN $2 = 'failed' THEN $9::timestamptz END, updated_at = $9
+              height = $8, updated_at = $9,
+              -- An image goes some days later, unless a question shows it by then (agent-images.ts).
+              erases_at = CASE WHEN $2 = 'failed' THEN $9::timestamptz
+                               WHEN purpose = 'agent_image' THEN $9 + $10 * interval '1 millisecond' END
         WHERE id = $1 AND status = 'uploading' AND removed_at IS NULL`,
-      [id, error === null ? 'ready' : 'failed', error, sizeBytes, mime, kind, width, height, now],
+      [
+        id,
+        error === null ? 'ready' : 'failed',
+        error,
+        sizeBytes,
+        mime,
+        kind,
+        width,
+        height,
+        now,
+        mediaRules.unusedImageMs,
+      ],
     );
     if (recorded > 0 && purpose === 'library') await syncSources(tx, clubId, { mediaIds: [id] }, now);
   });

@@ -98,10 +98,16 @@ export async function eraseDue(platform: MediaPlatform, now: Date): Promise<Eras
 
 /**
  * Has the bucket erase the file of a row that is due: one that failed, was removed, or whose upload nobody completed in time,
- * which has failed then. A completion that comes at the same moment finds it failed, or was first.
- * @throws whatever the store throws; nothing of the row is changed then
+ * which has failed then; or an image that no question has shown in time, which is removed then. A completion or a question that
+ * comes at the same moment finds it so, or was first.
+ * @throws whatever the store throws; the row is due as before then
  */
 export async function eraseFile({ database, storage }: MediaPlatform, mediaId: Id, now: Date): Promise<void> {
+  // Of what is ready and stands, unused images alone are ever due.
+  await database.source.query(
+    `UPDATE media SET ${removal} WHERE id = $1 AND erases_at <= $2 AND status = 'ready' AND removed_at IS NULL`,
+    [mediaId, now],
+  );
   const [due] = await database.source.query<[{ objectKey: string }[], number]>(
     `UPDATE media
         SET status = CASE status WHEN 'uploading' THEN 'failed' ELSE status END,

@@ -57,6 +57,10 @@ export const mediaRules = {
   agentImageBytes: 5 * megabyte,
   /** Of an agent's image, in pixels. */
   agentImageSide: 8_000,
+  /** Of a student, uploading or ready, that no question shows. */
+  mostUnusedImages: 20,
+  /** After its completion, so long an image that no question shows is kept. */
+  unusedImageMs: 7 * 24 * 60 * minuteMs,
 } as const;
 
 export function isImageType(mime: string): mime is ImageType {

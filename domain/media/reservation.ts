@@ -36,8 +36,8 @@ export async function reserveMedia(
 }
 
 /**
- * For a student's image. The student is held, so that a removal finds the row or hinders it.
- * @throws DomainError invalid_request, feature_not_in_plan, not_found (the student was removed meanwhile)
+ * For a student's image. The student is held, so that a removal finds the row or hinders it, and their images are counted.
+ * @throws DomainError invalid_request, feature_not_in_plan, too_many_images, not_found (the student was removed meanwhile)
  */
 export async function reserveAgentImage(
   platform: MediaPlatform,
@@ -52,8 +52,23 @@ export async function reserveAgentImage(
     async (tx) => {
       await holdStudent(tx, owner.clubId, owner.studentId);
       await requireFeature(tx, owner.clubId, 'agents', 'person');
+      await requireRoom(tx, owner.studentId);
     },
     now,
+  );
+}
+
+/** Images that no question shows have a time at which they go. The student is held. @throws DomainError too_many_images */
+async function requireRoom(tx: Transaction, studentId: Id): Promise<void> {
+  const [row] = await tx.query<{ unused: number }[]>(
+    `SELECT count(*)::int AS unused FROM media
+      WHERE owner_id = $1 AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`,
+    [studentId],
+  );
+  if ((row?.unused ?? 0) < mediaRules.mostUnusedImages) return;
+  throw new DomainError(
+    'too_many_images',
+    `You have ${mediaRules.mostUnusedImages} images that no question shows. Ask with some of them first.`,
   );
 }
 

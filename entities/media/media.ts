@@ -84,8 +84,8 @@ export class Media {
   objectKey: string | null;
 
   /**
-   * When the bucket must be asked to erase it: what never arrived, has failed or is removed. Null while the file stays, and
-   * once nothing of it can be there any more.
+   * When the bucket must be asked to erase it: what never arrived, has failed or is removed, an image that no question shows.
+   * Null while the file stays, and once nothing of it can be there any more.
    */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;

@@ -1,6 +1,7 @@
 /** Pictures that students show agents: reserved, put, completed, looked at. */
 import { expect } from 'chai';
 import { call, clock, expectError } from '../support/api.ts';
+import { askingOf, buildAskingStudent, buildOpenAgent } from '../support/asking.ts';
 import { rowCounts } from '../support/database.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
 import {
@@ -80,6 +81,40 @@ describe('POST /v1/clubs/{clubId}/classroom/agent-images', () => {
       expectError(await reserving(uploader, picture, body), 'malformed_request');
     expect(await rowCounts()).to.deep.equal(before);
     expect((await reserving(uploader, picture, { size_bytes: 5 * 1_024 * 1_024 })).status).to.equal(201);
+  });
+});
+
+describe('images that no question shows', () => {
+  const answersOf = async (count: number) =>
+    Promise.all(Array.from({ length: count }, () => reserving(uploader, picture)));
+
+  it('409 too_many_images: a student has at most 20, uploading or ready, also of many reserved at once', async () => {
+    const ready = await uploadFile(uploader, picture);
+    await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // failed: does not count
+    const answers = await answersOf(23);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).to.have.length(4);
+    for (const answer of refused) expectError(answer, 'too_many_images');
+    const before = await rowCounts();
+    expectError(await reserving(uploader, picture), 'too_many_images');
+    expect(await rowCounts()).to.deep.equal(before);
+    expect((await reserving({ club, student: await buildStudent(club.id) }, picture)).status).to.equal(201);
+    expect((await completing(uploader, ready.id)).body.data.status).to.equal('ready');
+  });
+
+  it('one that a question shows counts no more, one of a question that was refused does', async () => {
+    const agent = await buildOpenAgent(club.id, { dailyLimit: 1 });
+    student = await buildAskingStudent(agent);
+    uploader = { club, student };
+    const { ask, refused } = askingOf(agent, student);
+    const [shown, kept] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];
+    expect((await answersOf(18)).map(({ status }) => status)).to.deep.equal(Array(18).fill(201));
+    expectError(await reserving(uploader, picture), 'too_many_images');
+    const { stream } = await ask({ image_ids: [shown.id] });
+    stream.close();
+    expect((await reserving(uploader, picture)).status).to.equal(201);
+    expectError(await refused({ image_ids: [kept.id] }), 'daily_limit_reached');
+    expectError(await reserving(uploader, picture), 'too_many_images');
   });
 });
 

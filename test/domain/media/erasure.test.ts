@@ -5,17 +5,19 @@ import { inTransaction } from '../../../domain/core/database.ts';
 import type { ObjectStore } from '../../../domain/core/object-store.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
+import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import type { MediaPlatform } from '../../../domain/media/media.ts';
 import { reserveAgentImage } from '../../../domain/media/reservation.ts';
 import { call } from '../../support/api.ts';
 import { columnsHolding, testDatabase } from '../../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../support/factories.ts';
 import { completing, filesOf, mediaPlatform, put, reserve, uploadFile, type Reserved } from '../../support/media.ts';
 import { png } from '../../support/pictures.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
+const week = 7 * 24 * hour;
 const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
 
 let club: TestClub;
@@ -272,6 +274,79 @@ describe('the removal of a student', () => {
   });
 });
 
+describe('an image that no question shows', () => {
+  const image = { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) };
+  let student: TestStudent;
+  beforeEach(async () => {
+    student = await buildStudent(club.id);
+  });
+
+  /** Uploaded and completed. @returns it, and when it became ready */
+  async function readyImage() {
+    const owner = { clubId: club.id, studentId: student.id };
+    const { media, upload } = await reserve({ club, student }, image);
+    await put(upload, image.bytes);
+    const readyAt = Date.now();
+    await completeMedia(platform, owner, media.id, new Date(readyAt));
+    return { id: media.id, readyAt };
+  }
+
+  it('is erased a week after it became ready, and refused from then on: invalid_image', async () => {
+    const { id, readyAt } = await readyImage();
+    await erase(new Date(readyAt + week - 1));
+    expect([await rowOf(id), await filesOf(club)]).to.deep.equal(['ready key due', [id]]);
+    await erase(new Date(readyAt + week));
+    expect([await rowOf(id), await filesOf(club)]).to.deep.equal(['ready removed', []]);
+    expect(await showing(student, id)).to.equal('invalid_image');
+    const source = await testDatabase();
+    const [row] = await source.query<object[]>(`SELECT title, file_name FROM media WHERE id = $1`, [id]);
+    expect(row).to.deep.equal({ title: '', file_name: null });
+  });
+
+  it('stays once a question has shown it; a question that is refused keeps nothing', async () => {
+    const [shown, refused] = [await readyImage(), await readyImage()];
+    expect(await showing(student, shown.id)).to.equal('shown');
+    expect(await showing(student, refused.id, newId())).to.equal('invalid_image');
+    await erase(after(week + minute));
+    expect([await rowOf(shown.id), await rowOf(refused.id)]).to.deep.equal(['ready key', 'ready removed']);
+    expect(await showing(student, shown.id)).to.equal('shown');
+    expect(await filesOf(club)).to.deep.equal([shown.id]);
+  });
+
+  it('and is shown while a round of erasures has found it due: it stays; the round was first: it is refused', async () => {
+    const [first, second] = [await readyImage(), await readyImage()];
+    const outcomes: string[] = [];
+    const meanwhile = await mediaPlatform((storage) => ({
+      async remove(key) {
+        if (key.endsWith(first.id)) outcomes.push(await showing(student, first.id), await showing(student, second.id));
+        await storage.remove(key);
+      },
+    }));
+    await erase(after(week + minute), meanwhile);
+    expect(outcomes).to.deep.equal(['invalid_image', 'shown']);
+    expect([await rowOf(first.id), await rowOf(second.id)]).to.deep.equal(['ready removed', 'ready key']);
+  });
+
+  it('goes later where the store is away, and is refused meanwhile', async () => {
+    const { id } = await readyImage();
+    const late = after(week + minute);
+    await eraseDue(await away(), late);
+    expect([await rowOf(id), await filesOf(club)]).to.deep.equal(['ready removed key due', [id]]);
+    expect(await showing(student, id)).to.equal('invalid_image');
+    await erase(new Date(late.getTime() + 5 * minute));
+    expect([await rowOf(id), await filesOf(club)]).to.deep.equal(['ready removed', []]);
+  });
+});
+
+/** What a question does with the images that it names. @param others further ones @returns 'shown', or the code of its refusal */
+async function showing(student: TestStudent, imageId: Id, ...others: Id[]): Promise<string> {
+  const naming = { clubId: club.id, studentId: student.id, imageIds: [imageId, ...others] };
+  return inTransaction(platform.database, (tx) => requireOwnImages(tx, naming)).then(
+    () => 'shown',
+    (error: Error & { code?: string }) => error.code ?? error.message,
+  );
+}
+
 /** What may happen to an upload, in any order. */
 const steps = [
   'put good',
@@ -281,43 +356,86 @@ const steps = [
   'remove',
   'remove, the store away',
   'erase',
+  'show',
   'time',
+  'days',
 ] as const;
 
+/** A file of the library is removed, an image goes with its student. */
+const uploads = {
+  library: { ...notes, good: Buffer.from('# Knots\n') },
+  image: { fileName: 'knot.png', mime: 'image/png', good: png(4, 4) },
+} as const;
+
 describe('whatever happens to an upload', () => {
-  it('in the end the bucket holds what is ready, as it was checked, and nothing else', async function () {
-    this.timeout(120_000);
-    const [good, bad] = [Buffer.from('# Knots\n'), Buffer.from('\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008')];
+  it('in the end the bucket holds what is ready, as it was checked, and of images those that are shown', async function () {
+    this.timeout(240_000);
+    const happening = fc.tuple(
+      fc.constantFrom('library' as const, 'image' as const, 'image' as const),
+      fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 9 }),
+    );
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 9 }), async (happenings) => {
+      fc.asyncProperty(happening, async ([purpose, further]) => {
         club = await buildClub();
-        const { media, upload } = await reserve({ club }, { ...notes, bytes: good });
+        const student = await buildStudent(club.id);
+        const isImage = purpose === 'image';
+        const { good, ...file } = uploads[purpose];
+        const bad = Buffer.alloc(good.length, '\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008');
+        const { media, upload } = await reserve(isImage ? { club, student } : { club }, { ...file, bytes: good });
         const failing = await mediaPlatform(() => ({ read: () => Promise.reject(new Error('The store is away.')) }));
-        const owner = { clubId: club.id };
-        // What is there by the rules, what the record is, and whether the store is still to be asked.
-        const model = { stored: undefined as Buffer | undefined, status: 'uploading', removed: false, due: false };
-        const erased = () => Object.assign(model, { stored: undefined, due: false });
+        const owner = { clubId: club.id, ...(isImage && { studentId: student.id }) };
         const reservedAt = Date.parse(media.created_at);
+        /** From then on nothing can arrive, and what is gone is forgotten. */
+        const lastArrival = reservedAt + 24 * hour + 15 * minute;
+        // What is there by the rules, what the record is, until when it is kept unused, and whether the store is still to be asked.
+        const model = {
+          stored: undefined as Buffer | undefined,
+          status: 'uploading',
+          removed: false,
+          due: false,
+          keptUntil: Infinity,
+        };
+        const erased = () => Object.assign(model, { stored: undefined, due: false });
+        const eraseInModel = (at: number) => {
+          const isExpired = model.status === 'uploading' && !model.removed && at >= reservedAt + 75 * minute;
+          if (isExpired) model.status = 'failed';
+          const isUnused = model.status === 'ready' && !model.removed && at >= model.keptUntil;
+          if (isUnused) model.removed = true;
+          const isGone = model.status === 'failed' || model.removed;
+          if (isExpired || isUnused || model.due || (isGone && at >= lastArrival)) erased();
+        };
         let now = reservedAt;
+        // Days matter to what is ready: it is made so first, rather than where chance has it so.
+        const happenings = further.includes('days') ? (['put good', 'complete', ...further] as const) : further;
         for (const step of happenings) {
           const at = new Date(now);
           if (step === 'time') now += 40 * minute;
+          else if (step === 'days') now += 4 * 24 * hour;
           else if (step === 'put good' || step === 'put bad') {
+            if (now >= lastArrival) continue;
             const bytes = step === 'put good' ? good : bad;
             expect(await put(upload, bytes), happenings.join(', ')).to.equal(model.stored ? 412 : 200);
             model.stored ??= bytes;
           } else if (step === 'erase') {
             await erase(at);
-            const isExpired = model.status === 'uploading' && !model.removed && now >= reservedAt + 75 * minute;
-            if (isExpired) model.status = 'failed';
-            if (isExpired || model.due) erased();
+            eraseInModel(now);
+          } else if (step === 'show') {
+            if (!isImage) continue;
+            const isGood = model.status === 'ready' && !model.removed;
+            expect(await showing(student, media.id), happenings.join(', ')).to.equal(
+              isGood ? 'shown' : 'invalid_image',
+            );
+            if (isGood) model.keptUntil = Infinity;
           } else if (step === 'remove' || step === 'remove, the store away') {
             const by = step === 'remove' ? platform : await away();
-            const outcome = await removeMedia(by, club.id, media.id, at).catch((error: Error) => error);
-            expect(outcome instanceof Error).to.equal(model.removed);
+            if (isImage) await inTransaction(platform.database, (tx) => purgeStudentFromMedia(tx, student.id, at));
+            else {
+              const outcome = await removeMedia(by, club.id, media.id, at).catch((error: Error) => error);
+              expect(outcome instanceof Error).to.equal(model.removed);
+            }
             if (model.removed) continue;
             model.removed = true;
-            if (step === 'remove') erased();
+            if (step === 'remove' && !isImage) erased();
             else model.due = true;
           } else {
             const by = step === 'complete' ? platform : failing;
@@ -326,10 +444,13 @@ describe('whatever happens to an upload', () => {
             if (!isLookedAt || !model.stored) continue;
             model.status = model.stored.equals(good) ? 'ready' : 'failed';
             if (model.status === 'failed') erased();
+            else if (isImage) model.keptUntil = now + week;
           }
           expect(await filesOf(club), happenings.join(', ')).to.have.length(model.stored ? 1 : 0);
         }
-        await erase(new Date(now + 26 * hour));
+        const end = now + 26 * hour;
+        await erase(new Date(end));
+        eraseInModel(end);
         const stays = model.status === 'ready' && !model.removed;
         expect(await filesOf(club), happenings.join(', ')).to.deep.equal(stays ? [media.id] : []);
         if (stays) {
@@ -337,10 +458,10 @@ describe('whatever happens to an upload', () => {
           expect(await stored.read(`media/${club.id}/${media.id}`, 0, good.length)).to.deep.equal(good);
         }
         const row = await rowOf(media.id);
-        if (stays) expect(row).to.equal('ready key');
+        if (stays) expect(row).to.equal(model.keptUntil === Infinity ? 'ready key' : 'ready key due');
         else expect(row).to.not.match(/key|due/);
       }),
-      { numRuns: 40 },
+      { numRuns: 50 },
     );
   });
 });

@@ -3513,7 +3513,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve the upload of an image for an agent
-         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a question of the same student may name it. PNG, JPEG, GIF or WEBP of at most 5 MB and 8000 × 8000 pixels, and not animated.
+         * @description Returns the record, `uploading`, and a signed descriptor, as for a file of the library; once it is completed and `ready`, a question of the same student may name it. PNG, JPEG, GIF or WEBP of at most 5 MB and 8000 × 8000 pixels, and not animated. A student has at most 20 images, `uploading` or `ready`, that no question shows: `409 too_many_images`. One that no question has named within seven days of its completion is erased.
          *
          *     Codes of its own:
          *
@@ -3521,6 +3521,7 @@ export interface paths {
          *     |---|---|---|
          *     | `feature_not_in_plan` | 402 | The club's plan lacks the feature. |
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          */
         post: operations["reserveAgentImage"];
         delete?: never;
@@ -4338,6 +4339,7 @@ export interface components {
          *     | `points_taken` | 409 | Another level of the club begins at these points. |
          *     | `add_on_exists` | 409 | The `id` of the add-on was used already, for another purchase. |
          *     | `upload_missing` | 409 | No file has arrived at the address of the upload yet. |
+         *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          *     | `message_exists` | 409 | The `id` of the question was used already. |
          *     | `generation_in_progress` | 409 | The conversation is answering another question. |
          *     | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
@@ -4356,7 +4358,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          * @enum {string}
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "already_member" | "last_owner" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "name_taken" | "public_id_taken" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "too_many_images" | "message_exists" | "generation_in_progress" | "token_gone" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_image" | "url_not_allowed" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "not_implemented" | "rate_limit_unavailable";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -18511,6 +18513,15 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description There is no such resource in this club. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

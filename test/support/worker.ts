@@ -85,7 +85,7 @@ export interface WorkerProcess {
   log(): string;
 }
 
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 120_000; // a worker bundles its workflows first: some seconds, or many on a machine that does other things
 
 /**
  * Call it in a `describe`: what earlier tests have left undone is struck off first, so that workers find only what the tests

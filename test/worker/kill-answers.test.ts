@@ -40,7 +40,7 @@ interface Scene {
 }
 
 describe('a worker is killed over an answer', function () {
-  this.timeout(60 * second);
+  this.timeout(300 * second);
   const startWorker = useWorkerProcesses();
   const scenes = new Map<Place, Scene>();
   let model: FakeModel;

@@ -17,7 +17,7 @@ interface Scene {
 }
 
 describe('a worker is killed over a sales notice', function () {
-  this.timeout(60 * second);
+  this.timeout(180 * second);
   const startWorker = useWorkerProcesses();
   let claimed: Scene;
   let recorded: Scene;

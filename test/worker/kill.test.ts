@@ -45,7 +45,7 @@ interface Scene extends TestDelivery {
  * dead worker's claims last.
  */
 describe('a worker is killed', function () {
-  this.timeout(60 * second);
+  this.timeout(180 * second);
   const engine = useEngine();
   const { startWorker, runOf } = engine;
   let claimed: Scene;

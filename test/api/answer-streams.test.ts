@@ -25,6 +25,8 @@ const baseOf = ({ port }: RunningApi) => `http://127.0.0.1:${port}`;
 /** The same student at another API. */
 const at = (base: string) => askingOf(classroom.asked, classroom.student, base);
 
+const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
+
 async function withApi(
   options: Parameters<typeof startApi>[1] & { env?: Record<string, string> },
   work: (base: string, api: RunningApi) => Promise<void>,
@@ -62,7 +64,10 @@ describe('the form of the stream', () => {
   });
 
   it('headers come at once, also while there is nothing to say', async () => {
-    const stream = await classroom.reattach(await classroom.ask());
+    const asked = await classroom.ask();
+    const began = performance.now();
+    const stream = await classroom.reattach(asked);
+    expect(performance.now() - began).to.be.below(10 * second); // the first comment comes after 15
     expect([stream.status, stream.raw()]).to.deep.equal([200, '']);
   });
 
@@ -71,11 +76,13 @@ describe('the form of the stream', () => {
     const { token } = classroom.student;
     const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${conversationId}/messages/${answerId}/stream`;
     const { port } = await testApi();
+    const before = await openStreams();
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'HEAD',
       headers: { authorization: `Bearer ${token}` },
     });
     expect([response.status, response.headers.get('content-type')]).to.deep.equal([200, 'text/event-stream']);
+    expect(await openStreams()).to.equal(before);
   });
 
   it('a comment is sent in each silence, and no event', async () => {
@@ -193,14 +200,13 @@ describe('GET …/conversations/{conversationId}/messages/{messageId}/stream', (
 
 describe('a client that goes', () => {
   it('does not interrupt the answer, and leaves nothing open', async () => {
-    const open = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
-    const before = await open();
+    const before = await openStreams();
     const asked = await classroom.ask();
     const again = await classroom.reattach(asked);
-    expect(await open()).to.equal(before + 2);
+    expect(await openStreams()).to.equal(before + 2);
     asked.stream.close();
     again.close();
-    await until('the streams to be closed', { timeoutMs: 5 * second }, async () => (await open()) === before);
+    await until('the streams to be closed', { timeoutMs: 5 * second }, async () => (await openStreams()) === before);
     await finish(asked.answerId, { text: 'Nobody listens.' });
     const [, answer] = (await classroom.conversation(asked.conversationId)).body.data.messages;
     expect(answer).to.include({ status: 'complete', content: 'Nobody listens.' });

@@ -106,6 +106,16 @@ describe('the feed of answers', function () {
     );
   });
 
+  it('what is there already comes piece by piece, without waiting to be called', async () => {
+    const answerId = await ask(asker, 1n, new Date());
+    await finish(answerId, { text: 'x'.repeat(400_000) });
+    const began = performance.now();
+    const follower = follow(0, answerId, 0);
+    expect([await follower.over, follower.got.join('').length]).to.deep.equal([true, 400_000]);
+    expect(follower.got.length).to.be.above(20); // each would have waited for a poll of a second
+    expect(performance.now() - began).to.be.below(10_000);
+  });
+
   it('a NOTIFY that is lost costs a poll, nothing else', async () => {
     const answerId = await ask(asker, 1n, new Date());
     const follower = follow(0, answerId, 0);

@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { answerEvents } from '../../../domain/agents/answer-events.ts';
+import type { AnswerFeed } from '../../../domain/agents/answer-feed.ts';
+import { finish } from '../../support/answers.ts';
+import { ask, buildAsker } from '../../support/charges.ts';
+import { testDatabase } from '../../support/database.ts';
+import { buildClub } from '../../support/factories.ts';
+
+describe('the events of an answer', () => {
+  it('Postgres is away when the answer has ended: done comes when it is back, once', async () => {
+    const real = await testDatabase();
+    const answerId = await ask(await buildAsker((await buildClub()).id), 1n, new Date());
+    await finish(answerId, { text: 'words' });
+    let failures = 2;
+    const query = (...given: Parameters<typeof real.manager.query>) =>
+      failures-- > 0 ? Promise.reject(new Error('away')) : real.manager.query(...given);
+    const source = { manager: { query } } as unknown as typeof real;
+    const feed: AnswerFeed = {
+      async *follow() {
+        yield 'words';
+        return true;
+      },
+      stop: async () => {},
+    };
+    const got = [];
+    for await (const event of answerEvents({ source, feed }, { answerId, from: 0 }, new AbortController().signal))
+      got.push(event);
+    expect(got.map(({ event }) => event)).to.deep.equal(['delta', 'done']);
+    expect(got[1]?.data).to.have.nested.property('answer.content', 'words');
+    expect(failures).to.be.below(0);
+  });
+});

@@ -1,0 +1,60 @@
+/** A conversation is deleted anywhere in the making of an answer: no word stays, and what was used is settled, once. */
+import { expect } from 'chai';
+import { eraseConversations } from '../../../domain/agents/erasure.ts';
+import { inTransaction } from '../../../domain/core/database.ts';
+import { useAnswering } from '../../support/answering.ts';
+import { columnsHolding, testPlatform } from '../../support/database.ts';
+import { answerRow, buildQuestion, chargeRow, monthOf, reservedMicros } from '../../support/questions.ts';
+
+describe('a conversation that is deleted while its answer is made', function () {
+  this.timeout(20_000);
+  const answering = useAnswering();
+
+  const places = [
+    { at: 'before it is asked', charged: false, status: 'failed' },
+    { at: 'answer_claimed', charged: false, status: 'failed' },
+    { at: 'answer_begun', charged: true, status: 'failed' },
+    { at: 'answer_delta', charged: true, status: 'failed' },
+    { at: 'answer_ending', charged: true, status: 'failed' },
+    { at: 'after its end', charged: true, status: 'complete' },
+  ];
+  for (const { at, charged, status } of places)
+    it(`${at}: the answer is ${status}, without words; the club is charged ${charged ? 'what was used' : 'nothing'}, once`, async () => {
+      const { database } = await testPlatform();
+      const word = `word${crypto.randomUUID()}`;
+      const question = await buildQuestion({ content: `Question ${word}` });
+      const erase = () =>
+        inTransaction(database, (tx) =>
+          eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
+        );
+      answering.model().next({ blocks: [{ deltas: [`First ${word} `, `second ${word} `, `third ${word}`] }] });
+      let erased = false;
+      const failpoint = async (name: string) => {
+        if (name !== at || erased) return;
+        erased = true;
+        await erase();
+      };
+      if (at === 'before it is asked') await erase();
+      expect(Number((await chargeRow(question.answerId)).reservedMicros)).to.equal(Number(reservedMicros));
+      await answering.step(question.questionId, { failpoint });
+      if (at === 'after its end') await erase();
+      const settled = async () => {
+        const { costMicros, settledAt } = await chargeRow(question.answerId);
+        expect(settledAt).to.be.instanceOf(Date);
+        expect(await monthOf(question.clubId)).to.deep.equal({ spent: Number(costMicros), reserved: 0 });
+        return Number(costMicros);
+      };
+      await answering.step(question.questionId); // its run was woken by the erasure
+      const cost = await settled();
+      expect(cost > 0).to.equal(charged);
+      expect(await answerRow(question.answerId)).to.include({
+        status,
+        content: '',
+        errorCode: status === 'failed' ? 'conversation_deleted' : null,
+      });
+      expect(await columnsHolding(word)).to.deep.equal([]);
+      await answering.step(question.questionId);
+      expect(await settled()).to.equal(cost);
+      expect(answering.model().requests.length).to.be.at.most(1);
+    });
+});

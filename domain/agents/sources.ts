@@ -36,12 +36,12 @@ export function sourceWake(clubId: Id, sourceId: Id): NewWake {
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
   await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
-  const changed: Id[] = [];
-  for (const kind of ['lesson', 'media'] as const) {
-    const ids = await itemsIn(tx, kind, clubId, scope);
-    if (ids.length > 0) changed.push(...(await syncItems(tx, kind, clubId, ids, scope.contentChanged ?? false, now)));
-  }
-  await wakeSources(tx, clubId, changed, now);
+  const items = {
+    lessonIds: await itemsIn(tx, 'lesson', clubId, scope),
+    mediaIds: await itemsIn(tx, 'media', clubId, scope),
+  };
+  if (items.lessonIds.length + items.mediaIds.length === 0) return;
+  await wakeSources(tx, clubId, await syncItems(tx, clubId, items, scope.contentChanged ?? false, now), now);
 }
 
 /** Of a wake's statement: a club's whole index is woken in several. */
@@ -88,63 +88,63 @@ async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: Sou
   return [...named, ...rows.map(({ id }) => id)];
 }
 
-/** Of lessons or files, `$3`, of the club `$2`: `id`, `title`, and whether each is `wanted`. A removed lesson is not published either. */
-const itemsOf: Record<SourceKind, string> = {
-  lesson: `
-    SELECT lesson.id, lesson.title,
+/** Of lessons, `$3`, and files, `$4`, of the club `$2`: id, title, and whether each is `wanted`. A removed lesson is not published either. */
+const itemsOf = `
+    SELECT lesson.id AS lesson_id, NULL::uuid AS media_id, lesson.title,
            lesson.published_at IS NOT NULL AND course.status = 'published' AND (
              EXISTS (SELECT FROM agent_materials material WHERE material.lesson_id = lesson.id AND ${ofLivingAgent})
              OR EXISTS (SELECT FROM agent_materials material WHERE material.course_id = course.id AND ${ofLivingAgent})) AS wanted
       FROM lessons lesson JOIN courses course ON course.id = lesson.course_id
-     WHERE lesson.id = ANY ($3::uuid[]) AND lesson.club_id = $2`,
-  media: `
-    SELECT file.id, file.title,
+     WHERE lesson.id = ANY ($3::uuid[]) AND lesson.club_id = $2
+     UNION ALL
+    SELECT NULL, file.id, file.title,
            file.purpose = 'library' AND file.status = 'ready' AND NOT file.archived AND file.removed_at IS NULL AND
              EXISTS (SELECT FROM agent_materials material WHERE material.media_id = file.id AND ${ofLivingAgent}) AS wanted
       FROM media file
-     WHERE file.id = ANY ($3::uuid[]) AND file.club_id = $2`,
-};
+     WHERE file.id = ANY ($4::uuid[]) AND file.club_id = $2`;
 
 /** @returns the sources that have something to be read now */
 async function syncItems(
   tx: Transaction,
-  kind: SourceKind,
   clubId: Id,
-  ids: readonly Id[],
+  { lessonIds, mediaIds }: { lessonIds: readonly Id[]; mediaIds: readonly Id[] },
   contentChanged: boolean,
   now: Date,
 ): Promise<Id[]> {
-  const column = `${kind}_id`;
-  const rows = await tx.query<{ raised: Id | null; missing: Id | null; title: string }[]>(
-    `WITH item AS MATERIALIZED (${itemsOf[kind]}),
-     -- In the order of their ids, like everybody who holds several.
+  const rows = await tx.query<{ raised: Id | null; lessonId: Id | null; mediaId: Id | null; title: string }[]>(
+    `WITH item AS MATERIALIZED (${itemsOf}),
+     -- In the order of their ids, lessons and files together, like everybody who holds several.
      concerned AS MATERIALIZED (
-       SELECT source.id, item.title, item.wanted FROM agent_sources source JOIN item ON item.id = source.${column}
-        WHERE source.${column} = ANY ($3) AND (NOT item.wanted OR $4::boolean OR source.title <> item.title)
+       SELECT source.id, item.title, item.wanted
+         FROM agent_sources source JOIN item ON coalesce(item.lesson_id, item.media_id) = coalesce(source.lesson_id, source.media_id)
+        WHERE (source.lesson_id = ANY ($3) OR source.media_id = ANY ($4))
+          AND (NOT item.wanted OR $5::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
      gone AS (
        DELETE FROM agent_sources source USING concerned WHERE source.id = concerned.id AND NOT concerned.wanted),
      raised AS (
        UPDATE agent_sources source SET title = concerned.title, ${wantedAnew}
          FROM concerned WHERE source.id = concerned.id AND concerned.wanted RETURNING source.id)
-     SELECT id AS raised, NULL::uuid AS missing, '' AS title FROM raised
+     SELECT id AS raised, NULL::uuid AS "lessonId", NULL::uuid AS "mediaId", '' AS title FROM raised
       UNION ALL
-     SELECT NULL, id, title FROM item
-      WHERE wanted AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.${column} = item.id)`,
-    [now, clubId, ids, contentChanged],
+     SELECT NULL, lesson_id, media_id, title FROM item
+      WHERE wanted AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.lesson_id = item.lesson_id)
+        AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.media_id = item.media_id)`,
+    [now, clubId, lessonIds, mediaIds, contentChanged],
   );
-  const missing = rows.flatMap((row) => (row.missing === null ? [] : [{ ...row, id: newId() }]));
+  const missing = rows.flatMap((row) => (row.raised === null ? [{ ...row, id: newId() }] : []));
   if (missing.length > 0)
     await tx.query(
-      `INSERT INTO agent_sources (id, club_id, kind, ${column}, title, looks_at, created_at, updated_at)
-       SELECT source.id, $4, $5, source.item, source.title, $6, $6, $6
-         FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS source (id, item, title)`,
+      `INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, looks_at, created_at, updated_at)
+       SELECT source.id, $5, CASE WHEN source.media_id IS NULL THEN 'lesson' ELSE 'media' END, source.lesson_id, source.media_id,
+              source.title, $6, $6, $6
+         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) AS source (id, lesson_id, media_id, title)`,
       [
         missing.map(({ id }) => id),
-        missing.map((row) => row.missing),
+        missing.map(({ lessonId }) => lessonId),
+        missing.map(({ mediaId }) => mediaId),
         missing.map(({ title }) => title),
         clubId,
-        kind,
         now,
       ],
     );

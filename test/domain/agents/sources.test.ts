@@ -6,7 +6,7 @@ import { languages, type AgentStatus } from '../../../domain/agents/agents.polic
 import { setMaterial } from '../../../domain/agents/material.ts';
 import { syncSources } from '../../../domain/agents/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
-import { inTransaction } from '../../../domain/core/database.ts';
+import { inTransaction, type Transaction } from '../../../domain/core/database.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
 import { updateCourse } from '../../../domain/learning/courses.ts';
@@ -432,6 +432,39 @@ describe('administrators who change things at the same time', () => {
       );
       await second;
       expect(await indexedItems(clubId), String(materialFirst)).to.deep.equal([id]);
+    }
+  });
+
+  it('an answer that cites a file and a lesson is not in the way of who takes both from the index', async () => {
+    const { database } = await testPlatform();
+    const world = await buildWorld();
+    const { clubId } = world;
+    const [course, file, agentId] = [world.courses[0], world.files[0]?.id ?? '', world.agents[0]?.id ?? ''];
+    const now = new Date();
+    const given = { title: 'Bends', published: true };
+    const { id: lesson } = await createLesson(database, clubId, course?.moduleIds[0] ?? '', given, now);
+    const material = (mediaIds: Id[], lessonIds: Id[]) =>
+      setMaterial(database, clubId, agentId, { course_ids: [], lesson_ids: lessonIds, media_ids: mediaIds }, now);
+    // The one that comes first here has the lower id: either kind does once.
+    for (const isFileFirst of [true, false]) {
+      await (isFileFirst ? material([file], []) : material([], [lesson]));
+      await material([file], [lesson]);
+      const ids = (await indexOf(clubId)).map(({ id }) => id).toSorted();
+      expect(ids).to.have.length(2);
+      // As the end of an answer takes them: one after the other, by id.
+      const share = (tx: Transaction, id: Id | undefined) =>
+        tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
+      let emptied: Promise<unknown> = Promise.resolve();
+      await holdingOpen(
+        (tx) => share(tx, ids[0]),
+        async (tx) => {
+          emptied = material([], []);
+          await waitingForLocks(1);
+          await share(tx, ids[1]);
+        },
+      );
+      await emptied;
+      expect(await indexOf(clubId)).to.deep.equal([]);
     }
   });
 

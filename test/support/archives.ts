@@ -46,8 +46,12 @@ export function zipOf(entries: readonly ArchiveEntry[]): Uint8Array<ArrayBuffer>
 
 const wordNamespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
-/** The least that a Word file is. @param document its document.xml @param further entries beside it */
-export function bareDocx(document: string, further: readonly ArchiveEntry[] = []): Uint8Array<ArrayBuffer> {
+/** The least that a Word file is. @param document its document.xml @param further entries beside it @param main the part it says to read */
+export function bareDocx(
+  document: string,
+  further: readonly ArchiveEntry[] = [],
+  main = 'word/document.xml',
+): Uint8Array<ArrayBuffer> {
   return zipOf([
     {
       name: '[Content_Types].xml',
@@ -55,7 +59,7 @@ export function bareDocx(document: string, further: readonly ArchiveEntry[] = []
     },
     {
       name: '_rels/.rels',
-      content: `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`,
+      content: `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="${main}"/></Relationships>`,
     },
     { name: 'word/document.xml', content: document },
     ...further,

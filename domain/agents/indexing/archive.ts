@@ -5,7 +5,6 @@ import { readingTheFile, Unreadable } from './unreadable.ts';
 
 export interface Archive {
   has(name: string): boolean;
-  names(): string[];
   /** @returns the entry as text; undefined where there is none @throws Unreadable too_large, file_corrupt */
   text(name: string): Promise<string | undefined>;
 }
@@ -22,7 +21,6 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   let unpacked = 0;
   return {
     has: (name) => entries.has(name),
-    names: () => [...entries.keys()],
     async text(name) {
       const entry = entries.get(name);
       if (!entry) return undefined;

@@ -45,7 +45,7 @@ async function readInto(
   if (type === 'zip') {
     const archive = await openArchive(bytes);
     if (archive.has('word/document.xml')) {
-      await (await import('./docx-text.ts')).readDocx(bytes, archive, into);
+      await (await import('./docx-text.ts')).readDocx(archive, into);
       return null;
     }
     if (archive.has('ppt/presentation.xml')) return (await import('./pptx-text.ts')).readPptx(archive, into, onPage);

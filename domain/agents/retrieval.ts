@@ -42,17 +42,22 @@ export async function retrieve(tx: Transaction, request: RetrievalRequest): Prom
   const lexemes = terms.map(({ lexeme }) => lexeme);
   const [first, ...others] = terms;
   const next = others.find(({ word }) => word !== first?.word);
-  return tx.query<Retrieved[]>(statement, [
-    clubId,
-    agentId,
-    inIndex(lexemes.filter((_, place) => terms[place]?.chooses)),
-    // Where even the rarest word is common, passages that have the two rarest come first.
-    first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
-    lexemes,
-    terms.map(({ word }) => word),
-    terms.map(({ weight }) => weight),
-    limit,
-  ]);
+  const search = (choosing: readonly string[]) =>
+    tx.query<Retrieved[]>(statement, [
+      clubId,
+      agentId,
+      inIndex(choosing),
+      // Where even the rarest word is common, passages that have the two rarest come first.
+      first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
+      lexemes,
+      terms.map(({ word }) => word),
+      terms.map(({ weight }) => weight),
+      limit,
+    ]);
+  const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
+  const found = await search(choosing);
+  // The words that choose are the club's rarest: this agent's material may have others of the question alone.
+  return found.length < limit && choosing.length < lexemes.length ? search(lexemes) : found;
 }
 
 async function passagesOf(tx: Transaction, clubId: Id): Promise<number> {

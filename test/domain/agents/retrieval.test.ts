@@ -57,6 +57,19 @@ describe('retrieval', () => {
       expect(await knots.find('Could you please explain how my grandfather tied a bowline?')).to.deep.equal([bowline]);
     });
 
+    it('finds what the agent’s own material has, however much more other agents’ material has of the words', async () => {
+      const { clubId, find } = await scene('en', ['Interest is what money costs.']);
+      const other = await buildAgent(clubId);
+      const many = (count: number, words: string) =>
+        Array.from({ length: count }, (_, number) => `${words} ${number} in the register.`);
+      for (const [title, passages] of [
+        ['Loans', many(700, 'The loan number')],
+        ['Interest', many(800, 'Some interest of account')],
+      ] as const)
+        await giveMaterial(other, { mediaId: (await buildIndexedFile(clubId, title, passages)).id });
+      expect(await find('What is the interest of a loan?')).to.deep.equal(['Interest is what money costs.']);
+    });
+
     it('a passage with more of them comes first', async () => {
       expect(await knots.find('rope fraying')).to.deep.equal([whipping, bowline]);
     });

@@ -37,7 +37,7 @@ describe('the sweeper: rescue', () => {
     await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
     await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
     await source.query(`DELETE FROM agent_charges WHERE settled_at IS NULL`);
-    await source.query(`UPDATE agent_answers SET looks_at = $1 WHERE status = 'generating'`, [now]);
+    await source.query(`UPDATE agent_sources SET looks_at = NULL WHERE looks_at IS NOT NULL`);
     await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
     await source.query(
       `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,

@@ -423,6 +423,15 @@ describe('the step of an answer', function () {
       });
     });
 
+    it('what a stream that was cut has said is not charged above the size cap', async () => {
+      const question = await buildQuestion({ maxTokens: 30 });
+      // Four characters a token, as English has them, where an estimate reckons with three.
+      model().next({ answer: Array.from({ length: 20 }, () => 'words '), delayMs: 5, cutAfter: 22 });
+      await step(question.questionId);
+      const [call] = await callRows(question.answerId);
+      expect(call).to.include({ estimated: true, outputTokens: 30 });
+    });
+
     it('nothing is left of the question: the run ends', async () => {
       expect(await step('00000000-0000-4000-8000-000000000000')).to.deep.equal({
         done: true,

@@ -124,7 +124,7 @@ export function promptOf(content: PromptContent): Prompt {
 
 type Result = SentResult & { headings: readonly string[] };
 
-/** Passages that follow one another in a source make one result, so that a citation may span them; the best comes first. */
+/** Passages that follow one another in a source, under the same headings, make one result, so that a citation may span them; the best comes first. */
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
@@ -144,7 +144,8 @@ function resultsOf(passages: readonly FoundPassage[]): Result[] {
 }
 
 function isNext(before: FoundPassage, after: FoundPassage): boolean {
-  return before.sourceId === after.sourceId && before.position + 1 === after.position;
+  const sameHeadings = before.headings.join('\n') === after.headings.join('\n'); // they stand over the whole result
+  return before.sourceId === after.sourceId && before.position + 1 === after.position && sameHeadings;
 }
 
 function resultOf(group: readonly FoundPassage[]): Result {

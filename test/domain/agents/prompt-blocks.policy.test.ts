@@ -91,6 +91,19 @@ describe('the prompt of an answer', () => {
   });
 
   describe('passages', () => {
+    it('that stand under other headings are results of their own, each under its headings', () => {
+      const [first, second] = passagesOf({ title: 'Handbook' }, [['One.'], ['Two.']]);
+      if (!first || !second) throw new Error('There are two');
+      const passages = [
+        { ...first, headings: ['Welcome'] },
+        { ...second, headings: ['Lines'] },
+      ];
+      expect(resultsOf(of({ passages })).map(({ title }) => title)).to.deep.equal([
+        'Handbook › Welcome',
+        'Handbook › Lines',
+      ]);
+    });
+
     it('that follow one another in a source make one result, wherever they come in the order', () => {
       const [a0, a1, a2, a3] = passagesOf({ title: 'A' }, [['a0'], ['a1'], ['a2'], ['a3']]);
       const [b0] = passagesOf({ title: 'B' }, [['b0']], { firstPosition: 4 });

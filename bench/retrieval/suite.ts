@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- retrieval`. `quality`: whether the page that answers a question is among the first eight passages, beside
- * Postgres's own `websearch_to_tsquery` over the same passages. `size`: what a search costs at 5,000 and 50,000 passages of a club,
+ * Postgres's own `websearch_to_tsquery` over the same passages. `citations`: whether what answers cite stands on its page. `size`: what a search costs at 5,000 and 50,000 passages of a club,
  * without and beside a million of other clubs.
  */
 import type { DataSource } from 'typeorm';
@@ -11,11 +11,12 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { indexesOf } from '../reads-plans.ts';
 import { onFreshStack, progress, quantile, report } from '../support.ts';
+import { measureCitations } from './citations.ts';
 import { copyClub, indexClub, type BenchClub } from './clubs.ts';
 import { corpusLanguages, readCorpus, readQuestions, type CorpusLanguage, type GoldQuestion } from './corpus.ts';
 import { searchPlainly } from './plain-search.ts';
 
-export const retrievalMeasurements = ['quality', 'size'];
+export const retrievalMeasurements = ['quality', 'citations', 'size'];
 
 /** How many passages are looked at. */
 const shown = 8;
@@ -34,6 +35,7 @@ export async function benchRetrieval(wanted: readonly string[]): Promise<void> {
       const clubs = await indexCorpus(source);
       const questions = await readQuestions();
       if (wanted.includes('quality')) await measureQuality(source, clubs, questions);
+      if (wanted.includes('citations')) await measureCitations(source, clubs, questions);
       if (wanted.includes('size')) await measureSize(source, clubs, questions);
     } finally {
       await source.destroy();

@@ -10,12 +10,12 @@ import { accounts } from './catalogue/accounts.ts';
 import type { Scene } from './catalogue/cause.ts';
 import { learning } from './catalogue/learning.ts';
 import { sales } from './catalogue/sales.ts';
-import { buildCourse, buildDelivery, buildEnrollment } from './support/access.ts';
-import { call, type Answer } from './support/api.ts';
-import { useEngine } from './support/engine.ts';
-import { buildStudent } from './support/factories.ts';
-import { buildListeningClub } from './support/listening-club.ts';
-import { buildShop } from './support/shop.ts';
+import { buildCourse, buildDelivery, buildEnrollment } from './toolkit/builders/access.ts';
+import { call, type Answer } from './toolkit/drive/api.ts';
+import { useEngine } from './toolkit/stack/engine.ts';
+import { buildStudent } from './toolkit/builders/factories.ts';
+import { buildListeningClub } from './toolkit/drive/listening-club.ts';
+import { buildShop } from './toolkit/drive/shop.ts';
 
 const causes = [...accounts, ...sales, ...access, ...learning];
 

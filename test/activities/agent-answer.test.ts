@@ -1,8 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
-import { useAnswering } from '../support/answering.ts';
-import { answerRow, buildQuestion } from '../support/questions.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
+import { answerRow, buildQuestion } from '../toolkit/builders/questions.ts';
 
 describe('the activity of an answer', () => {
   const answering = useAnswering();

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readClubPlan } from '../../domain/billing/club-plan.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, callAt, expectError, type Answer } from '../support/api.ts';
-import { serveApp, type ServedApp } from '../support/app.ts';
-import { addOnRow, insertAddOn, wakesOf } from '../support/add-ons.ts';
-import { columnsHolding, rowCounts, testPlatform } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { putOnPlan } from '../support/plans.ts';
-import { startStripe, type StripeServer } from '../support/stripe-server.ts';
+import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
+import { addOnRow, insertAddOn, wakesOf } from '../toolkit/builders/add-ons.ts';
+import { columnsHolding, rowCounts, testPlatform } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { putOnPlan } from '../toolkit/builders/plans.ts';
+import { startStripe, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
 
 const path = ({ id }: TestClub) => `/v1/clubs/${id}/add-ons`;
 

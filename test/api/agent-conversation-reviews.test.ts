@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError } from '../support/api.ts';
-import { finish } from '../support/answers.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { finish } from '../toolkit/drive/answers.ts';
 import {
   askingOf,
   buildAskingClassroom,
   buildAskingStudent,
   buildOpenAgent,
   type AskingClassroom,
-} from '../support/asking.ts';
-import { buildClub } from '../support/factories.ts';
+} from '../toolkit/drive/asking.ts';
+import { buildClub } from '../toolkit/builders/factories.ts';
 
 let classroom: AskingClassroom;
 beforeEach(async () => {

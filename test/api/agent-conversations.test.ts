@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { append, buildSource, fail, finish } from '../support/answers.ts';
-import { expectError } from '../support/api.ts';
+import { append, buildSource, fail, finish } from '../toolkit/drive/answers.ts';
+import { expectError } from '../toolkit/drive/api.ts';
 import {
   alterAgent,
   askingOf,
@@ -11,13 +11,13 @@ import {
   buildAskingStudent,
   buildOpenAgent,
   type AskingClassroom,
-} from '../support/asking.ts';
-import { buildCourse } from '../support/access.ts';
-import { columnsHolding, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { uploadFile } from '../support/media.ts';
-import { png } from '../support/pictures.ts';
-import { wakesBy } from '../support/wakes.ts';
+} from '../toolkit/drive/asking.ts';
+import { buildCourse } from '../toolkit/builders/access.ts';
+import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { uploadFile } from '../toolkit/drive/media.ts';
+import { png } from '../toolkit/builders/pictures.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
 
 let classroom: AskingClassroom;
 beforeEach(async () => {

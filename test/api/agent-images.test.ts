@@ -1,9 +1,9 @@
 /** Pictures that students show agents: reserved, put, completed, looked at. */
 import { expect } from 'chai';
-import { call, clock, expectError } from '../support/api.ts';
-import { askingOf, buildAskingStudent, buildOpenAgent } from '../support/asking.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { askingOf, buildAskingStudent, buildOpenAgent } from '../toolkit/drive/asking.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
 import {
   completing,
   filesOf,
@@ -14,9 +14,9 @@ import {
   reserving,
   uploadFile,
   type Uploader,
-} from '../support/media.ts';
-import { gif, jpeg, png, webp } from '../support/pictures.ts';
-import { putOnPlan } from '../support/plans.ts';
+} from '../toolkit/drive/media.ts';
+import { gif, jpeg, png, webp } from '../toolkit/builders/pictures.ts';
+import { putOnPlan } from '../toolkit/builders/plans.ts';
 
 const picture = { fileName: 'My knot.png', mime: 'image/png', bytes: png(640, 480) };
 

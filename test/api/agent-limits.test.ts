@@ -1,7 +1,7 @@
 /** Agent limits of the specification: the cap of a rolling day, the club's budget, and the rate of questions. */
 import { expect } from 'chai';
-import { finish } from '../support/answers.ts';
-import { clock, expectError } from '../support/api.ts';
+import { finish } from '../toolkit/drive/answers.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import {
   alterAgent,
   askingOf,
@@ -9,9 +9,9 @@ import {
   buildAskingStudent,
   buildOpenAgent,
   type AskingClassroom,
-} from '../support/asking.ts';
-import { buildEnrollment } from '../support/access.ts';
-import { testDatabase } from '../support/database.ts';
+} from '../toolkit/drive/asking.ts';
+import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
 

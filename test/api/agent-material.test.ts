@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { buildCourse, type TestCourse } from '../support/access.ts';
-import { buildAgent, buildLibraryFile, indexOf, type TestAgent } from '../support/agents.ts';
-import { clock, expectError } from '../support/api.ts';
-import { rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
-import { administering } from '../support/learning.ts';
-import { wakesBy } from '../support/wakes.ts';
+import { buildCourse, type TestCourse } from '../toolkit/builders/access.ts';
+import { buildAgent, buildLibraryFile, indexOf, type TestAgent } from '../toolkit/builders/agents.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
+import { administering } from '../toolkit/builders/learning.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
 
 let club: TestClub;
 let write: ReturnType<typeof administering>;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError } from '../support/api.ts';
-import { ask, buildAsker, end } from '../support/charges.ts';
-import { testDatabase } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { ask, buildAsker, end } from '../toolkit/builders/charges.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 
 let club: TestClub;
 beforeEach(async () => {

@@ -6,13 +6,13 @@ import { register } from 'prom-client';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import type { AnswerFeed } from '../../domain/agents/answer-feed.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { append, fail, finish, foldLog, notify } from '../support/answers.ts';
-import { expectError, testApi, testConfig } from '../support/api.ts';
-import { serveApp } from '../support/app.ts';
-import { askingOf, buildAskingClassroom, buildAskingStudent, type AskingClassroom } from '../support/asking.ts';
-import { testDatabase } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { startPostgresLine } from '../support/postgres-line.ts';
+import { append, fail, finish, foldLog, notify } from '../toolkit/drive/answers.ts';
+import { expectError, testApi, testConfig } from '../toolkit/drive/api.ts';
+import { serveApp } from '../toolkit/stack/app.ts';
+import { askingOf, buildAskingClassroom, buildAskingStudent, type AskingClassroom } from '../toolkit/drive/asking.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 
 const second = 1_000;
 

@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import type { ErrorCode } from '../../domain/core/error-codes.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { finish } from '../support/answers.ts';
-import { callAt, expectError, testConfig, type Answer } from '../support/api.ts';
+import { finish } from '../toolkit/drive/answers.ts';
+import { callAt, expectError, testConfig, type Answer } from '../toolkit/drive/api.ts';
 import {
   alterAgent,
   askingOf,
@@ -15,13 +15,13 @@ import {
   questionTables,
   type Asked,
   type AskingClassroom,
-} from '../support/asking.ts';
-import { buildEnrollment } from '../support/access.ts';
-import { rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { uploadFile } from '../support/media.ts';
-import { png } from '../support/pictures.ts';
-import { putOnPlan } from '../support/plans.ts';
+} from '../toolkit/drive/asking.ts';
+import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { uploadFile } from '../toolkit/drive/media.ts';
+import { png } from '../toolkit/builders/pictures.ts';
+import { putOnPlan } from '../toolkit/builders/plans.ts';
 
 const picture = { fileName: 'knot.png', mime: 'image/png', bytes: png(20, 10) };
 

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { v1, v7 } from 'uuid';
 import { newId } from '../../domain/core/ids.ts';
-import { append, fail, finish, notify } from '../support/answers.ts';
-import { expectError } from '../support/api.ts';
-import { buildAskingClassroom, buildAskingStudent, askingOf, type AskingClassroom } from '../support/asking.ts';
-import { testDatabase } from '../support/database.ts';
-import { wakesBy } from '../support/wakes.ts';
+import { append, fail, finish, notify } from '../toolkit/drive/answers.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import { buildAskingClassroom, buildAskingStudent, askingOf, type AskingClassroom } from '../toolkit/drive/asking.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
 
 describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   let classroom: AskingClassroom;

@@ -4,7 +4,7 @@ import type { OperationId } from '../../contract/contract.ts';
 import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
-import { call, expectError, visible, type Answer } from '../support/api.ts';
+import { call, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import {
   buildAdministrator,
   buildClub,
@@ -12,8 +12,16 @@ import {
   buildStudent,
   endedSession,
   expiredSession,
-} from '../support/factories.ts';
-import { bodyOf, everyOperation, nameOf, operationOf, pathOf, sentTo, withBody } from './every-operation.ts';
+} from '../toolkit/builders/factories.ts';
+import {
+  bodyOf,
+  everyOperation,
+  nameOf,
+  operationOf,
+  pathOf,
+  sentTo,
+  withBody,
+} from '../toolkit/drive/every-operation.ts';
 
 type Kind = 'student' | 'admin';
 

@@ -5,10 +5,10 @@ import type { ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../contract/openapi.ts';
 import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
-import { call, expectError, testApi, testConfig, type Answer, type Call } from '../support/api.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { bodyOf, bodySchemaOf, nameOf, operationOf, pathOf, withBody } from './every-operation.ts';
+import { call, expectError, testApi, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { bodyOf, bodySchemaOf, nameOf, operationOf, pathOf, withBody } from '../toolkit/drive/every-operation.ts';
 
 interface Case {
   what: string;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, callAt, clock, expectError } from '../support/api.ts';
-import type { ServedApp } from '../support/app.ts';
+import { call, callAt, clock, expectError } from '../toolkit/drive/api.ts';
+import type { ServedApp } from '../toolkit/stack/app.ts';
 import {
   billingEvents,
   outcomeOf,
@@ -11,9 +11,9 @@ import {
   signatureOf,
   unixNow,
   webhookSecret,
-} from '../support/billing-events.ts';
-import { columnsHolding, rowCounts } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
+} from '../toolkit/builders/billing-events.ts';
+import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 
 const accepted = { data: { accepted: true } };
 

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { expect } from 'chai';
 import { completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
-import { buildCourse } from '../support/access.ts';
-import { call, expectError, testApi, visible } from '../support/api.ts';
-import { buildCertificate, certificateCalls, type CertificateRecord } from '../support/certificates.ts';
-import { testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+import { buildCourse } from '../toolkit/builders/access.ts';
+import { call, expectError, testApi, visible } from '../toolkit/drive/api.ts';
+import { buildCertificate, certificateCalls, type CertificateRecord } from '../toolkit/drive/certificates.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 /** What browsers send. */
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';

@@ -1,12 +1,18 @@
 import { expect } from 'chai';
 import QRCode from 'qrcode';
 import { newId } from '../../domain/core/ids.ts';
-import { buildCourse } from '../support/access.ts';
-import { call, expectError, type Answer } from '../support/api.ts';
-import { buildCertificate, certificateCalls } from '../support/certificates.ts';
-import { testDatabase } from '../support/database.ts';
-import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
-import { readPdf } from '../support/pdf.ts';
+import { buildCourse } from '../toolkit/builders/access.ts';
+import { call, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { buildCertificate, certificateCalls } from '../toolkit/drive/certificates.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import {
+  buildClub,
+  buildMember,
+  buildStudent,
+  type TestClub,
+  type TestStudent,
+} from '../toolkit/builders/factories.ts';
+import { readPdf } from '../toolkit/assert/pdf.ts';
 
 const printOwn = (club: TestClub, student: TestStudent, id: string) =>
   call('GET', `/v1/clubs/${club.id}/classroom/certificates/${id}/pdf`, { token: student.token });

@@ -1,10 +1,10 @@
 /** What a student's correction and removal do to their certificates. */
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError } from '../support/api.ts';
-import { buildCertificate, certificateCalls, certificatesPath } from '../support/certificates.ts';
-import { columnsHolding, rowCounts } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { buildCertificate, certificateCalls, certificatesPath } from '../toolkit/drive/certificates.ts';
+import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 const correct = (club: TestClub, id: string, body: object) =>
   call('PATCH', `/v1/clubs/${club.id}/students/${id}`, { token: club.owner.token, body });

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildCourse } from '../support/access.ts';
-import { call, clock } from '../support/api.ts';
+import { buildCourse } from '../toolkit/builders/access.ts';
+import { call, clock } from '../toolkit/drive/api.ts';
 import {
   buildCertificate,
   certificateCalls,
   certificatesPath,
   type CertificateRecord,
-} from '../support/certificates.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+} from '../toolkit/drive/certificates.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 const list = (club: TestClub, query: Record<string, string> = {}) =>
   call('GET', `${certificatesPath(club)}?${new URLSearchParams(query).toString()}`, { token: club.owner.token });

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { codeAlphabet, completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
 import { issueCertificate } from '../../domain/learning/certificates.ts';
-import { buildCourse } from '../support/access.ts';
-import { call, clock, expectError } from '../support/api.ts';
-import { buildCertificate, certificateCalls, certificatesPath } from '../support/certificates.ts';
-import { factsOf, rowCounts, testDatabase, testPlatform } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+import { buildCourse } from '../toolkit/builders/access.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { buildCertificate, certificateCalls, certificatesPath } from '../toolkit/drive/certificates.ts';
+import { factsOf, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 const issue = (club: TestClub, body: unknown) =>
   call('POST', certificatesPath(club), { token: club.owner.token, body });

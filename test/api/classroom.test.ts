@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { clock, expectError } from '../support/api.ts';
-import { buildEnrollment } from '../support/access.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   addLesson,
   administering,
@@ -11,7 +11,7 @@ import {
   revoke,
   type Learner,
   type OpenCourse,
-} from '../support/learning.ts';
+} from '../toolkit/builders/learning.ts';
 
 let club: TestClub;
 let course: OpenCourse;

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { roles } from '../../domain/clubs/roles.policy.ts';
 import { plans } from '../../domain/billing/plans.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError, visible } from '../support/api.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, buildMember, buildStudent, password, type TestClub } from '../support/factories.ts';
-import { operationOf } from './every-operation.ts';
-import { fillWithStudents, putOnPlan } from '../support/plans.ts';
+import { call, expectError, visible } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildMember, buildStudent, password, type TestClub } from '../toolkit/builders/factories.ts';
+import { operationOf } from '../toolkit/drive/every-operation.ts';
+import { fillWithStudents, putOnPlan } from '../toolkit/builders/plans.ts';
 
 let club: TestClub;
 beforeEach(async () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { buildAgent, buildLibraryFile, indexOf } from '../support/agents.ts';
-import { expectError } from '../support/api.ts';
-import { rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, buildMember, type TestClub } from '../support/factories.ts';
-import { administering } from '../support/learning.ts';
-import { wakesBy } from '../support/wakes.ts';
+import { buildAgent, buildLibraryFile, indexOf } from '../toolkit/builders/agents.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildMember, type TestClub } from '../toolkit/builders/factories.ts';
+import { administering } from '../toolkit/builders/learning.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
 
 let club: TestClub;
 let write: ReturnType<typeof administering>;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, clock, expectError, visible } from '../support/api.ts';
-import { mailsTo, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, mailedToken, password, type TestStudent } from '../support/factories.ts';
-import { studentsOf } from './accounts.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { mailsTo, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, mailedToken, password, type TestStudent } from '../toolkit/builders/factories.ts';
+import { studentsOf } from '../toolkit/drive/accounts.ts';
 
 const minute = 60_000;
 const someone = () => `${newId()}@example.com`;

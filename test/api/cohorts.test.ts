@@ -1,10 +1,16 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../support/api.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment, type TestCourse } from '../support/access.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { callsOf, type ClubCalls } from './club-calls.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import {
+  buildCohort,
+  buildCourse,
+  buildDelivery,
+  buildEnrollment,
+  type TestCourse,
+} from '../toolkit/builders/access.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const spring = { starts_at: '2026-03-01T00:00:00.000Z', ends_at: '2026-06-01T00:00:00.000Z' };
 describe('cohorts of a course', () => {

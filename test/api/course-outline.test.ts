@@ -1,10 +1,10 @@
 /** Modules, lessons and their order, as administrators write them. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../support/api.ts';
-import { rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { administering, buildOpenCourse } from '../support/learning.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { administering, buildOpenCourse } from '../toolkit/builders/learning.ts';
 
 let club: TestClub;
 let write: ReturnType<typeof administering>;

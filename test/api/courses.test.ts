@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { clock, expectError } from '../support/api.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { addLesson, administering, buildOpenCourse } from '../support/learning.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { addLesson, administering, buildOpenCourse } from '../toolkit/builders/learning.ts';
 
 let club: TestClub;
 let write: ReturnType<typeof administering>;

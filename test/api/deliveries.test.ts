@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../support/api.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../support/access.ts';
-import { factsOf, rowCounts } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { callsOf, type ClubCalls } from './club-calls.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
+import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 describe('what a club sells or grants', () => {
   let club: TestClub;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, clock, expectError } from '../support/api.ts';
-import { buildCohort, buildDelivery, buildEnrollment, type TestEnrollment } from '../support/access.ts';
-import { factsOf, rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { callsOf, factRecordsOf, type ClubCalls } from './club-calls.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { buildCohort, buildDelivery, buildEnrollment, type TestEnrollment } from '../toolkit/builders/access.ts';
+import { factsOf, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { callsOf, factRecordsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const dayMs = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * dayMs);

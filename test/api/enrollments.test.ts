@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { clock, expectError } from '../support/api.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../support/access.ts';
-import { factsOf, rowCounts } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
-import { callsOf, factRecordsOf, type ClubCalls } from './club-calls.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
+import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
+import { callsOf, factRecordsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const dayMs = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString();

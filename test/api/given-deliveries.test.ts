@@ -1,11 +1,11 @@
 /** What comes with an account: the deliveries of an invitation, and the free ones of a sign-up. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, expectError } from '../support/api.ts';
-import { buildCohort, buildCourse, buildDelivery } from '../support/access.ts';
-import { factsOf, rowCounts } from '../support/database.ts';
-import { buildClub, password, type TestClub } from '../support/factories.ts';
-import { callsOf, type ClubCalls } from './club-calls.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { buildCohort, buildCourse, buildDelivery } from '../toolkit/builders/access.ts';
+import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, password, type TestClub } from '../toolkit/builders/factories.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const someone = () => `${newId()}@example.com`;
 

@@ -1,8 +1,8 @@
 /** What a student does not see: every operation of the classroom answers it like what does not exist, and writes nothing. */
 import { expect } from 'chai';
-import { call, clock, expectError, visible, type Answer } from '../support/api.ts';
-import { rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+import { call, clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   addLesson,
   administering,
@@ -13,7 +13,7 @@ import {
   revoke,
   type Learner,
   type OpenCourse,
-} from '../support/learning.ts';
+} from '../toolkit/builders/learning.ts';
 
 type Classroom = ReturnType<typeof classroomOf>;
 

@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError, testApi } from '../support/api.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { everyOperation, nameOf, pathOf } from './every-operation.ts';
+import { call, expectError, testApi } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { everyOperation, nameOf, pathOf } from '../toolkit/drive/every-operation.ts';
 
 interface RawAnswer {
   status: number;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, clock, expectError, visible } from '../support/api.ts';
-import { mailsTo, rowCounts } from '../support/database.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 import {
   buildAdministrator,
   buildClub,
@@ -9,8 +9,8 @@ import {
   mailedToken,
   password,
   type TestClub,
-} from '../support/factories.ts';
-import { administrators } from './accounts.ts';
+} from '../toolkit/builders/factories.ts';
+import { administrators } from '../toolkit/drive/accounts.ts';
 
 const day = 86_400_000;
 const someone = () => `${newId()}@example.com`;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { roles } from '../../domain/clubs/roles.policy.ts';
-import { call, clock, expectError, visible } from '../support/api.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, buildMember, buildStudent, type TestClub } from '../support/factories.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   administering,
   buildLearner,
@@ -12,7 +12,7 @@ import {
   revoke,
   type Learner,
   type OpenCourse,
-} from '../support/learning.ts';
+} from '../toolkit/builders/learning.ts';
 
 let club: TestClub;
 let course: OpenCourse;

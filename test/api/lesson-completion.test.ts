@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { assembleBody } from '../../domain/webhooks/bodies.ts';
-import { clock, expectError } from '../support/api.ts';
-import { eventFaults } from '../support/contract-schemas.ts';
-import { factsOf, rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
+import { factsOf, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   addLesson,
   administering,
@@ -15,8 +15,8 @@ import {
   completionsOf,
   type Learner,
   type OpenCourse,
-} from '../support/learning.ts';
-import { standingCalls } from './standing-calls.ts';
+} from '../toolkit/builders/learning.ts';
+import { standingCalls } from '../toolkit/drive/standing-calls.ts';
 
 let club: TestClub;
 let course: OpenCourse;

@@ -1,9 +1,15 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { clock, expectError } from '../support/api.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { administering, buildLearner, buildOpenCourse, classroomOf, type OpenCourse } from '../support/learning.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import {
+  administering,
+  buildLearner,
+  buildOpenCourse,
+  classroomOf,
+  type OpenCourse,
+} from '../toolkit/builders/learning.ts';
 
 let club: TestClub;
 let course: OpenCourse;

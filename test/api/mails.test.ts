@@ -2,13 +2,13 @@
 import { expect } from 'chai';
 import type { Mailbox, Message } from '../../dev/mailbox.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { call } from '../support/api.ts';
-import { testDatabase } from '../support/database.ts';
-import { alter, until } from '../support/deliveries.ts';
-import { buildClub, buildStudent, password, type TestClub } from '../support/factories.ts';
-import { testStack } from '../support/stack.ts';
-import { useWorkerProcesses } from '../support/worker.ts';
-import { administrators, studentsOf } from './accounts.ts';
+import { call } from '../toolkit/drive/api.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { alter, until } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/factories.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
+import { administrators, studentsOf } from '../toolkit/drive/accounts.ts';
 
 const second = 1_000;
 const someone = () => `${newId()}@example.com`;

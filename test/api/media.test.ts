@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { call, clock, expectError } from '../support/api.ts';
-import { columnsHolding, rowCounts, testDatabase } from '../support/database.ts';
-import { docx, pdf, pptx } from '../support/documents.ts';
-import { buildClub, buildMember, buildStudent, type TestClub } from '../support/factories.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { docx, pdf, pptx } from '../toolkit/builders/documents.ts';
+import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   completing,
   filesOf,
@@ -18,8 +18,8 @@ import {
   type MediaRecord,
   type TestFile,
   type Uploader,
-} from '../support/media.ts';
-import { png } from '../support/pictures.ts';
+} from '../toolkit/drive/media.ts';
+import { png } from '../toolkit/builders/pictures.ts';
 
 const page = 'application/vnd.openxmlformats-officedocument.';
 const text = (name: string, mime: string, words: string): TestFile => ({

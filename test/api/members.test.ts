@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { roles } from '../../domain/clubs/roles.policy.ts';
-import { call, expectError } from '../support/api.ts';
-import { buildAdministrator, buildClub, buildMember, type TestClub } from '../support/factories.ts';
-import { allAtOnce } from '../support/races.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { buildAdministrator, buildClub, buildMember, type TestClub } from '../toolkit/builders/factories.ts';
+import { allAtOnce } from '../toolkit/drive/races.ts';
 
 const list = (club: TestClub, query = '') =>
   call('GET', `/v1/clubs/${club.id}/members${query}`, { token: club.owner.token });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { notImplemented } from '../../contract/not-implemented.ts';
-import { call, expectError } from '../support/api.ts';
-import { rowCounts } from '../support/database.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { bodyOf, everyOperation, nameOf, operationOf, pathOf } from './every-operation.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { bodyOf, everyOperation, nameOf, operationOf, pathOf } from '../toolkit/drive/every-operation.ts';
 
 describe('501: operations that are not built yet', () => {
   for (const operationId of notImplemented) {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { callAt, call, expectError, testApi } from '../support/api.ts';
-import { serveApp } from '../support/app.ts';
-import { buildClub } from '../support/factories.ts';
-import { withTimersStopped } from '../support/timers.ts';
+import { callAt, call, expectError, testApi } from '../toolkit/drive/api.ts';
+import { serveApp } from '../toolkit/stack/app.ts';
+import { buildClub } from '../toolkit/builders/factories.ts';
+import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 
 const get = async (path: string) => {
   const { port } = await testApi();

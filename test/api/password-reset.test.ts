@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { clock, expectError, visible } from '../support/api.ts';
-import { mailsTo, rowCounts } from '../support/database.ts';
-import { buildClub, mailedToken, openFurtherSession, password } from '../support/factories.ts';
-import { administrators, studentsOf, type AccountKind } from './accounts.ts';
+import { clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, mailedToken, openFurtherSession, password } from '../toolkit/builders/factories.ts';
+import { administrators, studentsOf, type AccountKind } from '../toolkit/drive/accounts.ts';
 
 const hour = 3_600_000;
 const someone = () => `${newId()}@example.com`;

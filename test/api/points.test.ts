@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, clock, expectError } from '../support/api.ts';
-import { columnsHolding, rowCounts } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../support/factories.ts';
-import { factsWithSubjects, standingCalls } from './standing-calls.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
+import { factsWithSubjects, standingCalls } from '../toolkit/drive/standing-calls.ts';
 
 let club: TestClub;
 let student: TestStudent;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, clock, expectError, visible } from '../support/api.ts';
-import { buildCohort, buildCourse, buildDelivery, type TestDelivery } from '../support/access.ts';
-import { factsOf, mailsTo, rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../support/factories.ts';
-import { callsOf, factRecordsOf, type ClubCalls } from './club-calls.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { buildCohort, buildCourse, buildDelivery, type TestDelivery } from '../toolkit/builders/access.ts';
+import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
+import { callsOf, factRecordsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const hourMs = 3_600_000;
 const inOneHour = () => new Date(Date.now() + hourMs).toISOString();

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../support/api.ts';
-import { buildDelivery, type TestDelivery } from '../support/access.ts';
-import { rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { callsOf, type ClubCalls } from './club-calls.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import { buildDelivery, type TestDelivery } from '../toolkit/builders/access.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError } from '../support/api.ts';
-import { columnsHolding, rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { buildConnection } from '../support/sales.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { buildConnection } from '../toolkit/drive/sales.ts';
 
 const path = ({ id }: TestClub, rest = '') => `/v1/clubs/${id}/sales-connections${rest}`;
 const post = (url: string, body: unknown = { event: 'nothing' }) => call('POST', new URL(url).pathname, { body });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError, someAddress, visible } from '../support/api.ts';
-import { rowCounts, testDatabase, testPlatform } from '../support/database.ts';
-import { buildClub } from '../support/factories.ts';
+import { call, expectError, someAddress, visible } from '../toolkit/drive/api.ts';
+import { rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { buildClub } from '../toolkit/builders/factories.ts';
 import {
   buildConnection,
   buildShop,
@@ -14,7 +14,7 @@ import {
   take,
   type Shop,
   type TestConnection,
-} from '../support/sales.ts';
+} from '../toolkit/drive/sales.ts';
 
 const address = ({ platform, token }: TestConnection) => `/webhooks/${platform}/${token}`;
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { sha256 } from '../../domain/core/secrets.ts';
-import { call, clock, expectError } from '../support/api.ts';
-import { columnsHolding, testDatabase } from '../support/database.ts';
-import { buildClub, buildMember, buildStudent, openFurtherSession } from '../support/factories.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
+import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildMember, buildStudent, openFurtherSession } from '../toolkit/builders/factories.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
-import { callAt, testConfig, type Answer } from '../support/api.ts';
-import { holdingOpen, waitingForLocks } from '../support/deliveries.ts';
-import { buildClub } from '../support/factories.ts';
+import { callAt, testConfig, type Answer } from '../toolkit/drive/api.ts';
+import { holdingOpen, waitingForLocks } from '../toolkit/builders/deliveries.ts';
+import { buildClub } from '../toolkit/builders/factories.ts';
 
 describe('the graceful stop of the API', () => {
   it('readiness goes off first, requests in flight are answered, then the port closes', async () => {

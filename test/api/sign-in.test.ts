@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError, visible, type Answer } from '../support/api.ts';
-import { mailsTo } from '../support/database.ts';
-import { holdingOpen, waitingForLocks } from '../support/deliveries.ts';
-import { buildClub, buildStudent, password } from '../support/factories.ts';
-import { administrators, studentsOf, type AccountKind } from './accounts.ts';
+import { call, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
+import { mailsTo } from '../toolkit/stack/database.ts';
+import { holdingOpen, waitingForLocks } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent, password } from '../toolkit/builders/factories.ts';
+import { administrators, studentsOf, type AccountKind } from '../toolkit/drive/accounts.ts';
 
 const someone = () => `${newId()}@example.com`;
 const hour = 3_600_000;

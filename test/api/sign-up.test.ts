@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, clock, expectError, visible } from '../support/api.ts';
-import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, mailedToken, password } from '../support/factories.ts';
-import { administrators, studentsOf, type AccountKind } from './accounts.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, mailedToken, password } from '../toolkit/builders/factories.ts';
+import { administrators, studentsOf, type AccountKind } from '../toolkit/drive/accounts.ts';
 
 const someone = () => `${newId()}@example.com`;
 const accepted = { data: { accepted: true } };

@@ -4,10 +4,18 @@ import { request, type ClientRequest } from 'node:http';
 import { expect } from 'chai';
 import { importRules } from '../../domain/access/import.policy.ts';
 import { until } from '../../dev/readiness.ts';
-import { call, clock, someAddress, testApi } from '../support/api.ts';
-import { serveApp } from '../support/app.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { importsPath, readImport, runImport, step, storedOf, upload, type ImportRecord } from '../support/imports.ts';
+import { call, clock, someAddress, testApi } from '../toolkit/drive/api.ts';
+import { serveApp } from '../toolkit/stack/app.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import {
+  importsPath,
+  readImport,
+  runImport,
+  step,
+  storedOf,
+  upload,
+  type ImportRecord,
+} from '../toolkit/drive/imports.ts';
 
 /** Rows of a kilobyte each. */
 const rows = (count: number, from = 0) =>

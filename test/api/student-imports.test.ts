@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildDelivery } from '../support/access.ts';
-import { call, expectError } from '../support/api.ts';
-import { factsOf, mailsTo, rowCounts, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+import { buildDelivery } from '../toolkit/builders/access.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   importFile,
   importPlatform,
@@ -16,8 +16,8 @@ import {
   storedOf,
   studentsOf,
   upload,
-} from '../support/imports.ts';
-import { putOnPlan } from '../support/plans.ts';
+} from '../toolkit/drive/imports.ts';
+import { putOnPlan } from '../toolkit/builders/plans.ts';
 
 const header = 'email,name\n';
 let club: TestClub;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../support/api.ts';
-import { columnsHolding, testDatabase } from '../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../support/factories.ts';
+import { expectError } from '../toolkit/drive/api.ts';
+import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   addLesson,
   administering,
@@ -11,7 +11,7 @@ import {
   classroomOf,
   revoke,
   type OpenCourse,
-} from '../support/learning.ts';
+} from '../toolkit/builders/learning.ts';
 
 let club: TestClub;
 let course: OpenCourse;

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { sha256 } from '../../domain/core/secrets.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
-import { buildEnrollment } from '../support/access.ts';
-import { append, finish } from '../support/answers.ts';
-import { call, expectError } from '../support/api.ts';
-import { askingOf, buildOpenAgent } from '../support/asking.ts';
-import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../support/database.ts';
-import { factAbout } from '../support/deliveries.ts';
+import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { append, finish } from '../toolkit/drive/answers.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { askingOf, buildOpenAgent } from '../toolkit/drive/asking.ts';
+import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { factAbout } from '../toolkit/builders/deliveries.ts';
 import {
   buildClub,
   buildEndpoint,
@@ -17,8 +17,8 @@ import {
   password,
   type TestClub,
   type TestStudent,
-} from '../support/factories.ts';
-import { studentsOf } from './accounts.ts';
+} from '../toolkit/builders/factories.ts';
+import { studentsOf } from '../toolkit/drive/accounts.ts';
 
 const remove = (club: TestClub, id: Id, token = club.owner.token) =>
   call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { call, expectError } from '../support/api.ts';
-import { factsOf, mailsTo, rowCounts } from '../support/database.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { factsOf, mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 import {
   buildClub,
   buildStudent,
@@ -9,8 +9,8 @@ import {
   openFurtherSession,
   password,
   type TestClub,
-} from '../support/factories.ts';
-import { studentsOf } from './accounts.ts';
+} from '../toolkit/builders/factories.ts';
+import { studentsOf } from '../toolkit/drive/accounts.ts';
 
 const someone = () => `${newId()}@example.com`;
 const studentPath = (club: TestClub, id: Id) => `/v1/clubs/${club.id}/students/${id}`;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
-import { call, expectError } from '../support/api.ts';
-import { testDatabase, testPlatform } from '../support/database.ts';
-import { alter, buildDelivery, factAbout, type Subscription } from '../support/deliveries.ts';
-import { buildClub, buildEndpoint, buildStudent, type TestClub } from '../support/factories.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { alter, buildDelivery, factAbout, type Subscription } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildEndpoint, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 const publicUrl = 'https://93.184.216.34/hooks/club';
 

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
 import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
-import { clock, expectError } from '../support/api.ts';
-import { testPlatform } from '../support/database.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow, factAbout } from '../support/deliveries.ts';
-import { buildEndpoint } from '../support/factories.ts';
-import { deliveryRun, gateRun, wakesBy } from '../support/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from './webhook-calls.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { alter, buildDelivery, deliveryRow, endpointRow, factAbout } from '../toolkit/builders/deliveries.ts';
+import { buildEndpoint } from '../toolkit/builders/factories.ts';
+import { deliveryRun, gateRun, wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
 
 describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   let scene: Scene;

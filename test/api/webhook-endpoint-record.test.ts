@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import type { Id } from '../../domain/core/ids.ts';
 import { attemptDelivery } from '../../domain/webhooks/attempts.ts';
-import { clock } from '../support/api.ts';
-import { testPlatform } from '../support/database.ts';
-import { alter, buildDelivery } from '../support/deliveries.ts';
-import { buildScene, type Scene } from './webhook-calls.ts';
+import { clock } from '../toolkit/drive/api.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { alter, buildDelivery } from '../toolkit/builders/deliveries.ts';
+import { buildScene, type Scene } from '../toolkit/drive/webhook-calls.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,12 +1,19 @@
 /** States of a webhook endpoint, as administrators move it (specification: States, Webhook endpoint). */
 import { expect } from 'chai';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
-import { clock, expectError, type Answer } from '../support/api.ts';
-import { testPlatform } from '../support/database.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow, factAbout, type TestDelivery } from '../support/deliveries.ts';
-import { buildEndpoint } from '../support/factories.ts';
-import { deliveryRun, gateRun, wakesBy, wakesOf } from '../support/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from './webhook-calls.ts';
+import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import {
+  alter,
+  buildDelivery,
+  deliveryRow,
+  endpointRow,
+  factAbout,
+  type TestDelivery,
+} from '../toolkit/builders/deliveries.ts';
+import { buildEndpoint } from '../toolkit/builders/factories.ts';
+import { deliveryRun, gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
+import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const failures = () => ({

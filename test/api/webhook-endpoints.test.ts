@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
 import { dnsResolver } from '../../domain/webhooks/egress.ts';
-import { call, callAt, expectError, type Answer } from '../support/api.ts';
-import { serveApp, type ServedApp } from '../support/app.ts';
-import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../support/database.ts';
-import { alter, buildDelivery, buildSubscription } from '../support/deliveries.ts';
-import { buildClub, buildEndpoint, buildMember, type TestClub } from '../support/factories.ts';
-import { startNameServer, type NameServer } from '../support/name-server.ts';
-import { allAtOnce } from '../support/races.ts';
+import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
+import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { alter, buildDelivery, buildSubscription } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildEndpoint, buildMember, type TestClub } from '../toolkit/builders/factories.ts';
+import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
+import { allAtOnce } from '../toolkit/drive/races.ts';
 
 /** A public address, so that a registration needs no name server; nothing is ever sent there. */
 const publicUrl = 'https://93.184.216.34/hooks/club';

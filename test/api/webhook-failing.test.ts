@@ -4,11 +4,11 @@ import type { Id } from '../../domain/core/ids.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
 import { attemptDelivery, type DeliveryPlatform } from '../../domain/webhooks/attempts.ts';
 import { tendGate } from '../../domain/webhooks/gate.ts';
-import { mailsTo, testDatabase, testPlatform } from '../support/database.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow } from '../support/deliveries.ts';
-import { buildClub, buildEndpoint, buildMember } from '../support/factories.ts';
-import { deliveryRun, wakesBy } from '../support/wakes.ts';
-import { buildScene, publicUrl, type Scene } from './webhook-calls.ts';
+import { mailsTo, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { alter, buildDelivery, deliveryRow, endpointRow } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildEndpoint, buildMember } from '../toolkit/builders/factories.ts';
+import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildScene, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;

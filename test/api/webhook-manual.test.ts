@@ -1,12 +1,26 @@
 /** What an administrator sends beside the schedule: a test, a resend (specification: Delivery rules 5, 6 and 8; States: Webhook delivery). */
 import { expect } from 'chai';
-import { call, clock, expectError, type Answer } from '../support/api.ts';
-import { eventFaults } from '../support/contract-schemas.ts';
-import { rowCounts, testDatabase } from '../support/database.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow, eventRow, type TestDelivery } from '../support/deliveries.ts';
-import { buildEndpoint } from '../support/factories.ts';
-import { deliveryRun, wakesBy, wakesOf } from '../support/wakes.ts';
-import { buildScene, noDeliveriesOf, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from './webhook-calls.ts';
+import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import {
+  alter,
+  buildDelivery,
+  deliveryRow,
+  endpointRow,
+  eventRow,
+  type TestDelivery,
+} from '../toolkit/builders/deliveries.ts';
+import { buildEndpoint } from '../toolkit/builders/factories.ts';
+import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
+import {
+  buildScene,
+  noDeliveriesOf,
+  noEndpointsOf,
+  oneAfterAnother,
+  publicUrl,
+  type Scene,
+} from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { clock, expectError, type Answer } from '../support/api.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow, type TestDelivery } from '../support/deliveries.ts';
-import { buildEndpoint } from '../support/factories.ts';
-import { gateRun, wakesBy, wakesOf } from '../support/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from './webhook-calls.ts';
+import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { alter, buildDelivery, deliveryRow, endpointRow, type TestDelivery } from '../toolkit/builders/deliveries.ts';
+import { buildEndpoint } from '../toolkit/builders/factories.ts';
+import { gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
+import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

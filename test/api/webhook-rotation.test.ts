@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { clock, expectError } from '../support/api.ts';
-import { columnsHolding, testPlatform } from '../support/database.ts';
-import { alter, endpointRow } from '../support/deliveries.ts';
-import { wakesBy } from '../support/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, type Scene } from './webhook-calls.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
+import { columnsHolding, testPlatform } from '../toolkit/stack/database.ts';
+import { alter, endpointRow } from '../toolkit/builders/deliveries.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildScene, noEndpointsOf, oneAfterAnother, type Scene } from '../toolkit/drive/webhook-calls.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;

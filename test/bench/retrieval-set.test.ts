@@ -11,7 +11,7 @@ import {
   type GoldQuestion,
 } from '../../bench/retrieval/corpus.ts';
 import { searchPlainly } from '../../bench/retrieval/plain-search.ts';
-import { testDatabase } from '../support/database.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 
 describe('the committed set of questions', () => {
   let documents: CorpusDocument[];

@@ -1,7 +1,7 @@
 /** How accounts come to be, change and go, with the access that comes along (specification: Catalog, `student.*`). */
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildDelivery } from '../support/access.ts';
+import { buildDelivery } from '../toolkit/builders/access.ts';
 import { someone, signUp, importFile, link, tag, type Cause } from './cause.ts';
 
 export const accounts: readonly Cause[] = [

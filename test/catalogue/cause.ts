@@ -2,12 +2,12 @@
 import { expect } from 'chai';
 import type { EventType } from '../../domain/facts/catalogue.policy.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import type { TestCourse } from '../support/access.ts';
-import { call, type Answer } from '../support/api.ts';
-import { until } from '../support/deliveries.ts';
-import type { TestStudent } from '../support/factories.ts';
-import type { ArrivedEvent, ListeningClub } from '../support/listening-club.ts';
-import type { Shop } from '../support/shop.ts';
+import type { TestCourse } from '../toolkit/builders/access.ts';
+import { call, type Answer } from '../toolkit/drive/api.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import type { TestStudent } from '../toolkit/builders/factories.ts';
+import type { ArrivedEvent, ListeningClub } from '../toolkit/drive/listening-club.ts';
+import type { Shop } from '../toolkit/drive/shop.ts';
 
 /** What a cause finds: a club with a course that a delivery opens, and a shop that sells it. */
 export interface Scene {

@@ -5,8 +5,8 @@ import { isObject, isReference, type JsonObject } from '../../contract/openapi.t
 import { newId } from '../../domain/core/ids.ts';
 import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { assembleBody, assembleTestBody } from '../../domain/webhooks/bodies.ts';
-import { testDatabase } from '../support/database.ts';
-import { eventFaults } from '../support/contract-schemas.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 
 /** A place of a body: every schema that holds for it, together. */
 interface Level {

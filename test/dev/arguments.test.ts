@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { startArguments } from '../../dev/arguments.ts';
-import { problemOf } from './problem-of.ts';
+import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/arguments', () => {
   it('without any, no fake model; with --fake-model, one', () => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type LocateOptions, locate } from '../../dev/components.ts';
 import { type Component, components, type Source } from '../../dev/components/catalogue.ts';
 import { runCommand } from '../../dev/commands.ts';
-import { problemOf } from './problem-of.ts';
+import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/components', () => {
   let directory: string;

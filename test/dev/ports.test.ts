@@ -9,7 +9,7 @@ import {
   type PortName,
 } from '../../dev/ports.ts';
 import { Problem } from '../../dev/problem.ts';
-import { problemOf } from './problem-of.ts';
+import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/ports', () => {
   describe('a port in use', () => {

@@ -15,8 +15,8 @@ import { lockHolder } from '../../dev/lock.ts';
 import { fixedPorts, freePorts, host, type PortName } from '../../dev/ports.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { type Stack, type StackOptions, startStack } from '../../dev/stack.ts';
-import { testStack } from '../support/stack.ts';
-import { problemOf } from './problem-of.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/stack', () => {
   let directory: string;

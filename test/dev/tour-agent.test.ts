@@ -5,9 +5,9 @@ import { startFakeModel, type FakeModel } from '../../dev/fake-model.ts';
 import { agentAnswers } from '../../dev/tour/agent.ts';
 import { question } from '../../dev/tour/handbook.ts';
 import { setScene, type Scene } from '../../dev/tour/scene.ts';
-import { testConfig } from '../support/api.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { useWorkerProcesses } from '../support/worker.ts';
+import { testConfig } from '../toolkit/drive/api.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 describe('dev/tour: an agent answers', () => {
   const startWorker = useWorkerProcesses();

@@ -8,7 +8,7 @@ import { eventsPage } from '../../contract/events-page.ts';
 import { driftedFiles } from '../../contract/generate.ts';
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
-import { eventFaults } from '../support/contract-schemas.ts';
+import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 
 const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
 

@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { breakerRules } from '../../domain/webhooks/breaker.policy.ts';
 import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
 import { newSecret, signatureHeaders } from '../../domain/webhooks/signature.ts';
-import { examplesDirectory } from './example-receiver.ts';
+import { examplesDirectory } from '../toolkit/stack/example-receiver.ts';
 
 const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
 const page = readFileSync(path.join(docs, 'receivers.md'), 'utf8');

@@ -6,7 +6,13 @@ import path from 'node:path';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { newSecret, signatureHeaders } from '../../domain/webhooks/signature.ts';
-import { examples, examplesDirectory, startExample, whyMissing, type RunningExample } from './example-receiver.ts';
+import {
+  examples,
+  examplesDirectory,
+  startExample,
+  whyMissing,
+  type RunningExample,
+} from '../toolkit/stack/example-receiver.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

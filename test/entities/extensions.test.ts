@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { newId } from '../../domain/core/ids.ts';
 import { requireExtension } from '../../entities/extensions.ts';
-import { scratchDatabase } from '../support/database.ts';
+import { scratchDatabase } from '../toolkit/stack/database.ts';
 
 describe('an extension that the schema needs', () => {
   let source: DataSource;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { migrate } from '../../entities/migrate.ts';
-import { scratchDatabase } from '../support/database.ts';
+import { scratchDatabase } from '../toolkit/stack/database.ts';
 
 describe('entities/migrations', () => {
   let source: DataSource;

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { expect } from 'chai';
 import pg from 'pg';
 import { socketThatNoticesSilence } from '../../entities/data-source.ts';
-import { testStack } from '../support/stack.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
 
 describe('a connection to Postgres', () => {
   it('whose other end falls silent ends itself, and with it the query that waits', async () => {

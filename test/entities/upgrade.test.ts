@@ -8,8 +8,8 @@ import { newSecret } from '../../domain/webhooks/signature.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
-import { accepted, answering, refused } from '../support/attempts.ts';
-import { scratchDatabase, testPlatform } from '../support/database.ts';
+import { accepted, answering, refused } from '../toolkit/drive/attempts.ts';
+import { scratchDatabase, testPlatform } from '../toolkit/stack/database.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -5,12 +5,12 @@ import { agentAnswerActivities } from '../../activities/agent-answer.ts';
 import { readConfig } from '../../config.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
-import { useAnswering } from '../support/answering.ts';
-import { testDatabase } from '../support/database.ts';
-import { buildQuestion, type TestQuestion } from '../support/questions.ts';
-import { commitHistory, isCommitted, recorder } from '../support/replay.ts';
-import { testStack } from '../support/stack.ts';
-import { runWorkerHere, strikeOffLeftovers } from '../support/worker.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { buildQuestion, type TestQuestion } from '../toolkit/builders/questions.ts';
+import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { runWorkerHere, strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 
 describe('recording histories of answers', function () {
   this.timeout(60_000);

@@ -8,13 +8,13 @@ import type { Id } from '../../domain/core/ids.ts';
 import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
 import { processNotice } from '../../domain/sales/processing.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { testPlatform } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { relayHere, type RelayHere } from '../support/relay-here.ts';
-import { commitHistory, isCommitted, recorder } from '../support/replay.ts';
-import { buildShop, noticeOf, noticePlatform, purchaseNotice, take, type Shop } from '../support/sales.ts';
-import { testStack } from '../support/stack.ts';
-import { runWorkerHere, strikeOffLeftovers } from '../support/worker.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
+import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
+import { buildShop, noticeOf, noticePlatform, purchaseNotice, take, type Shop } from '../toolkit/drive/sales.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { runWorkerHere, strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

@@ -7,18 +7,18 @@ import type { IndexingPlatform } from '../../domain/agents/indexing/source-step.
 import { sourceWake } from '../../domain/agents/sources.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { testDatabase } from '../support/database.ts';
-import { book } from '../support/office-files.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { book } from '../toolkit/builders/office-files.ts';
 import {
   buildFileSource,
   buildLessonSource,
   changeLesson,
   indexingPlatform,
   type TestSource,
-} from '../support/indexing.ts';
-import { commitHistory, isCommitted, recorder } from '../support/replay.ts';
-import { testStack } from '../support/stack.ts';
-import { runWorkerHere } from '../support/worker.ts';
+} from '../toolkit/builders/indexing.ts';
+import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 describe('recording histories of sources', function () {
   this.timeout(60_000);

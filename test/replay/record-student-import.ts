@@ -7,12 +7,12 @@ import { importRules } from '../../domain/access/import.policy.ts';
 import type { Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { testDatabase } from '../support/database.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { importPlatform, upload } from '../support/imports.ts';
-import { commitHistory, isCommitted, recorder } from '../support/replay.ts';
-import { testStack } from '../support/stack.ts';
-import { runWorkerHere } from '../support/worker.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { importPlatform, upload } from '../toolkit/drive/imports.ts';
+import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 describe('recording histories of imports', function () {
   this.timeout(60_000);

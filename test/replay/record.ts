@@ -30,9 +30,9 @@ import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createObjectStore } from '../../domain/core/object-store.ts';
 import { createSmtpSender } from '../../worker/smtp.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { insertAddOn } from '../support/add-ons.ts';
-import { processorAnswering } from '../support/charging.ts';
-import { testPlatform } from '../support/database.ts';
+import { insertAddOn } from '../toolkit/builders/add-ons.ts';
+import { processorAnswering } from '../toolkit/fakes/charging.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
 import {
   alter,
   buildDelivery,
@@ -41,14 +41,14 @@ import {
   until,
   useDeliveries,
   type TestDelivery,
-} from '../support/deliveries.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { relayHere, type RelayHere } from '../support/relay-here.ts';
-import { commitHistory, isCommitted, recorder } from '../support/replay.ts';
-import { searchAttributes } from '../support/skipped-engine.ts';
-import { testStack } from '../support/stack.ts';
-import { useTimeSkipping } from '../support/time-skipping.ts';
-import { runWorkerHere, strikeOffLeftovers } from '../support/worker.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
+import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
+import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere, strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

@@ -1,8 +1,8 @@
 import { Worker, type ReplayResult } from '@temporalio/worker';
 import { expect } from 'chai';
-import { committedHistories, recorder } from '../support/replay.ts';
-import { quietRuntime } from '../support/time-skipping.ts';
-import { workflowBundle } from '../support/worker.ts';
+import { committedHistories, recorder } from '../toolkit/drive/replay.ts';
+import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
+import { workflowBundle } from '../toolkit/stack/worker.ts';
 import * as workflows from '../../workflows/index.ts';
 
 /** record.ts makes them, and says when. */

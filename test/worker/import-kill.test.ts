@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { buildDelivery } from '../support/access.ts';
-import { testDatabase } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { buildClub, type TestClub } from '../support/factories.ts';
-import { readImport, reportOf, storedOf, studentsOf, upload, type ImportRecord } from '../support/imports.ts';
-import { useTemporal, useWorkerProcesses } from '../support/worker.ts';
+import { buildDelivery } from '../toolkit/builders/access.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { readImport, reportOf, storedOf, studentsOf, upload, type ImportRecord } from '../toolkit/drive/imports.ts';
+import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 const rows = 1_200;

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { buildCourse } from '../support/access.ts';
-import { testDatabase } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { buildClub } from '../support/factories.ts';
-import { passagesOf, sourceRow, textsOf, type TestSource } from '../support/indexing.ts';
-import { administering } from '../support/learning.ts';
-import { useTemporal, useWorkerProcesses } from '../support/worker.ts';
+import { buildCourse } from '../toolkit/builders/access.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { buildClub } from '../toolkit/builders/factories.ts';
+import { passagesOf, sourceRow, textsOf, type TestSource } from '../toolkit/builders/indexing.ts';
+import { administering } from '../toolkit/builders/learning.ts';
+import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

@@ -6,8 +6,8 @@ import { inTransaction } from '../../domain/core/database.ts';
 import { wake } from '../../domain/facts/facts.ts';
 import type { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import type { AgentCall } from '../../entities/agents/agent-call.ts';
-import { testDatabase, testPlatform } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
 import {
   answerRow,
   buildQuestion,
@@ -17,8 +17,8 @@ import {
   monthOf,
   reservedMicros,
   type TestQuestion,
-} from '../support/questions.ts';
-import { useWorkerProcesses } from '../support/worker.ts';
+} from '../toolkit/builders/questions.ts';
+import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 const places = [

@@ -1,10 +1,18 @@
 /** Workers that die over a sales notice, and another that finds what they left. */
 import { expect } from 'chai';
 import type { Id } from '../../domain/core/ids.ts';
-import { testDatabase } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { buildShop, noticeRow, purchaseNotice, stateOf, take, type NoticeLeft, type Shop } from '../support/sales.ts';
-import { useWorkerProcesses } from '../support/worker.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import {
+  buildShop,
+  noticeRow,
+  purchaseNotice,
+  stateOf,
+  take,
+  type NoticeLeft,
+  type Shop,
+} from '../toolkit/drive/sales.ts';
+import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

@@ -2,7 +2,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { testDatabase } from '../support/database.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -15,9 +15,9 @@ import {
   untilDelivery,
   wakeDelivery,
   type TestDelivery,
-} from '../support/deliveries.ts';
-import { useEngine } from '../support/engine.ts';
-import type { WorkerProcess } from '../support/worker.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { useEngine } from '../toolkit/stack/engine.ts';
+import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

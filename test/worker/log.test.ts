@@ -3,11 +3,11 @@ import { createBell } from '../../domain/core/bell.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import type { Id } from '../../domain/core/ids.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
-import { testPlatform } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { testStack } from '../support/stack.ts';
-import { useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
 import { enableEndpoint, disableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
-import { accepted, refused, stepOf } from '../support/attempts.ts';
-import { testDatabase, testPlatform } from '../support/database.ts';
-import { buildDelivery, buildSubscription, type Subscription } from '../support/deliveries.ts';
+import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { buildDelivery, buildSubscription, type Subscription } from '../toolkit/builders/deliveries.ts';
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { registerBacklogGauges } from '../../worker/metrics.ts';
 

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
 import { createBell } from '../../domain/core/bell.ts';
 import { removeStudent, updateStudent } from '../../domain/identity/students.ts';
-import { call } from '../support/api.ts';
-import { testDatabase, testPlatform, platformOn } from '../support/database.ts';
-import { alter, deliveryRow, endLease, until, useDeliveries, wakeDelivery } from '../support/deliveries.ts';
-import { buildClub, buildEndpoint, type TestEndpoint } from '../support/factories.ts';
-import { everyText } from '../support/histories.ts';
-import { testStack } from '../support/stack.ts';
-import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+import { call } from '../toolkit/drive/api.ts';
+import { testDatabase, testPlatform, platformOn } from '../toolkit/stack/database.ts';
+import { alter, deliveryRow, endLease, until, useDeliveries, wakeDelivery } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildEndpoint, type TestEndpoint } from '../toolkit/builders/factories.ts';
+import { everyText } from '../toolkit/assert/histories.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

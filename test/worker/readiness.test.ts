@@ -2,11 +2,11 @@ import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { startWorker, type RunningWorker } from '../../worker/main.ts';
-import { testConfig } from '../support/api.ts';
-import { until } from '../support/deliveries.ts';
-import { startPostgresLine, type PostgresLine } from '../support/postgres-line.ts';
-import { quietRuntime } from '../support/time-skipping.ts';
-import { strikeOffLeftovers } from '../support/worker.ts';
+import { testConfig } from '../toolkit/drive/api.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { startPostgresLine, type PostgresLine } from '../toolkit/fakes/postgres-line.ts';
+import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
+import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 
 describe('a worker’s GET /readyz', function () {
   this.timeout(60_000);

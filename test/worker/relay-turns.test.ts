@@ -7,13 +7,13 @@ import { readConfig, Secret } from '../../config.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import { newId } from '../../domain/core/ids.ts';
 import type { WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
-import { buildClub } from '../support/factories.ts';
+import { buildClub } from '../toolkit/builders/factories.ts';
 import { wake } from '../../domain/facts/facts.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { testDatabase, testPlatform } from '../support/database.ts';
-import { buildSubscription, commitFact, until, type Subscription } from '../support/deliveries.ts';
-import { startPostgresLine } from '../support/postgres-line.ts';
-import { strikeOffLeftovers } from '../support/worker.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { buildSubscription, commitFact, until, type Subscription } from '../toolkit/builders/deliveries.ts';
+import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
+import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
 

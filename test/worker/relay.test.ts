@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Answer } from '../../dev/receiver.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { testDatabase } from '../support/database.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -14,11 +14,11 @@ import {
   untilDelivery,
   wakeDelivery,
   type Subscription,
-} from '../support/deliveries.ts';
-import { useEngine } from '../support/engine.ts';
-import { buildEndpoint } from '../support/factories.ts';
-import { eventsNamed, summariesOf } from '../support/histories.ts';
-import type { WorkerProcess } from '../support/worker.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { useEngine } from '../toolkit/stack/engine.ts';
+import { buildEndpoint } from '../toolkit/builders/factories.ts';
+import { eventsNamed, summariesOf } from '../toolkit/assert/histories.ts';
+import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

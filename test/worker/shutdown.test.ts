@@ -11,8 +11,8 @@ import {
   deliveryRow,
   useDeliveries,
   type TestDelivery,
-} from '../support/deliveries.ts';
-import { useTemporal, useWorkerProcesses } from '../support/worker.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

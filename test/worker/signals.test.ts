@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Answer } from '../../dev/receiver.ts';
 import { createBell } from '../../domain/core/bell.ts';
 import { resendDelivery } from '../../domain/webhooks/manual.ts';
-import { testPlatform } from '../support/database.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
 import {
   attemptRows,
   buildSubscription,
@@ -15,11 +15,11 @@ import {
   wakeDelivery,
   type Subscription,
   type TestDelivery,
-} from '../support/deliveries.ts';
-import { useEngine } from '../support/engine.ts';
-import { eventsNamed } from '../support/histories.ts';
-import { wakesOf } from '../support/wakes.ts';
-import type { WorkerProcess } from '../support/worker.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { useEngine } from '../toolkit/stack/engine.ts';
+import { eventsNamed } from '../toolkit/assert/histories.ts';
+import { wakesOf } from '../toolkit/assert/wakes.ts';
+import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

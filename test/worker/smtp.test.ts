@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { Secret } from '../../config.ts';
 import { newId } from '../../domain/core/ids.ts';
 import { createSmtpSender, smtpConnections } from '../../worker/smtp.ts';
-import { withTimersStopped } from '../support/timers.ts';
+import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 
 const second = 1_000;
 

@@ -4,7 +4,7 @@ import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { sweep } from '../../workflows/sweep.ts';
-import { testPlatform } from '../support/database.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
 import {
   alter,
   buildSubscription,
@@ -13,10 +13,10 @@ import {
   until,
   untilDelivery,
   useDeliveries,
-} from '../support/deliveries.ts';
-import { buildClub, buildStudent } from '../support/factories.ts';
-import { testStack } from '../support/stack.ts';
-import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../support/worker.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 const minute = 60 * second;

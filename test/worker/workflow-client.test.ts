@@ -5,9 +5,9 @@ import { readConfig } from '../../config.ts';
 import { newId, noClub, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf, workflowTypes, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient, type Run, type WorkflowClient } from '../../worker/workflow-client.ts';
-import { eventsNamed } from '../support/histories.ts';
-import { quietRuntime } from '../support/time-skipping.ts';
-import { useTemporal } from '../support/worker.ts';
+import { eventsNamed } from '../toolkit/assert/histories.ts';
+import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
+import { useTemporal } from '../toolkit/stack/worker.ts';
 
 describe('starting and waking workflows', () => {
   const temporal = useTemporal();

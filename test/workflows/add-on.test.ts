@@ -6,15 +6,15 @@ import { settleAddOn } from '../../domain/billing/settling.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import type { addOn } from '../../workflows/add-on.ts';
-import { addOnRow, insertAddOn } from '../support/add-ons.ts';
-import { testConfig } from '../support/api.ts';
-import { testDatabase, testPlatform } from '../support/database.ts';
-import { buildClub } from '../support/factories.ts';
-import { everyText } from '../support/histories.ts';
-import { putOnPlan } from '../support/plans.ts';
-import { startStripe, type Fate, type StripeServer } from '../support/stripe-server.ts';
-import { useTimeSkipping } from '../support/time-skipping.ts';
-import { runWorkerHere } from '../support/worker.ts';
+import { addOnRow, insertAddOn } from '../toolkit/builders/add-ons.ts';
+import { testConfig } from '../toolkit/drive/api.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { buildClub } from '../toolkit/builders/factories.ts';
+import { everyText } from '../toolkit/assert/histories.ts';
+import { putOnPlan } from '../toolkit/builders/plans.ts';
+import { startStripe, type Fate, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const hour = 3_600_000;
 

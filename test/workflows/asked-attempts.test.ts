@@ -12,8 +12,8 @@ import {
   until,
   type Subscription,
   type TestDelivery,
-} from '../support/deliveries.ts';
-import { attemptsAt, endOf, useSkippedEngine } from '../support/skipped-engine.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { attemptsAt, endOf, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { findEndpoint } from '../../domain/webhooks/endpoints.ts';
-import { deliveryRow, endpointRow, until } from '../support/deliveries.ts';
-import { summariesOf } from '../support/histories.ts';
-import { attemptsAt, endOf, useSkippedEngine } from '../support/skipped-engine.ts';
-import { testDatabase } from '../support/database.ts';
+import { deliveryRow, endpointRow, until } from '../toolkit/builders/deliveries.ts';
+import { summariesOf } from '../toolkit/assert/histories.ts';
+import { attemptsAt, endOf, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 
 const second = 1_000;
 const minute = 60 * second;

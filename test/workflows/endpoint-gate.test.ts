@@ -15,10 +15,10 @@ import {
   until,
   type Subscription,
   type TestDelivery,
-} from '../support/deliveries.ts';
-import { testDatabase } from '../support/database.ts';
-import { summariesOf } from '../support/histories.ts';
-import { attemptsAt, uncached, useSkippedEngine } from '../support/skipped-engine.ts';
+} from '../toolkit/builders/deliveries.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { summariesOf } from '../toolkit/assert/histories.ts';
+import { attemptsAt, uncached, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;
 const minute = 60 * second;

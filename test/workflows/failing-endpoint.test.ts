@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
 import { sendTest } from '../../domain/webhooks/manual.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
-import { testDatabase } from '../support/database.ts';
-import { deliveryRow, endpointRow, until, type Subscription } from '../support/deliveries.ts';
-import { buildMember } from '../support/factories.ts';
-import { attemptsAt, useSkippedEngine } from '../support/skipped-engine.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { deliveryRow, endpointRow, until, type Subscription } from '../toolkit/builders/deliveries.ts';
+import { buildMember } from '../toolkit/builders/factories.ts';
+import { attemptsAt, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;
 const minute = 60 * second;

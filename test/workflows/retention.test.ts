@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { RetentionActivities } from '../../activities/retention.ts';
 import type { retention } from '../../workflows/retention.ts';
-import { useTimeSkipping } from '../support/time-skipping.ts';
-import { runWorkerHere } from '../support/worker.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const nothing = {
   bodies: 0,

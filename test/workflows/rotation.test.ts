@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { isSignedWith, type ReceivedRequest } from '../../dev/receiver.ts';
 import { sendTest } from '../../domain/webhooks/manual.ts';
 import { rotateSecret } from '../../domain/webhooks/rotation.ts';
-import type { Subscription } from '../support/deliveries.ts';
-import { useSkippedEngine } from '../support/skipped-engine.ts';
+import type { Subscription } from '../toolkit/builders/deliveries.ts';
+import { useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;

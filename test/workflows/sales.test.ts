@@ -7,14 +7,22 @@ import type { Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { processNotice } from '../../domain/sales/processing.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { testPlatform } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { everyText, summariesOf } from '../support/histories.ts';
-import { relayHere, type RelayHere } from '../support/relay-here.ts';
-import { buildShop, noticeOf, noticePlatform, noticeRow, purchaseNotice, take, type Shop } from '../support/sales.ts';
-import { searchAttributes } from '../support/skipped-engine.ts';
-import { useTimeSkipping } from '../support/time-skipping.ts';
-import { runWorkerHere } from '../support/worker.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { everyText, summariesOf } from '../toolkit/assert/histories.ts';
+import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
+import {
+  buildShop,
+  noticeOf,
+  noticePlatform,
+  noticeRow,
+  purchaseNotice,
+  take,
+  type Shop,
+} from '../toolkit/drive/sales.ts';
+import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const day = 86_400_000;
 

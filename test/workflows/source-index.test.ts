@@ -7,10 +7,10 @@ import type { IndexingPlatform } from '../../domain/agents/indexing/source-step.
 import { sourceWake } from '../../domain/agents/sources.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
-import { testDatabase } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { book } from '../support/office-files.ts';
-import { everyText, summariesOf } from '../support/histories.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { book } from '../toolkit/builders/office-files.ts';
+import { everyText, summariesOf } from '../toolkit/assert/histories.ts';
 import {
   buildFileSource,
   buildLessonSource,
@@ -19,8 +19,8 @@ import {
   sourceRow,
   textsOf,
   type TestSource,
-} from '../support/indexing.ts';
-import { useTemporal, runWorkerHere } from '../support/worker.ts';
+} from '../toolkit/builders/indexing.ts';
+import { useTemporal, runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 

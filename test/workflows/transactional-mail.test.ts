@@ -13,12 +13,12 @@ import type { MailTemplate } from '../../domain/mail/templates.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../worker/smtp.ts';
 import type { transactionalMail } from '../../workflows/transactional-mail.ts';
-import { testPlatform } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
-import { buildClub, buildStudent, type TestStudent } from '../support/factories.ts';
-import { testStack } from '../support/stack.ts';
-import { useTimeSkipping } from '../support/time-skipping.ts';
-import { runWorkerHere } from '../support/worker.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { until } from '../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent, type TestStudent } from '../toolkit/builders/factories.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 const minute = 60 * second;

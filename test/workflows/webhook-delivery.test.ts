@@ -3,10 +3,15 @@ import { Webhook } from 'standardwebhooks';
 import type { Answer, ReceivedRequest } from '../../dev/receiver.ts';
 import { removeStudent } from '../../domain/identity/students.ts';
 import type { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
-import { testPlatform, platformOn } from '../support/database.ts';
-import { alter, attemptRows, buildDelivery, deliveryRow, endpointRow, until } from '../support/deliveries.ts';
-import { summariesOf } from '../support/histories.ts';
-import { uncached, useSkippedEngine, type DeliveryHandle, type SkippedEngine } from '../support/skipped-engine.ts';
+import { testPlatform, platformOn } from '../toolkit/stack/database.ts';
+import { alter, attemptRows, buildDelivery, deliveryRow, endpointRow, until } from '../toolkit/builders/deliveries.ts';
+import { summariesOf } from '../toolkit/assert/histories.ts';
+import {
+  uncached,
+  useSkippedEngine,
+  type DeliveryHandle,
+  type SkippedEngine,
+} from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -11,9 +11,9 @@ import {
 import { inTransaction } from '../../../domain/core/database.ts';
 import { DomainError } from '../../../domain/core/errors.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { buildCohort, buildCourse, buildDelivery } from '../../support/access.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
-import { buildClub, buildStudent } from '../../support/factories.ts';
+import { buildCohort, buildCourse, buildDelivery } from '../../toolkit/builders/access.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 interface Modelled {
   delivery: number;

@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../domain/identity/students.ts';
 import type { Transaction } from '../../../domain/core/database.ts';
-import { callsOf } from '../../api/club-calls.ts';
-import { columnsHolding, platformOn, testDatabase, testPlatform } from '../../support/database.ts';
-import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
-import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+import { callsOf } from '../../toolkit/drive/club-calls.ts';
+import { columnsHolding, platformOn, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/factories.ts';
 import {
   importFile,
   importPlatform,
@@ -16,8 +16,8 @@ import {
   storedOf,
   studentsOf,
   upload,
-} from '../../support/imports.ts';
-import { databaseOf, recordingEnds } from '../../support/open-transaction.ts';
+} from '../../toolkit/drive/imports.ts';
+import { databaseOf, recordingEnds } from '../../toolkit/drive/open-transaction.ts';
 
 const header = 'email,name\n';
 const person = { name: 'Quirina Holloway', email: 'quirina.holloway@example.com' };

@@ -5,10 +5,10 @@ import type { ImportPlatform } from '../../../domain/access/import-step.ts';
 import { importRules } from '../../../domain/access/import.policy.ts';
 import { rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../../support/access.ts';
-import { call, clock, expectError } from '../../support/api.ts';
-import { columnsHolding, factsOf, testDatabase, testPlatform, platformOn } from '../../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../../toolkit/builders/access.ts';
+import { call, clock, expectError } from '../../toolkit/drive/api.ts';
+import { columnsHolding, factsOf, testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/factories.ts';
 import {
   importFile,
   importPlatform,
@@ -20,7 +20,7 @@ import {
   storedOf,
   studentsOf,
   upload,
-} from '../../support/imports.ts';
+} from '../../toolkit/drive/imports.ts';
 
 const header = 'email,name\n';
 const people = (count: number, from = 0) =>

@@ -7,12 +7,12 @@ import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { processNotice } from '../../../domain/sales/processing.ts';
-import { testDatabase, testPlatform, platformOn } from '../../support/database.ts';
-import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
-import { buildClub, buildStudent, password } from '../../support/factories.ts';
-import { importPlatform, readImport, runImport, upload } from '../../support/imports.ts';
-import { recordingEnds } from '../../support/open-transaction.ts';
-import { buildShop, noticePlatform, noticeRow, purchaseNotice, take } from '../../support/sales.ts';
+import { testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
+import { buildClub, buildStudent, password } from '../../toolkit/builders/factories.ts';
+import { importPlatform, readImport, runImport, upload } from '../../toolkit/drive/imports.ts';
+import { recordingEnds } from '../../toolkit/drive/open-transaction.ts';
+import { buildShop, noticePlatform, noticeRow, purchaseNotice, take } from '../../toolkit/drive/sales.ts';
 
 const header = 'email,name\n';
 const fileOf = (emails: readonly string[]) => header + emails.map((email) => `${email},N\n`).join('');

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { answerEvents } from '../../../domain/agents/answer-events.ts';
 import type { AnswerFeed } from '../../../domain/agents/answer-feed.ts';
-import { finish } from '../../support/answers.ts';
-import { ask, buildAsker } from '../../support/charges.ts';
-import { testDatabase } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
+import { finish } from '../../toolkit/drive/answers.ts';
+import { ask, buildAsker } from '../../toolkit/builders/charges.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 
 describe('the events of an answer', () => {
   it('Postgres is away when the answer has ended: done comes when it is back, once', async () => {

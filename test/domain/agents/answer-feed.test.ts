@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { createAnswerFeed, type AnswerFeed } from '../../../domain/agents/answer-feed.ts';
 import type { Id } from '../../../domain/core/ids.ts';
 import { readConfig } from '../../../config.ts';
-import { append, appendSilently, finish, foldLog } from '../../support/answers.ts';
-import { buildAsker, ask, type Asker } from '../../support/charges.ts';
-import { testDatabase } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
+import { append, appendSilently, finish, foldLog } from '../../toolkit/drive/answers.ts';
+import { buildAsker, ask, type Asker } from '../../toolkit/builders/charges.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 
 interface Follower {
   from: number;

@@ -3,10 +3,10 @@ import { readConfig, Secret } from '../../../config.ts';
 import { stepAnswer, type AnswerStep } from '../../../domain/agents/answer-step.ts';
 import { createDeltaLog } from '../../../domain/agents/delta-log.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
-import { useAnswering } from '../../support/answering.ts';
-import { testDatabase } from '../../support/database.ts';
-import { until } from '../../support/deliveries.ts';
-import { startPostgresLine, type PostgresLine } from '../../support/postgres-line.ts';
+import { useAnswering } from '../../toolkit/drive/answering.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { until } from '../../toolkit/builders/deliveries.ts';
+import { startPostgresLine, type PostgresLine } from '../../toolkit/fakes/postgres-line.ts';
 import {
   answerRow,
   buildQuestion,
@@ -15,7 +15,7 @@ import {
   logOf,
   monthOf,
   type TestQuestion,
-} from '../../support/questions.ts';
+} from '../../toolkit/builders/questions.ts';
 
 const second = 1_000;
 

@@ -1,7 +1,7 @@
 import type { ImageBlockParam, TextBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect } from 'chai';
-import { passagesOf, useAnswering } from '../../support/answering.ts';
-import { testDatabase } from '../../support/database.ts';
+import { passagesOf, useAnswering } from '../../toolkit/drive/answering.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
   answerRow,
   buildConversation,
@@ -11,7 +11,7 @@ import {
   callRows,
   citationRows,
   type TestConversation,
-} from '../../support/questions.ts';
+} from '../../toolkit/builders/questions.ts';
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { costOf } from '../../../domain/agents/prices.policy.ts';
-import { passagesOf, useAnswering } from '../../support/answering.ts';
-import { testDatabase } from '../../support/database.ts';
+import { passagesOf, useAnswering } from '../../toolkit/drive/answering.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
   answerRow,
   buildConversation,
@@ -14,7 +14,7 @@ import {
   monthOf,
   reservedMicros,
   type TestQuestion,
-} from '../../support/questions.ts';
+} from '../../toolkit/builders/questions.ts';
 
 describe('the step of an answer', function () {
   this.timeout(20_000);

@@ -4,9 +4,9 @@ import { stepAnswer } from '../../../domain/agents/answer-step.ts';
 import { eraseConversations } from '../../../domain/agents/erasure.ts';
 import { inTransaction } from '../../../domain/core/database.ts';
 import { rescueOverdue } from '../../../domain/facts/upkeep.ts';
-import { useAnswering } from '../../support/answering.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
-import { until } from '../../support/deliveries.ts';
+import { useAnswering } from '../../toolkit/drive/answering.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { until } from '../../toolkit/builders/deliveries.ts';
 import {
   answerRow,
   buildQuestion,
@@ -15,7 +15,7 @@ import {
   logOf,
   monthOf,
   type TestQuestion,
-} from '../../support/questions.ts';
+} from '../../toolkit/builders/questions.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;

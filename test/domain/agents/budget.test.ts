@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { budgetOf } from '../../../domain/agents/budget.ts';
-import { testDatabase } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
-import { putOnPlan } from '../../support/plans.ts';
-import { ask, buildAsker, end, type Asker } from '../../support/charges.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
+import { putOnPlan } from '../../toolkit/builders/plans.ts';
+import { ask, buildAsker, end, type Asker } from '../../toolkit/builders/charges.ts';
 
 const now = new Date('2026-03-10T12:00:00Z');
 const dollar = 1_000_000n;

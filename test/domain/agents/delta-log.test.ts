@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { AnswerLost, createDeltaLog, type DeltaLog, type DeltaLogPlatform } from '../../../domain/agents/delta-log.ts';
 import { deltaStatements, type DeltaStatements } from '../../../domain/agents/delta-statements.ts';
 import { newId } from '../../../domain/core/ids.ts';
-import { testDatabase } from '../../support/database.ts';
-import { until } from '../../support/deliveries.ts';
-import { buildConversation, buildQuestion, logOf } from '../../support/questions.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { until } from '../../toolkit/builders/deliveries.ts';
+import { buildConversation, buildQuestion, logOf } from '../../toolkit/builders/questions.ts';
 
 /** The writer of logs, and statements that a test can hold up or break. */
 describe('the writer of answers’ logs', function () {

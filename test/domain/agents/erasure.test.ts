@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { eraseConversations } from '../../../domain/agents/erasure.ts';
 import { inTransaction } from '../../../domain/core/database.ts';
-import { useAnswering } from '../../support/answering.ts';
-import { columnsHolding, testPlatform } from '../../support/database.ts';
-import { answerRow, buildQuestion, chargeRow, monthOf, reservedMicros } from '../../support/questions.ts';
+import { useAnswering } from '../../toolkit/drive/answering.ts';
+import { columnsHolding, testPlatform } from '../../toolkit/stack/database.ts';
+import { answerRow, buildQuestion, chargeRow, monthOf, reservedMicros } from '../../toolkit/builders/questions.ts';
 
 describe('a conversation that is deleted while its answer is made', function () {
   this.timeout(20_000);

@@ -5,7 +5,7 @@ import { mostOutputTokens } from '../../../domain/agents/models.policy.ts';
 import { pricedModels } from '../../../domain/agents/prices.policy.ts';
 import { promptOf, type PromptContent } from '../../../domain/agents/prompt-blocks.policy.ts';
 import { mostPromptTokens, promptBounds } from '../../../domain/agents/prompt.policy.ts';
-import { passagesOf } from '../../support/answering.ts';
+import { passagesOf } from '../../toolkit/drive/answering.ts';
 
 const content: PromptContent = {
   model: 'claude-sonnet-5-5',

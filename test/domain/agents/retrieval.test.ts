@@ -3,9 +3,9 @@ import { retrieve, type Retrieved } from '../../../domain/agents/retrieval.ts';
 import { rankingRules } from '../../../domain/agents/retrieval.policy.ts';
 import type { Language } from '../../../domain/agents/agents.policy.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { buildCourse } from '../../support/access.ts';
-import { testDatabase } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
+import { buildCourse } from '../../toolkit/builders/access.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 import {
   addPassages,
   buildAgent,
@@ -14,7 +14,7 @@ import {
   giveMaterial,
   setLanguage,
   type NewPassage,
-} from '../../support/material.ts';
+} from '../../toolkit/builders/material.ts';
 
 interface Scene {
   clubId: Id;

@@ -12,13 +12,13 @@ import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
 import { updateCourse } from '../../../domain/learning/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
 import type { CourseStatus } from '../../../entities/learning/course.ts';
-import { buildCourse } from '../../support/access.ts';
-import { buildAgent, buildLibraryFile, indexOf } from '../../support/agents.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
-import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
-import { buildClub } from '../../support/factories.ts';
-import { recordingEnds } from '../../support/open-transaction.ts';
-import { wakesBy } from '../../support/wakes.ts';
+import { buildCourse } from '../../toolkit/builders/access.ts';
+import { buildAgent, buildLibraryFile, indexOf } from '../../toolkit/builders/agents.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
+import { recordingEnds } from '../../toolkit/drive/open-transaction.ts';
+import { wakesBy } from '../../toolkit/assert/wakes.ts';
 
 type Act =
   | { kind: 'create'; course: number; published: boolean }

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { foldWords } from '../../../domain/agents/words.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
-import { addPassages, buildIndexedFile, setLanguage } from '../../support/material.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
+import { addPassages, buildIndexedFile, setLanguage } from '../../toolkit/builders/material.ts';
 
 /** What triggers have counted. */
 async function countedWords(clubId: Id): Promise<Record<string, number>> {

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { receiveEvent } from '../../../domain/billing/events.ts';
 import { planOfPriceBy, planStateOf, readEvent, type ReadEvent } from '../../../domain/billing/events.policy.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
-import { billingEvents, planRow } from '../../support/billing-events.ts';
-import { testPlatform } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
+import { billingEvents, planRow } from '../../toolkit/builders/billing-events.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;

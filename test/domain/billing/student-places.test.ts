@@ -8,9 +8,9 @@ import { newId, type Id } from '../../../domain/core/ids.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
-import { rowCounts, testDatabase, testPlatform, platformOn } from '../../support/database.ts';
-import { buildClub, buildStudent, password } from '../../support/factories.ts';
-import { countAsFull, fillWithStudents, overagesOf, putOnPlan, studentCounts } from '../../support/plans.ts';
+import { rowCounts, testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { buildClub, buildStudent, password } from '../../toolkit/builders/factories.ts';
+import { countAsFull, fillWithStudents, overagesOf, putOnPlan, studentCounts } from '../../toolkit/builders/plans.ts';
 
 const someone = () => `${newId()}@example.com`;
 const now = new Date();

@@ -9,9 +9,9 @@ import {
   sqlStateOf,
   violates,
 } from '../../../domain/core/database.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
-import { until } from '../../support/deliveries.ts';
-import { buildClub } from '../../support/factories.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { until } from '../../toolkit/builders/deliveries.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 
 /** A transaction that Postgres ends with this SQLSTATE the first `times` times. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {

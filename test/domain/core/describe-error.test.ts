@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { describeError } from '../../../domain/core/describe-error.ts';
-import { testDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
 
 describe('describeError', () => {
   it('says kind, code, constraint and place of an error of Postgres; never its message, statement or parameters', async () => {

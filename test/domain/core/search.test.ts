@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { search, searchRules } from '../../../domain/core/search.ts';
 import { listStudents, type StudentFilter } from '../../../domain/identity/students.ts';
-import { testDatabase } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const size = 12_000;
 

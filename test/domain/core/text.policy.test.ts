@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldEmail, likePattern, tidyName } from '../../../domain/core/text.policy.ts';
-import { testDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
 
 describe('foldEmail', () => {
   it('case, surrounding blanks and the composition of accents do not matter', () => {

@@ -5,7 +5,7 @@ import { newId, noClub, type Id } from '../../../domain/core/ids.ts';
 import { recordFact, wake, type NewWake } from '../../../domain/facts/facts.ts';
 import { claimFacts, claimWakes, deferFact, deferWake, removeFact, removeWake } from '../../../domain/facts/outbox.ts';
 import { migrate } from '../../../entities/migrate.ts';
-import { scratchDatabase } from '../../support/database.ts';
+import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 let source: DataSource;
 let database: Database;

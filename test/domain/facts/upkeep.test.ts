@@ -8,11 +8,11 @@ import { newId, type Id } from '../../../domain/core/ids.ts';
 import { removeExpired, rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { migrate } from '../../../entities/migrate.ts';
-import { insertAddOn, wakesOf } from '../../support/add-ons.ts';
-import { scratchDatabase, testDatabase, testPlatform } from '../../support/database.ts';
-import { alter, buildDelivery, buildSubscription, type TestDelivery } from '../../support/deliveries.ts';
-import { buildQuestion } from '../../support/questions.ts';
-import { buildAdministrator, buildClub, buildStudent } from '../../support/factories.ts';
+import { insertAddOn, wakesOf } from '../../toolkit/builders/add-ons.ts';
+import { scratchDatabase, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { alter, buildDelivery, buildSubscription, type TestDelivery } from '../../toolkit/builders/deliveries.ts';
+import { buildQuestion } from '../../toolkit/builders/questions.ts';
+import { buildAdministrator, buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { assembleBody, type FactToTell } from '../../../domain/webhooks/bodies.ts';
-import { buildCourse } from '../../support/access.ts';
-import { buildCertificate, certificateCalls, type CertificateRecord } from '../../support/certificates.ts';
-import { eventFaults } from '../../support/contract-schemas.ts';
-import { testDatabase } from '../../support/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../../support/factories.ts';
+import { buildCourse } from '../../toolkit/builders/access.ts';
+import { buildCertificate, certificateCalls, type CertificateRecord } from '../../toolkit/drive/certificates.ts';
+import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/factories.ts';
 
 /** The body that is sent about a certificate, assembled now from its fact. */
 async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promise<unknown> {

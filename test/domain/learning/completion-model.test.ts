@@ -6,9 +6,9 @@ import { listCourses } from '../../../domain/learning/classroom.ts';
 import { completeLesson, undoCompletion } from '../../../domain/learning/completion.ts';
 import { updateCourse } from '../../../domain/learning/courses.ts';
 import { removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
-import { testPlatform } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
-import { buildLearner, buildOpenCourse, completionsOf } from '../../support/learning.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
+import { buildLearner, buildOpenCourse, completionsOf } from '../../toolkit/builders/learning.ts';
 
 const lessons = 3;
 

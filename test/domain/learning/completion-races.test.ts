@@ -6,10 +6,10 @@ import { removeStudent } from '../../../domain/identity/students.ts';
 import { completeLesson, undoCompletion } from '../../../domain/learning/completion.ts';
 import { updateCourse } from '../../../domain/learning/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
-import { expectError, type Answer } from '../../support/api.ts';
-import { factsOf, rowCounts, testPlatform, platformOn } from '../../support/database.ts';
-import { holdingOpen, waitingForLocks } from '../../support/deliveries.ts';
-import { buildClub, type TestClub } from '../../support/factories.ts';
+import { expectError, type Answer } from '../../toolkit/drive/api.ts';
+import { factsOf, rowCounts, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
+import { buildClub, type TestClub } from '../../toolkit/builders/factories.ts';
 import {
   administering,
   buildLearner,
@@ -19,8 +19,8 @@ import {
   revoke,
   type Learner,
   type OpenCourse,
-} from '../../support/learning.ts';
-import { databaseOf } from '../../support/open-transaction.ts';
+} from '../../toolkit/builders/learning.ts';
+import { databaseOf } from '../../toolkit/drive/open-transaction.ts';
 
 let club: TestClub;
 let course: OpenCourse;

@@ -5,7 +5,7 @@ import { Secret } from '../../../config.ts';
 import { DomainError } from '../../../domain/core/errors.ts';
 import { admit, type Call } from '../../../domain/limits/admission.ts';
 import { createLimiter, type Limiter } from '../../../domain/limits/limiter.ts';
-import { freePort, masterKey, migratedPostgres, type Store } from './stores.ts';
+import { freePort, masterKey, migratedPostgres, type Store } from '../../toolkit/stack/counter-stores.ts';
 
 const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
 const minute = 60;

@@ -20,7 +20,7 @@ import {
   migratedPostgres,
   startRedis,
   type Store,
-} from './stores.ts';
+} from '../../toolkit/stack/counter-stores.ts';
 
 const run = promisify(execFile);
 const noon = Date.UTC(2025, 0, 1, 12, 0, 0);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { newId } from '../../../domain/core/ids.ts';
 import { requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
-import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../support/database.ts';
-import { buildClub, buildStudent } from '../../support/factories.ts';
+import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 const minute = 60_000;
 

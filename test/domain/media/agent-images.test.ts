@@ -5,10 +5,10 @@ import { DomainError } from '../../../domain/core/errors.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { presentImages, readImages, requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../support/factories.ts';
-import { reserve, testStore, uploadFile } from '../../support/media.ts';
-import { jpeg, png } from '../../support/pictures.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/factories.ts';
+import { reserve, testStore, uploadFile } from '../../toolkit/drive/media.ts';
+import { jpeg, png } from '../../toolkit/builders/pictures.ts';
 
 let club: TestClub;
 let student: TestStudent;

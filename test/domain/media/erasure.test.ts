@@ -9,11 +9,19 @@ import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import type { MediaPlatform } from '../../../domain/media/media.ts';
 import { reserveAgentImage } from '../../../domain/media/reservation.ts';
-import { call } from '../../support/api.ts';
-import { columnsHolding, testDatabase } from '../../support/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../support/factories.ts';
-import { completing, filesOf, mediaPlatform, put, reserve, uploadFile, type Reserved } from '../../support/media.ts';
-import { png } from '../../support/pictures.ts';
+import { call } from '../../toolkit/drive/api.ts';
+import { columnsHolding, testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/factories.ts';
+import {
+  completing,
+  filesOf,
+  mediaPlatform,
+  put,
+  reserve,
+  uploadFile,
+  type Reserved,
+} from '../../toolkit/drive/media.ts';
+import { png } from '../../toolkit/builders/pictures.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { measureImage } from '../../../domain/media/image.ts';
 import type { ImageType } from '../../../domain/media/media.policy.ts';
-import { gif, jpeg, png, pngChunk, webp } from '../../support/pictures.ts';
+import { gif, jpeg, png, pngChunk, webp } from '../../toolkit/builders/pictures.ts';
 
 const pictures: Record<ImageType, (width: number, height: number) => Buffer> = {
   'image/png': png,

@@ -3,8 +3,8 @@ import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import { inspect, type Finding } from '../../../domain/media/inspection.ts';
 import { documentTypes, type MediaPurpose } from '../../../domain/media/media.policy.ts';
-import { docx, pdf, pptx } from '../../support/documents.ts';
-import { png } from '../../support/pictures.ts';
+import { docx, pdf, pptx } from '../../toolkit/builders/documents.ts';
+import { png } from '../../toolkit/builders/pictures.ts';
 
 const [pdfType, docxType, pptxType] = documentTypes;
 const megabyte = 1_024 * 1_024;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isEmail } from '../../../domain/core/email.policy.ts';
 import { addressesIn, readAddress } from '../../../domain/sales/addresses.policy.ts';
 import { receiveNotice } from '../../../domain/sales/notices.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
 

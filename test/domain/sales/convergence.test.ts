@@ -1,7 +1,16 @@
 /** Whatever order the notices of a sale come in, and however often: the same state and the same facts (ADR 0012). */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { buildShop, noticeOf, process, purchaseNotice, sell, stateOf, take, type Shop } from '../../support/sales.ts';
+import {
+  buildShop,
+  noticeOf,
+  process,
+  purchaseNotice,
+  sell,
+  stateOf,
+  take,
+  type Shop,
+} from '../../toolkit/drive/sales.ts';
 
 const day = 86_400_000;
 const start = Date.parse('2026-03-02T09:00:00Z');

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { changeEnd, revokeAccess } from '../../../domain/access/enrollments.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { newId } from '../../../domain/core/ids.ts';
-import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../support/database.ts';
-import { buildStudent } from '../../support/factories.ts';
+import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildStudent } from '../../toolkit/builders/factories.ts';
 import {
   buildProduct,
   buildShop,
@@ -16,7 +16,7 @@ import {
   stateOf,
   take,
   type Shop,
-} from '../../support/sales.ts';
+} from '../../toolkit/drive/sales.ts';
 
 const day = 86_400_000;
 const later = new Date(Date.now() + 30 * day).toISOString();

@@ -4,7 +4,7 @@ import type { SalesEvent } from '../../../domain/sales/events.ts';
 import { salesAdapters } from '../../../domain/sales/platforms/index.ts';
 import { salesPlatforms } from '../../../domain/sales/platforms.policy.ts';
 import { NoticeRefusal } from '../../../domain/sales/refusal.ts';
-import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../support/platform-notices.ts';
+import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../toolkit/builders/platform-notices.ts';
 
 /** The notice with another value at a path; undefined takes the field away. */
 function changed(notice: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {

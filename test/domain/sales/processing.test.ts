@@ -5,9 +5,9 @@ import { processNotice } from '../../../domain/sales/processing.ts';
 import { retain } from '../../../domain/webhooks/retention.ts';
 import { rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { replayNotice } from '../../../domain/sales/notices.ts';
-import { rowCounts, testPlatform } from '../../support/database.ts';
-import { alter } from '../../support/deliveries.ts';
-import { fillWithStudents, putOnPlan } from '../../support/plans.ts';
+import { rowCounts, testPlatform } from '../../toolkit/stack/database.ts';
+import { alter } from '../../toolkit/builders/deliveries.ts';
+import { fillWithStudents, putOnPlan } from '../../toolkit/builders/plans.ts';
 import {
   buildConnection,
   buildProduct,
@@ -19,7 +19,7 @@ import {
   purchaseNotice,
   stateOf,
   take,
-} from '../../support/sales.ts';
+} from '../../toolkit/drive/sales.ts';
 
 const day = 86_400_000;
 const euros = (id: string) => ({ purchase: { id, amount: 1, currency: 'EUR' } });

@@ -4,9 +4,9 @@ import { removeStudent, updateStudent } from '../../../domain/identity/students.
 import { assembleBody } from '../../../domain/webhooks/bodies.ts';
 import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
 import { newId } from '../../../domain/core/ids.ts';
-import { call } from '../../support/api.ts';
-import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../../support/database.ts';
-import { buildStudent } from '../../support/factories.ts';
+import { call } from '../../toolkit/drive/api.ts';
+import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildStudent } from '../../toolkit/builders/factories.ts';
 import {
   buildConnection,
   buildProduct,
@@ -19,7 +19,7 @@ import {
   stateOf,
   take,
   type Shop,
-} from '../../support/sales.ts';
+} from '../../toolkit/drive/sales.ts';
 
 const charged = (id: string) => ({ purchase: { id, amount: 100, currency: 'EUR' } });
 

@@ -5,9 +5,9 @@ import { eventTypes } from '../../../domain/facts/catalogue.policy.ts';
 import { newId } from '../../../domain/core/ids.ts';
 import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
-import { testPlatform } from '../../support/database.ts';
-import { buildEndpoint } from '../../support/factories.ts';
-import { buildShop, purchaseNotice, sell } from '../../support/sales.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
+import { buildEndpoint } from '../../toolkit/builders/factories.ts';
+import { buildShop, purchaseNotice, sell } from '../../toolkit/drive/sales.ts';
 
 /** As platforms print it: eleven digits, bare or in groups. */
 const taxDocuments = fc

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { assembleBody, type FactToTell } from '../../../domain/webhooks/bodies.ts';
-import { buildCohort, buildDelivery, buildEnrollment, type TestDelivery } from '../../support/access.ts';
-import { eventFaults } from '../../support/contract-schemas.ts';
-import { testDatabase } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
+import { buildCohort, buildDelivery, buildEnrollment, type TestDelivery } from '../../toolkit/builders/access.ts';
+import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const student = {
   name: 'Zoë 学生',

@@ -3,7 +3,7 @@ import type { Answer } from '../../../dev/receiver.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { attemptDelivery, type AttemptOutcome, type DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
 import { purgeStudentFromWebhooks } from '../../../domain/webhooks/student-removal.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -17,7 +17,7 @@ import {
   useDeliveries,
   waitingForLocks,
   type TestDelivery,
-} from '../../support/deliveries.ts';
+} from '../../toolkit/builders/deliveries.ts';
 
 const second = 1_000;
 

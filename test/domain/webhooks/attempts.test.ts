@@ -4,7 +4,7 @@ import type { Answer, Receiver } from '../../../dev/receiver.ts';
 import { newId } from '../../../domain/core/ids.ts';
 import { attemptDelivery, type AttemptOutcome, type DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
 import { newSecret } from '../../../domain/webhooks/signature.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -15,8 +15,8 @@ import {
   eventRow,
   useDeliveries,
   type Subscription,
-} from '../../support/deliveries.ts';
-import { selfSigned } from '../../support/tls-receiver.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { selfSigned } from '../../toolkit/fakes/tls-receiver.ts';
 
 const second = 1_000;
 const minute = 60 * second;

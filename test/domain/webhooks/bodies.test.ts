@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { newId } from '../../../domain/core/ids.ts';
 import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
 import { assembleBody, type FactToTell, type SubjectStudent } from '../../../domain/webhooks/bodies.ts';
-import { testDatabase } from '../../support/database.ts';
-import { eventFaults } from '../../support/contract-schemas.ts';
+import { testDatabase } from '../../toolkit/stack/database.ts';
+import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
 
 const student: SubjectStudent = {
   id: newId(),

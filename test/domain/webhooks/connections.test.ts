@@ -11,7 +11,7 @@ import {
 import { createEgress, type Resolve } from '../../../domain/webhooks/egress.ts';
 import { postWebhook, type AttemptAnswer } from '../../../domain/webhooks/post.ts';
 import { newSecret } from '../../../domain/webhooks/signature.ts';
-import { respondWith, startReceiver, type Receiver, type Respond } from '../../support/tls-receiver.ts';
+import { respondWith, startReceiver, type Receiver, type Respond } from '../../toolkit/fakes/tls-receiver.ts';
 
 const secrets = [newSecret()];
 const ok = respondWith('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');

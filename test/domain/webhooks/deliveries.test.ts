@@ -4,8 +4,8 @@ import { newId } from '../../../domain/core/ids.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { findDelivery, listDeliveries, type DeliveryFilter } from '../../../domain/webhooks/deliveries.ts';
-import { testDatabase, testPlatform, platformOn } from '../../support/database.ts';
-import { recordFaults } from '../../support/contract-schemas.ts';
+import { testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { recordFaults } from '../../toolkit/assert/contract-schemas.ts';
 import {
   alter,
   buildDelivery,
@@ -15,8 +15,8 @@ import {
   useDeliveries,
   type Subscription,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { buildClub, buildEndpoint } from '../../support/factories.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { buildClub, buildEndpoint } from '../../toolkit/builders/factories.ts';
 
 describe('the history of an endpoint', () => {
   const delivering = useDeliveries();

@@ -4,8 +4,8 @@ import { DomainError } from '../../../domain/core/errors.ts';
 import { createEgress, dnsResolver, type Egress, type Resolve } from '../../../domain/webhooks/egress.ts';
 import { postWebhook } from '../../../domain/webhooks/post.ts';
 import { newSecret } from '../../../domain/webhooks/signature.ts';
-import { startNameServer } from '../../support/name-server.ts';
-import { respondWith, startReceiver } from '../../support/tls-receiver.ts';
+import { startNameServer } from '../../toolkit/fakes/name-server.ts';
+import { respondWith, startReceiver } from '../../toolkit/fakes/tls-receiver.ts';
 
 /** Every name leads to a public address, so that what refuses a url below is its own form or its own literal. */
 const everyNameIsPublic: Resolve = async () => ['93.184.215.14'];

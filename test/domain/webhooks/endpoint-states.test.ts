@@ -5,7 +5,7 @@ import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { resendDelivery } from '../../../domain/webhooks/manual.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -16,8 +16,8 @@ import {
   useDeliveries,
   type Subscription,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { deliveryRun, gateRun, wakesBy } from '../../support/wakes.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { deliveryRun, gateRun, wakesBy } from '../../toolkit/assert/wakes.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -14,11 +14,11 @@ import {
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
 import { rotateSecret } from '../../../domain/webhooks/rotation.ts';
 import { migrate } from '../../../entities/migrate.ts';
-import { scratchDatabase, testPlatform } from '../../support/database.ts';
-import { buildEngine } from '../../support/engine-club.ts';
-import type { SimulatedEngine } from '../../support/engine-simulation.ts';
-import { expectAsInModel, expectNothingStranded } from '../../support/engine-checks.ts';
-import { day, type Reply } from '../../support/webhook-model.ts';
+import { scratchDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildEngine } from '../../toolkit/model/engine-club.ts';
+import type { SimulatedEngine } from '../../toolkit/model/engine-simulation.ts';
+import { expectAsInModel, expectNothingStranded } from '../../toolkit/model/engine-checks.ts';
+import { day, type Reply } from '../../toolkit/model/webhook-model.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -4,8 +4,8 @@ import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
 import { removeStudent, updateStudent } from '../../../domain/identity/students.ts';
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
-import { testPlatform, platformOn } from '../../support/database.ts';
-import { eventFaults } from '../../support/contract-schemas.ts';
+import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
 import {
   alter,
   buildSubscription,
@@ -14,8 +14,8 @@ import {
   holdingOpen,
   waitingForLocks,
   type Subscription,
-} from '../../support/deliveries.ts';
-import { buildClub, buildEndpoint, buildStudent } from '../../support/factories.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { buildClub, buildEndpoint, buildStudent } from '../../toolkit/builders/factories.ts';
 
 const url = 'https://hooks.example.com/club';
 

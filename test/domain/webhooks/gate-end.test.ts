@@ -4,7 +4,7 @@ import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { lookAt } from '../../../domain/webhooks/parking.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
   buildDelivery,
   buildSubscription,
@@ -13,7 +13,7 @@ import {
   useDeliveries,
   waitingForLocks,
   type TestDelivery,
-} from '../../support/deliveries.ts';
+} from '../../toolkit/builders/deliveries.ts';
 
 /** DESIGN §5: the gate ends only in a transaction that holds the endpoint's row and sees nothing parked. */
 describe('a delivery that parks while its endpoint’s gate ends', () => {

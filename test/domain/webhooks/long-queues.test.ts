@@ -5,7 +5,7 @@ import { disableEndpoint, enableEndpoint } from '../../../domain/webhooks/endpoi
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries } from '../../../domain/webhooks/manual.ts';
 import { closeEndpoint } from '../../../domain/webhooks/queue.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
   alter,
   buildDelivery,
@@ -14,8 +14,8 @@ import {
   endpointRow,
   useDeliveries,
   type Subscription,
-} from '../../support/deliveries.ts';
-import { gateRun, wakesBy } from '../../support/wakes.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { gateRun, wakesBy } from '../../toolkit/assert/wakes.ts';
 
 const minute = 60_000;
 const url = 'https://93.184.216.34/hooks';

@@ -6,7 +6,7 @@ import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks
 import { gateRules, tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
 import type { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
-import { testPlatform } from '../../support/database.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -17,8 +17,8 @@ import {
   useDeliveries,
   type Subscription,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { deliveryRun, gateRun, wakesBy } from '../../support/wakes.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { deliveryRun, gateRun, wakesBy } from '../../toolkit/assert/wakes.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { usePosting } from '../../support/posting.ts';
-import { flood, startTcpReceiver } from '../../support/tls-receiver.ts';
+import { usePosting } from '../../toolkit/drive/posting.ts';
+import { flood, startTcpReceiver } from '../../toolkit/fakes/tls-receiver.ts';
 
 const nothing = 'content-length: 0\r\n\r\n';
 const fine = `HTTP/1.1 200 OK\r\n${nothing}`;

@@ -1,8 +1,21 @@
 import { expect } from 'chai';
 import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
-import { attemptRows, buildDelivery, buildSubscription, deliveryRow, useDeliveries } from '../../support/deliveries.ts';
-import { testStack } from '../../support/stack.ts';
-import { drip, flood, respondWith, startReceiver, type Receiver, type Respond } from '../../support/tls-receiver.ts';
+import {
+  attemptRows,
+  buildDelivery,
+  buildSubscription,
+  deliveryRow,
+  useDeliveries,
+} from '../../toolkit/builders/deliveries.ts';
+import { testStack } from '../../toolkit/stack/stack.ts';
+import {
+  drip,
+  flood,
+  respondWith,
+  startReceiver,
+  type Receiver,
+  type Respond,
+} from '../../toolkit/fakes/tls-receiver.ts';
 
 const respondBody = (status: number, body: Buffer): Respond =>
   respondWith(`HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n\r\n`, body);

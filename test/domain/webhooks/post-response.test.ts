@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { usePosting } from '../../support/posting.ts';
-import { drip, flood, type Respond } from '../../support/tls-receiver.ts';
+import { usePosting } from '../../toolkit/drive/posting.ts';
+import { drip, flood, type Respond } from '../../toolkit/fakes/tls-receiver.ts';
 
 const gigabyte = 2 ** 30;
 /** What the buffers of both ends of a loopback connection can hold of what nobody has read. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createEgress } from '../../../domain/webhooks/egress.ts';
 import { postWebhook } from '../../../domain/webhooks/post.ts';
-import { attempt, usePosting } from '../../support/posting.ts';
-import { drip, flood, startDeafListener, startTcpReceiver } from '../../support/tls-receiver.ts';
+import { attempt, usePosting } from '../../toolkit/drive/posting.ts';
+import { drip, flood, startDeafListener, startTcpReceiver } from '../../toolkit/fakes/tls-receiver.ts';
 
 /** A TLS record as long as one may be, of which a receiver sends byte after byte. */
 const serverHello = Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]);

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { makeAuthority, type Certificate } from '../../../dev/certificates.ts';
 import { createEgress } from '../../../domain/webhooks/egress.ts';
 import { postWebhook } from '../../../domain/webhooks/post.ts';
-import { attempt, noContent, usePosting } from '../../support/posting.ts';
-import { selfSigned, startTcpReceiver, type Respond } from '../../support/tls-receiver.ts';
+import { attempt, noContent, usePosting } from '../../toolkit/drive/posting.ts';
+import { selfSigned, startTcpReceiver, type Respond } from '../../toolkit/fakes/tls-receiver.ts';
 
 const day = 86_400_000;
 

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import type { Dispatcher } from 'undici';
 import { postWebhook, type AttemptAnswer } from '../../../domain/webhooks/post.ts';
 import { newSecret } from '../../../domain/webhooks/signature.ts';
-import { attempt, noContent, usePosting } from '../../support/posting.ts';
+import { attempt, noContent, usePosting } from '../../toolkit/drive/posting.ts';
 
 const { body, eventId } = attempt;
 const [secret] = attempt.secrets;

@@ -8,7 +8,7 @@ import { claimAttempt } from '../../../domain/webhooks/claim.ts';
 import { deleteEndpoint, disableEndpoint, enableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { cancelSome } from '../../../domain/webhooks/queue.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -21,9 +21,9 @@ import {
   useDeliveries,
   waitingForLocks,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { buildEndpoint } from '../../support/factories.ts';
-import { deliveryRun, wakesBy } from '../../support/wakes.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { buildEndpoint } from '../../toolkit/builders/factories.ts';
+import { deliveryRun, wakesBy } from '../../toolkit/assert/wakes.ts';
 
 const second = 1_000;
 

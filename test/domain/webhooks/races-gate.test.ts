@@ -5,8 +5,8 @@ import { gateRules, tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/manual.ts';
 import { lookAt } from '../../../domain/webhooks/parking.ts';
 import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
-import { accepted, claimed, refused, stepOf } from '../../support/attempts.ts';
-import { testPlatform, platformOn } from '../../support/database.ts';
+import { accepted, claimed, refused, stepOf } from '../../toolkit/drive/attempts.ts';
+import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
 import {
   alter,
   buildDelivery,
@@ -17,9 +17,9 @@ import {
   waitingForLocks,
   type Subscription,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { buildStudent } from '../../support/factories.ts';
-import { databaseOf } from '../../support/open-transaction.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { buildStudent } from '../../toolkit/builders/factories.ts';
+import { databaseOf } from '../../toolkit/drive/open-transaction.ts';
 
 const minute = 60_000;
 

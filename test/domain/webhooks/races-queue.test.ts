@@ -7,8 +7,8 @@ import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../domain/
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
-import { refused, stepOf } from '../../support/attempts.ts';
-import { testPlatform, platformOn } from '../../support/database.ts';
+import { refused, stepOf } from '../../toolkit/drive/attempts.ts';
+import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
 import {
   alter,
   buildDelivery,
@@ -21,8 +21,8 @@ import {
   waitingForLocks,
   type Subscription,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { countingTransactions, databaseOf } from '../../support/open-transaction.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { countingTransactions, databaseOf } from '../../toolkit/drive/open-transaction.ts';
 
 describe('races over the queue of an endpoint', () => {
   let platform: Platform;

@@ -6,8 +6,8 @@ import { disableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { resendDelivery } from '../../../domain/webhooks/manual.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/post.ts';
 import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
-import { accepted, answering, claimed, refused, stepOf } from '../../support/attempts.ts';
-import { testPlatform, platformOn } from '../../support/database.ts';
+import { accepted, answering, claimed, refused, stepOf } from '../../toolkit/drive/attempts.ts';
+import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -19,8 +19,8 @@ import {
   holdingOpen,
   waitingForLocks,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { databaseOf, unreliable } from '../../support/open-transaction.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { databaseOf, unreliable } from '../../toolkit/drive/open-transaction.ts';
 
 describe('races of what an attempt brought', () => {
   let platform: Platform;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Id } from '../../../domain/core/ids.ts';
 import { retain } from '../../../domain/webhooks/retention.ts';
 import { counting } from '../../../domain/webhooks/tallies.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
   alter,
   attemptRows,
@@ -14,8 +14,8 @@ import {
   holdingOpen,
   type Subscription,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { buildEndpoint } from '../../support/factories.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { buildEndpoint } from '../../toolkit/builders/factories.ts';
 
 const day = 86_400_000;
 const second = 1_000;

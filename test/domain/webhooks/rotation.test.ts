@@ -4,8 +4,13 @@ import type { Id } from '../../../domain/core/ids.ts';
 import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { claimAttempt } from '../../../domain/webhooks/claim.ts';
 import { rotateSecret } from '../../../domain/webhooks/rotation.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
-import { buildDelivery, buildSubscription, useDeliveries, type Subscription } from '../../support/deliveries.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import {
+  buildDelivery,
+  buildSubscription,
+  useDeliveries,
+  type Subscription,
+} from '../../toolkit/builders/deliveries.ts';
 
 const hour = 3_600_000;
 

@@ -4,9 +4,9 @@ import { createLevel, deleteLevel, updateLevel } from '../../../domain/learning/
 import { createTag, deleteTag, updateTag } from '../../../domain/learning/tags.ts';
 import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
 import { assembleBody, type SubjectStudent } from '../../../domain/webhooks/bodies.ts';
-import { eventFaults } from '../../support/contract-schemas.ts';
-import { testPlatform } from '../../support/database.ts';
-import { buildClub } from '../../support/factories.ts';
+import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
+import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const student: SubjectStudent = {
   id: newId(),

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { newId } from '../../../domain/core/ids.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
-import { testDatabase, testPlatform } from '../../support/database.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
   attemptRows,
   buildDelivery,
@@ -11,8 +11,8 @@ import {
   eventRow,
   useDeliveries,
   type TestDelivery,
-} from '../../support/deliveries.ts';
-import { buildEndpoint, buildStudent } from '../../support/factories.ts';
+} from '../../toolkit/builders/deliveries.ts';
+import { buildEndpoint, buildStudent } from '../../toolkit/builders/factories.ts';
 
 describe('delivery rule 9: what a student’s removal does to the messages about them', () => {
   const delivering = useDeliveries();

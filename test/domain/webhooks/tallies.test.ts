@@ -11,9 +11,9 @@ import {
 } from '../../../domain/webhooks/tallies.ts';
 import { migrate } from '../../../entities/migrate.ts';
 import { WebhookHistory1763730000000 } from '../../../entities/migrations/1763730000000-webhook-history.ts';
-import { scratchDatabase, testDatabase, testPlatform } from '../../support/database.ts';
-import { holdingOpen } from '../../support/deliveries.ts';
-import { buildClub, buildEndpoint } from '../../support/factories.ts';
+import { scratchDatabase, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { holdingOpen } from '../../toolkit/builders/deliveries.ts';
+import { buildClub, buildEndpoint } from '../../toolkit/builders/factories.ts';
 
 const types = ['student.created', 'student.updated'] as const;
 const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { zipOf } from '../../../support/archives.ts';
-import { unzipped, zipped } from '../../../support/repacking.ts';
-import { docxHeading, docxOf, docxTable, docxText, pptxOf, sentences } from '../../../support/office-files.ts';
-import { extracted, readFrom, refusalOf, shortly } from '../../../support/extracting.ts';
+import { zipOf } from '../../../toolkit/builders/archives.ts';
+import { unzipped, zipped } from '../../../toolkit/builders/repacking.ts';
+import { docxHeading, docxOf, docxTable, docxText, pptxOf, sentences } from '../../../toolkit/builders/office-files.ts';
+import { extracted, readFrom, refusalOf, shortly } from '../../../toolkit/drive/extracting.ts';
 import { extract } from '../../../../domain/agents/indexing/extraction.ts';
 
 describe('reading files out: documents and texts', function () {

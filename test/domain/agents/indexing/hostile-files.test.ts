@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { deflateSync } from 'node:zlib';
-import { bareDocx, documentXml, zipOf } from '../../../support/archives.ts';
-import { book } from '../../../support/office-files.ts';
-import { extracted, readFrom, refusalOf, shortly } from '../../../support/extracting.ts';
+import { bareDocx, documentXml, zipOf } from '../../../toolkit/builders/archives.ts';
+import { book } from '../../../toolkit/builders/office-files.ts';
+import { extracted, readFrom, refusalOf, shortly } from '../../../toolkit/drive/extracting.ts';
 
 const megabyte = 1_024 * 1_024;
 

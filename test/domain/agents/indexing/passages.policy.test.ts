@@ -4,7 +4,7 @@ import { languages } from '../../../../domain/agents/agents.policy.ts';
 import { cutPassages, passageLength, type Passage } from '../../../../domain/agents/indexing/passages.policy.ts';
 import { SectionBuilder, type Paragraph, type Section } from '../../../../domain/agents/indexing/sections.ts';
 import { lengthOf } from '../../../../domain/agents/indexing/text.policy.ts';
-import { sentences } from '../../../support/office-files.ts';
+import { sentences } from '../../../toolkit/builders/office-files.ts';
 
 const cut = (sections: Section[]): Passage[] => [...cutPassages(sections, 'en')];
 const section = (...paragraphs: (string | Paragraph)[]): Section => ({

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { book, pdfOf, sentences } from '../../../support/office-files.ts';
-import { readFrom, refusalOf, shortly } from '../../../support/extracting.ts';
+import { book, pdfOf, sentences } from '../../../toolkit/builders/office-files.ts';
+import { readFrom, refusalOf, shortly } from '../../../toolkit/drive/extracting.ts';
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

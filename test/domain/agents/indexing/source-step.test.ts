@@ -7,8 +7,8 @@ import { insertPassages, recordPassages } from '../../../../domain/agents/indexi
 import type { IndexingPlatform } from '../../../../domain/agents/indexing/source-step.ts';
 import { inTransaction } from '../../../../domain/core/database.ts';
 import { rescueOverdue } from '../../../../domain/facts/upkeep.ts';
-import { testDatabase, testPlatform } from '../../../support/database.ts';
-import { book, sentences } from '../../../support/office-files.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { book, sentences } from '../../../toolkit/builders/office-files.ts';
 import {
   buildFileSource,
   buildLessonSource,
@@ -20,7 +20,7 @@ import {
   textsOf,
   wantAnew,
   type TestSource,
-} from '../../../support/indexing.ts';
+} from '../../../toolkit/builders/indexing.ts';
 
 const second = 1_000;
 

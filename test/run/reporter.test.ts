@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+
+describe('test/run/reporter', () => {
+  let directory: string;
+  before(() => {
+    directory = mkdtempSync(path.join(os.tmpdir(), 'reporter-'));
+  });
+  after(() => rmSync(directory, { recursive: true }));
+
+  /** The last line, and the exit code, of a mocha run over these tests. */
+  const run = (tests: string) => {
+    const file = path.join(directory, 'some.test.cjs');
+    writeFileSync(file, tests);
+    const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'bin', 'mocha.js');
+    const reporter = path.join(projectDirectory, 'test', 'run', 'reporter.cjs');
+    const { stdout, status } = spawnSync(
+      process.execPath,
+      [mocha, '--no-config', '--exit', '--reporter', reporter, file],
+      {
+        cwd: projectDirectory,
+        encoding: 'utf8',
+      },
+    );
+    const lines = stdout.split('\n');
+    return { last: lines.at(-2), end: lines.at(-1), status };
+  };
+  const pass = `it('a', () => {});`;
+  const fail = `it('b', () => { throw new Error('no'); });`;
+
+  it('ends with `N passed, N failed` alone on a line', () => {
+    expect(run(pass + pass)).to.deep.equal({ last: '2 passed, 0 failed', end: '', status: 0 });
+  });
+
+  it('counts failures, of hooks too, and they are the exit code', () => {
+    expect(run(pass + fail)).to.deep.equal({ last: '1 passed, 1 failed', end: '', status: 1 });
+    expect(run(`before(() => { throw new Error('no'); });${pass}`)).to.deep.equal({
+      last: '0 passed, 1 failed',
+      end: '',
+      status: 1,
+    });
+  });
+
+  it('names skipped tests when there are any', () => {
+    expect(run(`${pass}it.skip('c', () => {});`)).to.deep.equal({
+      last: '1 passed, 0 failed, 1 skipped',
+      end: '',
+      status: 0,
+    });
+  });
+});

@@ -1,0 +1,22 @@
+/** What an act asks to be looked at again: the wakes that it leaves to the relay. No relay runs beside these tests. */
+import type { Id } from '../../../domain/core/ids.ts';
+import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
+import { Wake } from '../../../entities/facts/wake.ts';
+import { testDatabase } from '../stack/database.ts';
+
+/** Runs `act`. @returns the wakes that it wrote for the club, as sorted workflow ids */
+export async function wakesBy(clubId: Id, act: () => Promise<unknown>): Promise<string[]> {
+  const { manager } = await testDatabase();
+  await manager.delete(Wake, { clubId });
+  await act();
+  return (await wakesOf(clubId)).map(({ workflowId }) => workflowId);
+}
+
+/** The wakes of a club that no relay has sent yet, by workflow id. */
+export async function wakesOf(clubId: Id): Promise<Wake[]> {
+  const { manager } = await testDatabase();
+  return manager.find(Wake, { where: { clubId }, order: { workflowId: 'ASC' } });
+}
+
+export const deliveryRun = ({ id }: { id: Id }): string => workflowIdOf('webhookDelivery', id);
+export const gateRun = ({ id }: { id: Id }): string => workflowIdOf('endpointGate', id);

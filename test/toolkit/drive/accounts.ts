@@ -1,0 +1,100 @@
+/** The two kinds of account, whose credential operations follow the same rules: what a test needs to speak of both. */
+import type { TokenPurpose } from '../../../domain/identity/one-time-tokens.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { call, type Answer } from './api.ts';
+import { testDatabase } from '../stack/database.ts';
+import { buildAdministrator, buildClub, buildStudent } from '../builders/factories.ts';
+
+export interface Account {
+  id: Id;
+  email: string;
+  /** A session's token. */
+  token: string;
+}
+
+export interface AccountKind {
+  name: 'student' | 'administrator';
+  /** What the paths of its credential operations begin with. */
+  paths: string;
+  /** The property of a session's record that says whose it is. */
+  subject: 'student' | 'administrator';
+  purposes: { verify: TokenPurpose; reset: TokenPurpose };
+  templates: { verify: string; alreadyRegistered: string; reset: string };
+  /** A confirmed account with the password of the factories. */
+  build: () => Promise<Account>;
+  signUp: (email: string, password: string) => Promise<Answer>;
+  signIn: (email: string, password: string) => Promise<Answer>;
+  resend: (email: string) => Promise<Answer>;
+  requestReset: (email: string) => Promise<Answer>;
+  verify: (token: string) => Promise<Answer>;
+  confirmReset: (token: string, password: string) => Promise<Answer>;
+  /** Reads who the session's person is: 200 while it lives. */
+  read: (token: string) => Promise<Answer>;
+  /** @throws Error where there is no such account */
+  idOf: (email: string) => Promise<Id>;
+}
+
+/** @returns both kinds; the students are those of one new club */
+export async function accountKinds(): Promise<AccountKind[]> {
+  const { id: clubId } = await buildClub();
+  return [studentsOf(clubId), administrators()];
+}
+
+export function studentsOf(clubId: Id): AccountKind {
+  return {
+    ...common('/v1/auth', { club_id: clubId }, '/v1/auth/session'),
+    name: 'student',
+    subject: 'student',
+    purposes: { verify: 'student_verify_email', reset: 'student_reset_password' },
+    templates: {
+      verify: 'student_verify_email',
+      alreadyRegistered: 'student_already_registered',
+      reset: 'student_reset_password',
+    },
+    build: () => buildStudent(clubId),
+    signUp: (email, password) =>
+      call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body: { name: 'Ada Example', email, password } }),
+    idOf: (email) => find(`SELECT id FROM students WHERE club_id = $2 AND email = $1`, [email.toLowerCase(), clubId]),
+  };
+}
+
+export function administrators(): AccountKind {
+  return {
+    ...common('/v1/auth/admin', {}, '/v1/me'),
+    name: 'administrator',
+    subject: 'administrator',
+    purposes: { verify: 'administrator_verify_email', reset: 'administrator_reset_password' },
+    templates: {
+      verify: 'administrator_verify_email',
+      alreadyRegistered: 'administrator_already_registered',
+      reset: 'administrator_reset_password',
+    },
+    build: buildAdministrator,
+    signUp: (email, password) =>
+      call('POST', '/v1/auth/admin/sign-up', {
+        body: { name: 'Ada Example', email, password, organization: { name: 'Harbour Academy' } },
+      }),
+    idOf: (email) => find(`SELECT id FROM administrators WHERE email = $1`, [email.toLowerCase()]),
+  };
+}
+
+function common(paths: string, club: object, whoAmI: string) {
+  return {
+    paths,
+    signIn: (email: string, password: string) =>
+      call('POST', `${paths}/sign-in`, { body: { ...club, email, password } }),
+    resend: (email: string) => call('POST', `${paths}/verify-email/resend`, { body: { ...club, email } }),
+    requestReset: (email: string) => call('POST', `${paths}/password-reset`, { body: { ...club, email } }),
+    verify: (token: string) => call('POST', `${paths}/verify-email`, { body: { token } }),
+    confirmReset: (token: string, password: string) =>
+      call('POST', `${paths}/password-reset/confirm`, { body: { token, password } }),
+    read: (token: string) => call('GET', whoAmI, { token }),
+  };
+}
+
+async function find(sql: string, parameters: unknown[]): Promise<Id> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ id: Id }[]>(sql, parameters);
+  if (!row) throw new Error('There is no such account.');
+  return row.id;
+}

@@ -1,0 +1,113 @@
+/** The steps of answers over a fake model, the test database and a writer of logs of the test's own. */
+import pino from 'pino';
+import { readConfig, Secret } from '../../../config.ts';
+import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
+import { stepAnswer, type AnswerPlatform, type AnswerStep } from '../../../domain/agents/answer-step.ts';
+import type { AnswerReport } from '../../../domain/agents/answer-rows.ts';
+import { answerRules } from '../../../domain/agents/answers.policy.ts';
+import { createDeltaLog, type DeltaLog } from '../../../domain/agents/delta-log.ts';
+import { createModel, type Patience } from '../../../domain/agents/model.ts';
+import type { FoundPassage } from '../../../domain/agents/prompt-blocks.policy.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { newId } from '../../../domain/core/ids.ts';
+import { testPlatform } from '../stack/database.ts';
+
+export interface Answering {
+  model(): FakeModel;
+  /** What steps run on. Its failpoint does nothing unless the test says so. */
+  platform(overrides?: Partial<AnswerPlatform> & AnsweringOptions): Promise<AnswerPlatform>;
+  /** One step, at a time in Unix milliseconds. */
+  step(questionId: Id, options?: AnsweringOptions & { now?: number; signal?: AbortSignal }): Promise<AnswerStep>;
+  /** What answers have ended with, in this test. */
+  ended: AnswerReport[];
+  rings(): number;
+}
+
+export interface AnsweringOptions {
+  passages?: readonly FoundPassage[];
+  images?: readonly { mediaType: 'image/png'; bytes: Buffer }[];
+  patience?: Partial<Patience>;
+  failpoint?: (name: string) => Promise<void>;
+  baseUrl?: string;
+}
+
+/** Call it in a `describe`. */
+export function useAnswering(): Answering {
+  let model: FakeModel | undefined;
+  const logs: DeltaLog[] = [];
+  const ended: AnswerReport[] = [];
+  let rings = 0;
+  before('start the fake model', async () => {
+    model = await startFakeModel();
+  });
+  beforeEach(() => {
+    model?.reset();
+    ended.length = 0;
+    rings = 0;
+  });
+  after('stop the fake model', async () => {
+    for (const log of logs) log.close();
+    await model?.stop();
+  });
+  const running = () => {
+    if (!model) throw new Error('The fake model runs only while tests do.');
+    return model;
+  };
+
+  const platform: Answering['platform'] = async ({
+    passages = [],
+    images = [],
+    patience,
+    baseUrl,
+    ...overrides
+  } = {}) => {
+    const { database } = await testPlatform();
+    const failpoint = overrides.failpoint ?? (async () => {});
+    const config = { ...readConfig().model, apiKey: new Secret('test'), baseUrl: baseUrl ?? running().url };
+    const log = createDeltaLog({
+      source: database.source,
+      ring: () => void rings++,
+      onError() {},
+      failpoint,
+    });
+    logs.push(log);
+    return {
+      database,
+      prompt: { source: database.source, retrieve: async () => passages, readImages: async () => images },
+      askModel: createModel(config, { ...answerRules, ...patience }),
+      log,
+      ring: () => void rings++,
+      onEnd: (report) => void ended.push(report),
+      onFirstWords() {},
+      logger: pino({ level: 'silent' }),
+      ...overrides,
+      failpoint,
+    };
+  };
+  return {
+    model: running,
+    platform,
+    step: async (questionId, { now = Date.now(), signal = new AbortController().signal, ...options } = {}) =>
+      stepAnswer(await platform(options), questionId, now, signal),
+    ended,
+    rings: () => rings,
+  };
+}
+
+/** Passages of one source that follow one another, a page each, with two sentences a passage. */
+export function passagesOf(
+  source: { id?: Id; title?: string; kind?: 'media' | 'lesson' },
+  texts: readonly (readonly string[])[],
+  { firstPosition = 0, firstPage = 1 }: { firstPosition?: number; firstPage?: number | null } = {},
+): FoundPassage[] {
+  const { id = newId(), title = 'Handbook', kind = 'media' } = source;
+  return texts.map((blocks, at) => ({
+    sourceId: id,
+    sourceKind: kind,
+    sourceTitle: title,
+    position: firstPosition + at,
+    page: firstPage === null ? null : firstPage + at,
+    headings: [],
+    blocks: [...blocks],
+  }));
+}

@@ -1,0 +1,139 @@
+/** The API of the test run: the real one, on the real stack, with a clock that tests can move; every answer is held against the contract. */
+import { expect } from 'chai';
+import { startApi, type RunningApi } from '../../../api/server.ts';
+import { readConfig, type Config } from '../../../config.ts';
+import { compileValidators, contractOperations } from '../../../contract/contract.ts';
+import type { ErrorCode } from '../../../domain/core/error-codes.ts';
+import { errorStatus } from '../../../domain/core/error-codes.ts';
+import { testDatabase } from '../stack/database.ts';
+
+export interface Answer {
+  status: number;
+  /** Parsed JSON; undefined for an empty body. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into answers whose shape the contract has just confirmed
+  body: any;
+  /** The body as it came, byte for byte. */
+  text: string;
+  bytes: Buffer;
+  headers: Headers;
+}
+
+export interface Call {
+  token?: string | undefined;
+  body?: unknown;
+  /** Sent as it is, in place of a JSON body. */
+  raw?: string | Uint8Array;
+  headers?: Record<string, string>;
+  /** Whom the call comes from; each call is somebody else unless told. */
+  ip?: string;
+}
+
+/** The API's clock: real time, moved by what tests add. */
+export class TestClock {
+  #aheadMs = 0;
+  now = (): Date => new Date(Date.now() + this.#aheadMs);
+  advance(ms: number): void {
+    this.#aheadMs += ms;
+  }
+  reset(): void {
+    this.#aheadMs = 0;
+  }
+}
+
+export const clock = new TestClock();
+afterEach('set the clock right', () => clock.reset());
+
+let running: Promise<RunningApi> | undefined;
+
+/** The configuration of the test run. @param overrides further environment variables */
+export async function testConfig(overrides: Record<string, string> = {}): Promise<Config> {
+  await testDatabase();
+  return readConfig({
+    ...process.env,
+    API_PORT: '0',
+    WORKER_PORT: '0',
+    LOG_LEVEL: 'silent',
+    EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's own would let receivers of this machine be registered
+    TRUSTED_PROXIES: '127.0.0.0/8',
+    CORS_ORIGINS: 'https://dashboard.example.com',
+    ANTHROPIC_API_KEY: 'key-of-nobody', // questions are accepted; no worker that would ask runs beside these tests
+    ...overrides,
+  });
+}
+
+/** Starts the API at first use; it ends with the run. */
+export function testApi(): Promise<RunningApi> {
+  running ??= testConfig().then((config) => startApi(config, { clock: clock.now }));
+  return running;
+}
+
+after('stop the API', async () => {
+  const api = await running?.catch(() => undefined);
+  running = undefined;
+  await api?.stop();
+});
+
+/** Calls the API of the run. The answer must be one that the contract allows for this operation. */
+export async function call(method: string, path: string, options: Call = {}): Promise<Answer> {
+  const { port } = await testApi();
+  return callAt(`http://127.0.0.1:${port}`, method, path, options);
+}
+
+/** The same, for an API at another address. */
+export async function callAt(base: string, method: string, path: string, options: Call = {}): Promise<Answer> {
+  const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+  const response = await fetch(base + path, {
+    method,
+    redirect: 'manual',
+    headers: {
+      'x-forwarded-for': options.ip ?? someAddress(),
+      ...(payload !== undefined && { 'content-type': 'application/json' }),
+      ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
+      ...options.headers,
+    },
+    ...(payload !== undefined && { body: payload as never }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = new TextDecoder().decode(bytes);
+  const body: unknown =
+    text !== '' && /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text || undefined;
+  const [type] = (response.headers.get('content-type') ?? 'application/json').split(';');
+  holdAgainstContract(method, path, response.status, body, type);
+  return { status: response.status, body, text, bytes, headers: response.headers };
+}
+
+/** Asserts that an answer is this error, envelope and status and all. */
+export function expectError(answer: Answer, code: ErrorCode): void {
+  expect(answer.body, `expected ${code}`).to.have.nested.property('error.code', code);
+  expect(answer.status).to.equal(errorStatus[code]);
+  expect(Object.keys(answer.body)).to.deep.equal(['error']);
+  expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message']);
+}
+
+/** Everything of an answer that a caller can look at, but its own request's id and the time: equal where two answers must tell nothing. */
+export function visible({ status, text, headers }: Answer): string {
+  const fields = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+  return JSON.stringify([status, text, fields]);
+}
+
+const contract = contractOperations().map((operation) => ({
+  operation,
+  pattern: new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  validators: compileValidators(operation),
+}));
+
+function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
+  const [pathname = ''] = path.split('?');
+  const known = contract.find(
+    ({ operation, pattern }) => operation.method === method.toLowerCase() && pattern.test(pathname),
+  );
+  if (!known) return;
+  const faults = known.validators.response(status, body, type);
+  expect(faults, `${method} ${path} answered ${status} ${JSON.stringify(body)}`).to.deep.equal([]);
+}
+
+/** An address of 10.0.0.0/8, a new one each time: rates are counted per address. */
+export function someAddress(): string {
+  const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
+  return `10.${a}.${b}.${c}`;
+}

@@ -1,0 +1,34 @@
+/** Certificates for tests to start from: issued through the API, as administrators do. */
+import { expect } from 'chai';
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { call } from './api.ts';
+import { buildCourse } from '../builders/access.ts';
+import { buildStudent, type TestClub, type TestStudent } from '../builders/factories.ts';
+
+export type CertificateRecord = RecordOf<'Certificate'>;
+
+export const certificatesPath = (club: TestClub) => `/v1/clubs/${club.id}/certificates`;
+
+/** Issues a certificate by hand: of a new student and a new course, unless told. */
+export async function buildCertificate(
+  club: TestClub,
+  { student, courseId }: { student?: TestStudent; courseId?: Id } = {},
+): Promise<CertificateRecord> {
+  const body = {
+    student_id: (student ?? (await buildStudent(club.id))).id,
+    course_id: courseId ?? (await buildCourse(club.id)).id,
+  };
+  const answer = await call('POST', certificatesPath(club), { token: club.owner.token, body });
+  expect(answer.status).to.equal(201);
+  return answer.body.data;
+}
+
+/** What an administrator asks of one certificate. */
+export const certificateCalls = (club: TestClub, id: Id, token = club.owner.token) => ({
+  read: () => call('GET', `${certificatesPath(club)}/${id}`, { token }),
+  reissue: () => call('POST', `${certificatesPath(club)}/${id}/reissue`, { token }),
+  revoke: (reason: unknown = 'Issued by mistake.') =>
+    call('POST', `${certificatesPath(club)}/${id}/revoke`, { token, body: { reason } }),
+  print: () => call('GET', `${certificatesPath(club)}/${id}/pdf`, { token }),
+});

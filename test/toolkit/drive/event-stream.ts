@@ -1,0 +1,132 @@
+/** A client of streams of events: reads the body as it comes, by another's parser, and holds each event against the contract. */
+import { request, type IncomingMessage } from 'node:http';
+import { expect } from 'chai';
+import { createParser } from 'eventsource-parser';
+import { someAddress } from './api.ts';
+import { recordFaults } from '../assert/contract-schemas.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests reach into events whose shape the contract has just confirmed
+export type Received = { event: string; data: any };
+
+export interface EventClient {
+  status: number;
+  headers: IncomingMessage['headers'];
+  events: readonly Received[];
+  comments: readonly string[];
+  /** The body so far, byte for byte. */
+  raw(): string;
+  /** The texts of all deltas so far, joined. */
+  text(): string;
+  /** @returns the first event of this name, waiting for it @throws Error where the stream ends or 15 s pass before */
+  event(name: string): Promise<Received>;
+  /** Resolves once the text of all deltas has as many characters. */
+  textOf(length: number, timeoutMs?: number): Promise<string>;
+  /** Resolves with how the body ended. */
+  ended: Promise<'whole' | 'cut'>;
+  /** Reads nothing more until told. */
+  pause(): void;
+  resume(): void;
+  /** Closes the connection. */
+  close(): void;
+}
+
+export interface StreamCall {
+  base: string;
+  method: 'GET' | 'POST';
+  path: string;
+  token: string;
+  body?: unknown;
+}
+
+/** @returns once the headers are there */
+export async function openStream({ base, method, path, token, body }: StreamCall): Promise<EventClient> {
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(`${base}${path}`, {
+      method,
+      agent: false,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-forwarded-for': someAddress(),
+        'accept-encoding': 'gzip, br',
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+      },
+    });
+    sent.on('response', resolve).on('error', reject);
+    sent.end(payload);
+  });
+  return follow(response);
+}
+
+function follow(response: IncomingMessage): EventClient {
+  const events: Received[] = [];
+  const comments: string[] = [];
+  const chunks: string[] = [];
+  const texts: string[] = [];
+  let length = 0;
+  let isOver = false;
+  let changed = Promise.withResolvers<void>();
+  const tell = () => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+  const parser = createParser({
+    onEvent({ event = '', data }) {
+      const received: Received = { event, data: JSON.parse(data) };
+      events.push(received);
+      if (event !== 'delta') return;
+      texts.push(received.data.text);
+      length += Array.from(received.data.text as string).length;
+    },
+    onComment: (comment) => comments.push(comment),
+    onError(error) {
+      throw error;
+    },
+  });
+  response.setEncoding('utf8');
+  response.on('data', (chunk: string) => {
+    chunks.push(chunk);
+    parser.feed(chunk);
+    tell();
+  });
+  const raw = () => chunks.join('');
+  const ended = new Promise<'whole' | 'cut'>((resolve) => {
+    response.on('error', () => {});
+    response.on('close', () => {
+      isOver = true;
+      tell();
+      resolve(response.complete ? 'whole' : 'cut');
+    });
+  });
+
+  async function waitFor<T>(what: string, look: () => T | undefined, timeoutMs = 15_000): Promise<T> {
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const late = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve()));
+    for (;;) {
+      const found = look();
+      if (found !== undefined) return found;
+      if (isOver || deadline.aborted)
+        throw new Error(`The stream ${isOver ? 'has ended' : 'is silent'} without ${what}: ${raw().slice(-500)}`);
+      await Promise.race([changed.promise, late]);
+    }
+  }
+
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    get events() {
+      for (const received of events) expect(recordFaults('AgentStreamEvent', received)).to.deep.equal([]);
+      return events;
+    },
+    comments,
+    raw,
+    text: () => texts.join(''),
+    event: (name) => waitFor(`the event ${name}`, () => events.find(({ event }) => event === name)),
+    textOf: (wanted, timeoutMs) =>
+      waitFor(`${wanted} characters`, () => (length >= wanted ? texts.join('') : undefined), timeoutMs),
+    ended,
+    pause: () => void response.pause(),
+    resume: () => void response.resume(),
+    close: () => void response.destroy(),
+  };
+}

@@ -1,0 +1,83 @@
+/** A request for each operation of the contract that every check but the caller's lets through: its path, and the example of its body. */
+import { contractOperations, type ContractOperation, type OperationId } from '../../../contract/contract.ts';
+import { contractDocument } from '../../../contract/document.ts';
+import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
+import { newId } from '../../../domain/core/ids.ts';
+import type { Call } from './api.ts';
+
+export const everyOperation = contractOperations();
+/** Those that take JSON. */
+export const withBody = everyOperation.filter(({ hasBody, fileBody }) => hasBody && !fileBody);
+
+/** `POST /v1/auth/sign-in`, for titles. */
+export const nameOf = ({ method, path }: ContractOperation) => `${method.toUpperCase()} ${path}`;
+
+/** @throws Error where the contract has no such operation */
+export function operationOf(operationId: OperationId): ContractOperation {
+  const operation = everyOperation.find((candidate) => candidate.operationId === operationId);
+  if (!operation) throw new Error(`The contract has no ${operationId}.`);
+  return operation;
+}
+
+/** The path with these parameters; the others name nothing that exists. */
+export function pathOf(operation: ContractOperation, parameters: Readonly<Record<string, string>> = {}): string {
+  const schemas = new Map(operation.parameters.map(({ name, schema }) => [name, schema]));
+  return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const given = parameters[name];
+    if (given !== undefined) return given;
+    return schemas.get(name)?.format === 'uuid' ? newId() : 'nothing-of-this-name';
+  });
+}
+
+let pointsGiven = 0;
+
+/** Parts of a body that cannot be copied from the contract: an address of nobody, a name and points that nothing else has, a receiver that needs no name server, a date of these days. */
+const fresh: Readonly<Record<string, () => unknown>> = {
+  name: () => `Name ${newId()}`,
+  points: () => (pointsGiven = (pointsGiven % 100) + 1),
+  email: () => `${newId()}@example.com`,
+  url: () => 'https://93.184.216.34/hooks/club',
+  external_id: () => newId(),
+  since: () => new Date(Date.now() - 86_400_000).toISOString(),
+};
+
+/** @returns the example of the contract, with an e-mail of nobody; undefined where the operation takes no body */
+export function bodyOf(operation: ContractOperation): JsonObject | undefined {
+  if (!operation.hasBody) return undefined;
+  const example = exampleOf(operation);
+  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, fresh[name]?.() ?? value]));
+}
+
+/** What a good request carries: JSON, or the example of the file that the operation takes. */
+export function sentTo(operation: ContractOperation): Pick<Call, 'body' | 'raw' | 'headers'> {
+  const { fileBody, path, method, operationId } = operation;
+  if (!fileBody) return { body: bodyOf(operation) };
+  const media = contractDocument.paths[path]?.[method]?.requestBody?.content[fileBody.type];
+  const example = isObject(media) ? media['example'] : undefined;
+  if (typeof example !== 'string') throw new Error(`The body of ${operationId} has no example.`);
+  return { raw: example, headers: { 'content-type': fileBody.type } };
+}
+
+/** The schema of an operation's body, its reference followed. */
+export function bodySchemaOf(operation: ContractOperation): JsonObject {
+  const schema = mediaOf(operation)['schema'];
+  return isObject(schema) ? dereference(schema, contractDocument.components.schemas) : {};
+}
+
+function exampleOf(operation: ContractOperation): JsonObject {
+  const media = mediaOf(operation);
+  if (isObject(media['example'])) return media['example'];
+  const [first] = listOf(bodySchemaOf(operation)['examples']);
+  if (!isObject(first)) throw new Error(`The body of ${operation.operationId} has no example.`);
+  return first;
+}
+
+function mediaOf({ path, method, operationId }: ContractOperation): JsonObject {
+  const media = contractDocument.paths[path]?.[method]?.requestBody?.content['application/json'];
+  if (!isObject(media)) throw new Error(`${operationId} takes no JSON.`);
+  return media;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,55 @@
+/** Reading files out in tests: in the thread, as the worker does. */
+import { extract, type Extraction, type ThreadRules } from '../../../domain/agents/indexing/extraction.ts';
+import { indexingRules } from '../../../domain/agents/indexing/indexing.policy.ts';
+
+export type Read = Extract<Extraction, { result: 'read' }>;
+
+export function extracted(
+  bytes: Uint8Array<ArrayBuffer> | string,
+  {
+    says = null,
+    rules = {},
+    onPage = () => {},
+    signal = new AbortController().signal,
+  }: {
+    says?: string | null;
+    rules?: Partial<ThreadRules>;
+    onPage?: (done: number, total: number) => void;
+    signal?: AbortSignal;
+  } = {},
+): Promise<Extraction> {
+  const own = new Uint8Array(typeof bytes === 'string' ? Buffer.from(bytes) : bytes); // given away
+  return extract(
+    { kind: 'media', language: 'en', bytes: own, says },
+    { onPage, signal, rules: { ...indexingRules, ...rules } },
+  );
+}
+
+/** @throws Error where it cannot be read */
+export async function readFrom(
+  bytes: Uint8Array<ArrayBuffer> | string,
+  options: Parameters<typeof extracted>[1] = {},
+): Promise<Read> {
+  const extraction = await extracted(bytes, options);
+  if (extraction.result === 'unreadable') throw new Error(`It cannot be read: ${extraction.code}`);
+  return extraction;
+}
+
+/** The passages in short: where they stand, and their blocks without the white space after them. */
+export function shortly({ passages }: Read): { page?: number; headings: string[]; blocks: string[] }[] {
+  return passages.map(({ page, headings, blocks }) => ({
+    ...(page !== null && { page }),
+    headings,
+    blocks: blocks.map((block) => block.trimEnd()),
+  }));
+}
+
+/** @returns why it cannot be read @throws Error where it can */
+export async function refusalOf(
+  bytes: Uint8Array<ArrayBuffer> | string,
+  options: Parameters<typeof extracted>[1] = {},
+): Promise<string> {
+  const extraction = await extracted(bytes, options);
+  if (extraction.result === 'read') throw new Error('It can be read.');
+  return extraction.code;
+}

@@ -1,0 +1,75 @@
+/** A club whose every event arrives at a real receiver, carried there by a real worker: what the table over the catalogue watches. */
+import { expect } from 'chai';
+import { isSignedWith, type Receiver } from '../../../dev/receiver.ts';
+import { eventTypes, type EventType } from '../../../domain/facts/catalogue.policy.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { eventFaults } from '../assert/contract-schemas.ts';
+import { testDatabase } from '../stack/database.ts';
+import { until } from '../builders/deliveries.ts';
+import { buildClub, buildEndpoint, type TestClub, type TestEndpoint } from '../builders/factories.ts';
+
+const patienceMs = 20_000;
+/** Of every buyer in these tests: it comes in notices, and must never go out. */
+export const taxDocument = '529.982.247-25';
+
+/** An event as it arrived: signed, and as its schema says. */
+export interface ArrivedEvent {
+  type: EventType;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into a body that its schema has just confirmed
+  data: any;
+}
+
+export interface ListeningClub extends TestClub {
+  /**
+   * Does something and waits until all that it caused has arrived.
+   * @returns what arrived since, in the order of the facts; each signature verified by the receivers' library, each body held
+   *   against the contract
+   */
+  eventsOf(act: () => Promise<unknown>): Promise<ArrivedEvent[]>;
+}
+
+/** @param receiver answers 200 to everything @returns a club with an endpoint there that asks for every type */
+export async function buildListeningClub(receiver: Receiver): Promise<ListeningClub> {
+  const club = await buildClub();
+  const path = `/${club.id}`;
+  const endpoint = await buildEndpoint(club.id, receiver.url + path, eventTypes);
+  const arrived = () => receiver.requests.filter((request) => request.path === path);
+
+  return {
+    ...club,
+    async eventsOf(act) {
+      await untilQuiet(club.id);
+      const before = arrived().length;
+      await act();
+      await untilQuiet(club.id);
+      return arrived()
+        .slice(before)
+        .map((request) => verified(endpoint, request))
+        .toSorted((one, other) => one.id.localeCompare(other.id)) // ids of facts are in the order of their making
+        .map(({ type, data }) => ({ type, data }));
+    },
+  };
+}
+
+/** Nothing of the club waits: no fact, no wake, no delivery, no notice and no import. */
+async function untilQuiet(clubId: Id): Promise<void> {
+  const { manager } = await testDatabase();
+  await until('the end of all that was caused', { timeoutMs: patienceMs }, async () => {
+    const [row] = await manager.query<{ busy: boolean }[]>(
+      `SELECT EXISTS (SELECT FROM facts WHERE club_id = $1)
+           OR EXISTS (SELECT FROM webhook_deliveries WHERE club_id = $1 AND status = 'pending')
+           OR EXISTS (SELECT FROM wakes WHERE club_id = $1 AND workflow_type <> 'transactionalMail') AS busy`,
+      [clubId],
+    );
+    return row?.busy === false;
+  });
+}
+
+function verified(endpoint: TestEndpoint, request: Receiver['requests'][number]): ArrivedEvent & { id: string } {
+  expect(isSignedWith(endpoint.secret, request), 'the signature').to.equal(true);
+  const body = JSON.parse(request.body.toString('utf8')) as ArrivedEvent & { id: string };
+  expect(eventFaults(body.type, body), body.type).to.deep.equal([]);
+  expect(request.headers['webhook-id']).to.equal(body.id);
+  expect(request.body.toString('utf8'), 'the tax document').not.to.include(taxDocument);
+  return body;
+}

@@ -1,0 +1,123 @@
+/** Files in tests: reserved through the API, put to their address as the descriptor says, completed; and what the bucket holds. */
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { readConfig } from '../../../config.ts';
+import type { RecordOf } from '../../../contract/contract.ts';
+import { createObjectStore, type ObjectStore } from '../../../domain/core/object-store.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import type { MediaPlatform } from '../../../domain/media/media.ts';
+import { call, type Answer } from './api.ts';
+import { testPlatform } from '../stack/database.ts';
+import type { TestClub, TestStudent } from '../builders/factories.ts';
+import { testStack } from '../stack/stack.ts';
+
+export type MediaRecord = RecordOf<'Media'>;
+export type Upload = RecordOf<'UploadDescriptor'>;
+
+export interface Reserved {
+  media: MediaRecord;
+  upload: Upload;
+}
+
+export const libraryPath = ({ id }: { id: Id }, ...further: string[]) =>
+  [`/v1/clubs/${id}/media`, ...further].join('/');
+
+let store: ObjectStore | undefined;
+let s3: S3Client | undefined;
+after('leave the store', () => {
+  store?.close();
+  s3?.destroy();
+  [store, s3] = [undefined, undefined];
+});
+
+export async function testStore(): Promise<ObjectStore> {
+  await testStack();
+  store ??= createObjectStore(readConfig().storage);
+  return store;
+}
+
+export async function mediaPlatform(
+  replaced: (storage: ObjectStore) => Partial<ObjectStore> = () => ({}),
+): Promise<MediaPlatform> {
+  const storage = await testStore();
+  return { ...(await testPlatform()), storage: { ...storage, ...replaced(storage) } };
+}
+
+/** The bucket as its own client sees it. */
+export async function bucket(): Promise<{ client: S3Client; Bucket: string }> {
+  await testStack();
+  const { endpoint, region, accessKeyId, secretAccessKey, privateBucket: Bucket } = readConfig().storage;
+  const credentials = { accessKeyId: accessKeyId.reveal(), secretAccessKey: secretAccessKey.reveal() };
+  s3 ??= new S3Client({ endpoint, region, forcePathStyle: true, credentials });
+  return { client: s3, Bucket };
+}
+
+/** The files that the private bucket holds of a club, by the ids of their records. */
+export async function filesOf({ id }: { id: Id }): Promise<Id[]> {
+  const { client, Bucket } = await bucket();
+  const Prefix = `media/${id}/`;
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
+  return Contents.map(({ Key = '' }) => Key.slice(Prefix.length));
+}
+
+/** What is announced of a file, and what it is. */
+export interface TestFile {
+  fileName: string;
+  mime: string;
+  bytes: Buffer;
+}
+
+/** Who uploads: an administrator into the library, or a student an image for agents. */
+export type Uploader = { club: TestClub; token?: string } | { club: TestClub; student: TestStudent };
+
+const tokenOf = (uploader: Uploader) =>
+  'student' in uploader ? uploader.student.token : (uploader.token ?? uploader.club.owner.token);
+
+/** Asks for an upload. @param body in place of what the file says */
+export function reserving(uploader: Uploader, file: TestFile, body: Record<string, unknown> = {}): Promise<Answer> {
+  const { id } = uploader.club;
+  const path = 'student' in uploader ? `/v1/clubs/${id}/classroom/agent-images` : libraryPath(uploader.club);
+  const announced = { file_name: file.fileName, mime: file.mime, size_bytes: file.bytes.length, ...body };
+  return call('POST', path, { token: tokenOf(uploader), body: announced });
+}
+
+export async function reserve(
+  uploader: Uploader,
+  file: TestFile,
+  body: Record<string, unknown> = {},
+): Promise<Reserved> {
+  const answer = await reserving(uploader, file, body);
+  if (answer.status !== 201) throw new Error(`The upload was refused: ${answer.text}`);
+  return { media: answer.body.data, upload: answer.body.upload };
+}
+
+/** Puts bytes where the descriptor says, as it says. @returns the store's status */
+export async function put(
+  { url, headers }: Pick<Upload, 'url' | 'headers'>,
+  bytes: Buffer,
+  others: Record<string, string | undefined> = {},
+): Promise<number> {
+  const sent = Object.entries({ ...headers, ...others }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  );
+  const response = await fetch(url, { method: 'PUT', headers: sent, body: new Uint8Array(bytes) });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+export function completing(uploader: Uploader, mediaId: Id): Promise<Answer> {
+  return call('POST', libraryPath(uploader.club, mediaId, 'complete'), { token: tokenOf(uploader) });
+}
+
+/** Reserves, puts and completes. @returns the record at its end */
+export async function uploadFile(
+  uploader: Uploader,
+  file: TestFile,
+  body: Record<string, unknown> = {},
+): Promise<MediaRecord> {
+  const { media, upload } = await reserve(uploader, file, body);
+  const status = await put(upload, file.bytes);
+  if (status !== 200) throw new Error(`The store answered ${status}`);
+  const answer = await completing(uploader, media.id);
+  if (answer.status !== 200) throw new Error(`It was not completed: ${answer.text}`);
+  return answer.body.data;
+}

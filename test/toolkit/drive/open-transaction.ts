@@ -1,0 +1,78 @@
+/** Domain functions inside a transaction that a test holds open: what others find is not yet committed. */
+import { sqlStateOf, type Database, type Transaction } from '../../../domain/core/database.ts';
+
+/** @returns a database whose every transaction and statement is part of `tx` */
+export function databaseOf(tx: Transaction): Database {
+  const source = {
+    manager: tx,
+    queryRunner: tx.queryRunner,
+    query: (statement: string, parameters?: unknown[]) => tx.query(statement, parameters),
+    transaction: <T>(work: (inner: Transaction) => Promise<T>) => work(tx),
+  };
+  return { source: source as unknown as Database['source'], bell: { ring() {} } };
+}
+
+/** @returns the same database, which counts its transactions: a second try tells of a deadlock */
+export function countingTransactions(database: Database): Database & { transactions: () => number } {
+  let count = 0;
+  const source = instead(database.source, 'transaction', (call, parameters) => {
+    count++;
+    return call(...parameters);
+  });
+  return { source, bell: database.bell, transactions: () => count };
+}
+
+/** @returns the same database, which keeps the SQLSTATEs of the transactions that Postgres has ended, repeated ones too */
+export function recordingEnds(database: Database): Database & { ends: string[] } {
+  const ends: string[] = [];
+  const source = instead(database.source, 'transaction', async (call, parameters) => {
+    try {
+      return await call(...parameters);
+    } catch (error) {
+      const state = sqlStateOf(error);
+      if (state !== undefined) ends.push(state);
+      throw error;
+    }
+  });
+  return { source, bell: database.bell, ends };
+}
+
+/**
+ * @param fails asked before each transaction and each statement outside one; `'after'`: it is committed, and the connection
+ * is lost before we hear of it
+ */
+export function unreliable(database: Database, fails: () => 'before' | 'after' | undefined): Database {
+  const lost = () => new Error('Connection terminated unexpectedly');
+  const tried = async (call: Call, parameters: unknown[]) => {
+    const when = fails();
+    if (when === 'before') throw lost();
+    const result = await call(...parameters);
+    if (when === 'after') throw lost();
+    return result;
+  };
+  const { driver } = database.source as unknown as { driver: { master: object } };
+  const master = instead(driver.master, 'query', tried); // prepared statements go straight to the pool
+  const parts = {
+    driver: new Proxy(driver, { get: (target, key) => (key === 'master' ? master : member(target, key)) }),
+  };
+  const own = instead(instead(database.source, 'transaction', tried), 'query', tried);
+  const source = new Proxy(own, { get: (target, key) => (key === 'driver' ? parts.driver : member(target, key)) });
+  return { source, bell: database.bell };
+}
+
+type Call = (...parameters: unknown[]) => unknown;
+
+/** @returns the same object, one method of which is done by `how` */
+function instead<T extends object>(object: T, method: string, how: (call: Call, parameters: unknown[]) => unknown): T {
+  return new Proxy(object, {
+    get(target, key) {
+      const value = member(target, key);
+      return key === method ? (...parameters: unknown[]) => how(value as Call, parameters) : value;
+    },
+  });
+}
+
+function member(target: object, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, key, target);
+  return typeof value === 'function' ? value.bind(target) : value;
+}

@@ -1,0 +1,88 @@
+/** One webhook attempt against receivers of a test's own: who vouches for them, the way out to them, and their end after each test. */
+import { makeAuthority, type Authority, type Certificate } from '../../../dev/certificates.ts';
+import { createEgress, type Egress } from '../../../domain/webhooks/egress.ts';
+import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../domain/webhooks/post.ts';
+import { newSecret } from '../../../domain/webhooks/signature.ts';
+import { respondWith, startReceiver, type Receiver, type Respond } from '../fakes/tls-receiver.ts';
+
+/** What is posted unless a test says otherwise. */
+export const attempt = {
+  eventId: 'f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa',
+  body: '{"id":"f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa","type":"student.created","data":{"name":"Zoë 学生 🎓"}}',
+  secrets: [newSecret()],
+  serviceName: 'club-learning',
+} as const;
+
+/** The answer of a receiver that is content. */
+export const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
+
+export interface Posting {
+  /** Whom the way out trusts. */
+  authority(): Authority;
+  /** The way out itself: `receiver.test`, and any other name, leads to this machine. */
+  dispatcher(): Egress['dispatcher'];
+  /** A receiver for `receiver.test` and 127.0.0.1 that answers like this. */
+  receiverThat(
+    respond: Respond,
+    certificate?: Certificate,
+    options?: Parameters<typeof startReceiver>[2],
+  ): Promise<Receiver>;
+  /** Posts to `receiver.test` on this port; the whole answer. */
+  post(port: number, changes?: Partial<WebhookPost>): Promise<AttemptAnswer>;
+  /** The same, without how long it took: for comparing whole answers. */
+  resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
+  /** Posts to a receiver that answers with these bytes and then stays as it is. */
+  postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;
+  /** Closes it after the test. */
+  tracked<T extends { close(): Promise<void> }>(one: T): T;
+}
+
+/** Call it in a `describe`; its functions are for use inside the tests. */
+export function usePosting(): Posting {
+  let authority: Authority | undefined;
+  let usual: Certificate | undefined;
+  let egress: Egress | undefined;
+  const running: { close(): Promise<void> }[] = [];
+
+  before('open the way out to receivers', async () => {
+    authority = await makeAuthority();
+    usual = await authority.issue(['receiver.test', '127.0.0.1']);
+    egress = createEgress({
+      allowedNetworks: ['127.0.0.0/8'],
+      extraCa: authority.certificate,
+      resolve: async () => ['127.0.0.1'],
+    });
+  });
+  afterEach('close the receivers', async () => {
+    for (const one of running.splice(0)) await one.close();
+  });
+  after('close the way out', () => egress?.close());
+
+  function open<T>(part: T | undefined): T {
+    if (part === undefined) throw new Error('The way out to receivers is open only while tests run.');
+    return part;
+  }
+  const posting: Posting = {
+    authority: () => open(authority),
+    dispatcher: () => open(egress).dispatcher,
+    tracked(one) {
+      running.push(one);
+      return one;
+    },
+    receiverThat: async (respond, certificate = open(usual), options = {}) =>
+      posting.tracked(await startReceiver(certificate, respond, options)),
+    post: (port, changes = {}) =>
+      postWebhook(posting.dispatcher(), {
+        ...attempt,
+        url: `https://receiver.test:${port}/hook`,
+        timeLimitMs: 2_000,
+        ...changes,
+      }),
+    async resultOf(port, changes) {
+      const { durationMs: _, ...result } = await posting.post(port, changes);
+      return result;
+    },
+    postTo: async (...bytes) => posting.resultOf((await posting.receiverThat(respondWith(...bytes))).port),
+  };
+  return posting;
+}

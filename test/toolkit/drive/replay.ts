@@ -1,0 +1,66 @@
+/** The committed histories in test/replay: reading them, and writing one without what belongs to the machine it was made on. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
+import proto from '@temporalio/proto';
+
+/** JSON as protobufjs has it: the SDK's own historyToJSON fails where two copies of protobufjs are installed. */
+const format = proto.temporal.api.history.v1.History;
+
+const directory = fileURLToPath(new URL('../../replay', import.meta.url));
+
+/** Stands for the processes that a history names. */
+export const recorder = 'recorder';
+
+export interface CommittedHistory {
+  /** Of the workflow: the folder's name. */
+  type: string;
+  /** The file's name without `.json`. */
+  scenario: string;
+  read(): History;
+}
+
+export function committedHistories(): CommittedHistory[] {
+  const folders = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.flatMap(({ name: type }) =>
+    readdirSync(path.join(directory, type))
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => ({
+        type,
+        scenario: path.basename(file, '.json'),
+        read: () => format.fromObject(JSON.parse(readFileSync(path.join(directory, type, file), 'utf8'))),
+      })),
+  );
+}
+
+export function isCommitted(type: string, scenario: string): boolean {
+  return existsSync(fileOf(type, scenario));
+}
+
+/** @throws Error when something of the machine is still in it */
+export function commitHistory(type: string, scenario: string, history: History): void {
+  const readable = format.toObject(format.fromObject(history), { enums: String, longs: String, bytes: String });
+  const text = JSON.stringify(withoutMachine(readable), undefined, 2);
+  for (const mark of [os.hostname(), os.homedir(), process.cwd()]) {
+    if (text.includes(mark)) throw new Error(`The history of ${type}/${scenario} names this machine.`);
+  }
+  mkdirSync(path.join(directory, type), { recursive: true });
+  writeFileSync(fileOf(type, scenario), `${text}\n`);
+}
+
+function fileOf(type: string, scenario: string): string {
+  return path.join(directory, type, `${scenario}.json`);
+}
+
+/** Process ids, host names and paths: none of them means anything to a replay. */
+function withoutMachine(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMachine);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => key !== 'stackTrace')
+      .map(([key, inner]) => [key, key === 'identity' ? recorder : withoutMachine(inner)]),
+  );
+}

@@ -1,0 +1,39 @@
+/** What tests of tags, points and levels call, in the name of a club's owner. */
+import type { Id } from '../../../domain/core/ids.ts';
+import { call, type Answer } from './api.ts';
+import { testDatabase } from '../stack/database.ts';
+import type { TestClub } from '../builders/factories.ts';
+
+export function standingCalls(club: TestClub) {
+  const { token } = club.owner;
+  const base = `/v1/clubs/${club.id}`;
+  const send = (method: string, path: string, body?: object): Promise<Answer> =>
+    call(method, base + path, { token, body });
+  return {
+    send,
+    createTag: (name: string) => send('POST', '/tags', { name }),
+    renameTag: (id: Id, name: string) => send('PATCH', `/tags/${id}`, { name }),
+    deleteTag: (id: Id) => send('DELETE', `/tags/${id}`),
+    tag: (studentId: Id, tagId: Id) => send('PUT', `/students/${studentId}/tags/${tagId}`),
+    untag: (studentId: Id, tagId: Id) => send('DELETE', `/students/${studentId}/tags/${tagId}`),
+    createLevel: (name: string, points: number) => send('POST', '/levels', { name, points }),
+    changeLevel: (id: Id, body: object) => send('PATCH', `/levels/${id}`, body),
+    deleteLevel: (id: Id) => send('DELETE', `/levels/${id}`),
+    award: (studentId: Id, body: object) => send('POST', `/students/${studentId}/points`, body),
+    standing: async (studentId: Id) => (await send('GET', `/students/${studentId}/standing`)).body.data,
+    /** @returns its id */
+    buildTag: async (name: string): Promise<Id> => (await send('POST', '/tags', { name })).body.data.id,
+    /** @returns its id */
+    buildLevel: async (name: string, points: number): Promise<Id> =>
+      (await send('POST', '/levels', { name, points })).body.data.id,
+  };
+}
+
+/** The club's facts with the records that they are about, oldest first. */
+export async function factsWithSubjects(clubId: Id): Promise<{ type: string; subjectId: Id | null }[]> {
+  const source = await testDatabase();
+  return source.query<{ type: string; subjectId: Id | null }[]>(
+    `SELECT type, subject_id AS "subjectId" FROM facts WHERE club_id = $1 ORDER BY seq`,
+    [clubId],
+  );
+}

@@ -1,0 +1,109 @@
+/** The operations on a club's webhook endpoints, called by its owner at the time of the test clock. */
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { openSession } from '../../../domain/identity/sessions.ts';
+import { call, clock, type Answer } from './api.ts';
+import { testDatabase } from '../stack/database.ts';
+import { buildDelivery, buildSubscription, holdingOpen, waitingForLocks } from '../builders/deliveries.ts';
+import { buildClub, buildEndpoint, buildStudent, type TestClub, type TestEndpoint } from '../builders/factories.ts';
+import type { Subscription } from '../builders/deliveries.ts';
+
+/** A public address, so that it needs no name server; nothing is ever sent there. */
+export const publicUrl = 'https://93.184.216.34/hooks/club';
+
+export type OnEndpoint = (endpointId: Id) => Promise<Answer>;
+
+export interface Webhooks {
+  register(body?: object): Promise<Answer>;
+  list(): Promise<Answer>;
+  read: OnEndpoint;
+  change(endpointId: Id, body: unknown): Promise<Answer>;
+  remove: OnEndpoint;
+  enable: OnEndpoint;
+  pause: OnEndpoint;
+  disable: OnEndpoint;
+  rotate(endpointId: Id, body?: unknown): Promise<Answer>;
+  sendTest: OnEndpoint;
+  resend(endpointId: Id, deliveryId: Id): Promise<Answer>;
+  recover(endpointId: Id, since: Date | string): Promise<Answer>;
+  deliveries: OnEndpoint;
+  delivery(endpointId: Id, deliveryId: Id): Promise<Answer>;
+}
+
+export function webhooksOf(club: TestClub): Webhooks {
+  const session = sessionOf(club);
+  const send = async (method: string, path: string, body?: unknown) =>
+    call(method, `/v1/clubs/${club.id}/webhook-endpoints${path}`, { token: await session(), body });
+  return {
+    register: (body = { url: publicUrl, event_types: ['student.created'] }) => send('POST', '', body),
+    list: () => send('GET', ''),
+    read: (id) => send('GET', `/${id}`),
+    change: (id, body) => send('PATCH', `/${id}`, body),
+    remove: (id) => send('DELETE', `/${id}`),
+    enable: (id) => send('POST', `/${id}/enable`),
+    pause: (id) => send('POST', `/${id}/pause`),
+    disable: (id) => send('POST', `/${id}/disable`),
+    rotate: (id, body = {}) => send('POST', `/${id}/rotate-secret`, body),
+    sendTest: (id) => send('POST', `/${id}/test`),
+    resend: (id, deliveryId) => send('POST', `/${id}/deliveries/${deliveryId}/resend`),
+    recover: (id, since) => send('POST', `/${id}/recover`, { since }),
+    deliveries: (id) => send('GET', `/${id}/deliveries`),
+    delivery: (id, deliveryId) => send('GET', `/${id}/deliveries/${deliveryId}`),
+  };
+}
+
+/** An owner who signs in again when the clock was moved: an administrator's session lasts 12 hours. */
+function sessionOf({ owner }: TestClub): () => Promise<string> {
+  let session = { token: owner.token, openedAt: Date.now() };
+  return async () => {
+    if (Math.abs(clock.now().getTime() - session.openedAt) > 3_600_000) {
+      const source = await testDatabase();
+      const now = clock.now();
+      const { token } = await source.transaction((tx) => openSession(tx, 'admin', owner.id, now));
+      session = { token, openedAt: now.getTime() };
+    }
+    return session.token;
+  };
+}
+
+/** A club with a student and an enabled endpoint, and the operations on it. */
+export interface Scene {
+  club: TestClub;
+  webhooks: Webhooks;
+  subscription: Subscription;
+  endpoint: TestEndpoint;
+}
+
+export async function buildScene(url = publicUrl): Promise<Scene> {
+  const club = await buildClub();
+  const [{ id: studentId }, endpoint] = [await buildStudent(club.id), await buildEndpoint(club.id, url)];
+  return { club, webhooks: webhooksOf(club), endpoint, subscription: { clubId: club.id, studentId, endpoint } };
+}
+
+/** Ids that name no endpoint of the club: nobody's, another club's, and one that was deleted. */
+export async function noEndpointsOf({ club, webhooks }: Scene): Promise<Id[]> {
+  const [foreign, deleted] = [await buildSubscription(publicUrl), await buildEndpoint(club.id, publicUrl)];
+  await webhooks.remove(deleted.id);
+  return [newId(), foreign.endpoint.id, deleted.id];
+}
+
+/** Ids that name no delivery of the endpoint: nobody's, another club's, and one of another endpoint of the club. */
+export async function noDeliveriesOf({ club, subscription }: Scene): Promise<Id[]> {
+  const foreign = await buildDelivery(await buildSubscription(publicUrl));
+  const neighbour = { ...subscription, endpoint: await buildEndpoint(club.id, publicUrl) };
+  return [newId(), foreign.id, (await buildDelivery(neighbour)).id];
+}
+
+/** Requests that meet at an endpoint: each has begun, and waits for the endpoint's row in this order, before the first goes on. */
+export async function oneAfterAnother(endpointId: Id, begin: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
+  const requests: Promise<Answer>[] = [];
+  await holdingOpen(
+    (tx) => tx.query(`SELECT FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`, [endpointId]),
+    async () => {
+      for (const start of begin) {
+        requests.push(start());
+        await waitingForLocks(requests.length);
+      }
+    },
+  );
+  return Promise.all(requests);
+}

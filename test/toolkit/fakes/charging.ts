@@ -1,0 +1,12 @@
+/** A payment processor without a network, for tests that are about what surrounds it. */
+import type { ChargeOutcome, PaymentProcessor } from '../../../domain/billing/processor.ts';
+
+/** @param outcomes of its charges, one after another; then all are paid */
+export function processorAnswering(outcomes: readonly ChargeOutcome[]): PaymentProcessor {
+  const left = [...outcomes];
+  return {
+    paymentMethodOf: () => Promise.resolve('pm_card'),
+    findCharge: () => Promise.resolve(undefined),
+    charge: ({ addOnId }) => Promise.resolve(left.shift() ?? { result: 'paid', paymentId: `pi_${addOnId}` }),
+  };
+}

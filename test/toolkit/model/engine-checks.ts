@@ -1,0 +1,164 @@
+/** What must hold after every step of the simulated engine: Postgres says what the model says, and nothing open is stranded. */
+import { expect } from 'chai';
+import type { Database } from '../../../domain/core/database.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
+import { findEndpoint } from '../../../domain/webhooks/endpoints.ts';
+import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import { WebhookDelivery as Deliveries } from '../../../entities/webhooks/webhook-delivery.ts';
+import { WebhookEndpoint as Endpoints } from '../../../entities/webhooks/webhook-endpoint.ts';
+import type { SimulatedEngine } from './engine-simulation.ts';
+import { day, type ModelEndpoint } from './webhook-model.ts';
+
+/** An answer is recorded when it came; how long that took is the machine's affair. */
+const recordedWithinMs = 5_000;
+
+/** Times that came true a little later than the model thought are taken over, so that it goes on from there. */
+export async function expectAsInModel(engine: SimulatedEngine, { source }: Database): Promise<void> {
+  const rows = await source.manager.find(Deliveries);
+  expect(rows.length, 'deliveries').to.equal(engine.model.deliveries.size);
+  for (const row of rows) compareDelivery(engine, row);
+  for (const [endpointId, endpoint] of engine.model.endpoints) {
+    if (endpoint.deleted) continue;
+    const shown = await findEndpoint(source.manager, engine.clubId, endpointId, new Date(engine.now));
+    if (shown.disabled_reason === 'failing' && endpoint.status === 'enabled') {
+      expect(engine.model.isGivenUp(endpoint, Date.parse(shown.disabled_at ?? '')), 'given up in time').to.equal(true);
+      engine.model.disable(endpointId, 'failing', Date.parse(shown.disabled_at ?? ''));
+      for (const row of rows) if (row.endpointId === endpointId) compareDelivery(engine, row);
+    }
+    compareEndpoint(engine, endpointId, endpoint, shown);
+  }
+}
+
+function compareDelivery(engine: SimulatedEngine, row: WebhookDelivery): void {
+  const model = engine.model.delivery(row.id);
+  const endpoint = engine.model.endpoint(model.endpointId);
+  const overdue = model.createdAt + 30 * day <= engine.now;
+  if (row.cancelReason === 'expired' && model.status === 'pending') {
+    engine.model.expired(row.id, row.completedAt?.getTime() ?? 0);
+  } else if (overdue && row.requested === null && model.status !== 'pending') {
+    model.asked = null; // what was asked for and not made in 30 days is made no more: its body is about to go
+  }
+  const wasDropped =
+    (row.status === 'canceled' && model.status === 'pending') || (row.requested === null && model.asked !== null);
+  const givenUp = wasDropped && engine.model.isGivenUp(endpoint, engine.now + recordedWithinMs);
+  if (givenUp) return; // compared once the endpoint is seen to be disabled
+  expect(
+    {
+      status: row.status,
+      cancelReason: row.cancelReason,
+      purged: row.payloadPurgedAt !== null,
+      attempts: row.attemptCount,
+      asked: row.requested,
+    },
+    `delivery ${row.id}: ${JSON.stringify(row)}`,
+  ).to.deep.equal({
+    status: model.status,
+    cancelReason: model.cancelReason,
+    purged: model.purged,
+    attempts: model.attempts,
+    asked: model.asked,
+  });
+  if (row.status === 'pending') {
+    // What was due and had to wait for its gate is due from when it was let go.
+    const letGo = row.nextAttemptAt.getTime() <= engine.now && model.nextAt <= engine.now;
+    if (letGo) model.nextAt = Math.max(model.nextAt, row.nextAttemptAt.getTime());
+    take(model, 'nextAt', row.nextAttemptAt);
+  }
+  take(model, 'completedAt', row.completedAt);
+}
+
+function compareEndpoint(
+  engine: SimulatedEngine,
+  endpointId: Id,
+  model: ModelEndpoint,
+  shown: Awaited<ReturnType<typeof findEndpoint>>,
+): void {
+  expect(
+    {
+      status: shown.status,
+      disabledReason: shown.disabled_reason ?? null,
+      failures: shown.consecutive_failures,
+      pending: shown.pending_deliveries,
+      rotating: shown.previous_secret_expires_at !== undefined,
+    },
+    `endpoint ${endpointId}: ${JSON.stringify(shown)}`,
+  ).to.deep.equal({
+    status: model.status,
+    disabledReason: model.disabledReason,
+    failures: model.failures,
+    pending: engine.model.of(endpointId).filter(({ status }) => status === 'pending').length,
+    rotating: engine.now < model.previousUntil,
+  });
+  take(model, 'failingSince', shown.failing_since === undefined ? null : new Date(shown.failing_since));
+  // The end of a wait is shown while it goes on.
+  if (shown.hold_until !== undefined) take(model, 'holdUntil', new Date(shown.hold_until));
+  else expect(model.holdUntil ?? 0, 'a wait that is not shown').to.be.at.most(engine.now);
+}
+
+function take<Key extends string>(model: { [K in Key]: number | null }, key: Key, actual: Date | null): void {
+  const expected = model[key];
+  if (expected === null || actual === null) {
+    expect(actual, key).to.equal(expected);
+    return;
+  }
+  expect(actual.getTime() - expected, `${key}, later than it should be by`).to.be.within(0, recordedWithinMs);
+  model[key] = actual.getTime();
+}
+
+/**
+ * Whatever is open has somebody who will look: a workflow that waits for no longer than it should, a wake on its way, a
+ * gate that is to run, or the sweeper, which finds what is due.
+ */
+export async function expectNothingStranded(engine: SimulatedEngine, { source }: Database): Promise<void> {
+  const [rows, endpoints, wakes] = await Promise.all([
+    source.manager.find(Deliveries),
+    source.manager.find(Endpoints),
+    source.query<{ workflowId: string }[]>(`SELECT workflow_id AS "workflowId" FROM wakes`),
+  ]);
+  const woken = new Set(wakes.map(({ workflowId }) => workflowId));
+  const gates = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  for (const row of rows) {
+    const asked = row.requested ?? row.inFlight;
+    if (row.status !== 'pending' && asked === null) continue;
+    const about = `delivery ${row.id} (${row.status}, ${asked ?? 'not asked for'})`;
+    const endpoint = gates.get(row.endpointId);
+    expect(endpoint?.status, `${about}: its endpoint`).not.to.equal('disabled');
+    if (asked !== null && row.parkedAt === null) {
+      expect(row.nextAttemptAt.getTime(), `${about}: the sweeper finds it from`).to.be.at.most(
+        engine.now + recordedWithinMs,
+      );
+    }
+    const run = engine.runs.get(workflowIdOf('webhookDelivery', row.id));
+    const toldSoon = woken.has(workflowIdOf('webhookDelivery', row.id));
+    if (row.parkedAt !== null) {
+      const gateWoken = woken.has(workflowIdOf('endpointGate', row.endpointId));
+      expect(gateWoken || endpoint?.gateLooksAt !== null, `${about}: parked before a gate that runs`).to.equal(true);
+      continue;
+    }
+    if (engine.lossy || engine.relayAway || toldSoon) continue;
+    // Nothing was lost, so its own workflow waits, and for the right time.
+    expect(run, `${about}: its workflow`).not.to.equal(undefined);
+    if (run && !run.busy) {
+      const due = asked === null ? row.nextAttemptAt.getTime() : engine.now;
+      expect(run.at, `${about}: its workflow looks at`).to.be.at.most(Math.max(due, engine.now) + 26_000);
+    }
+  }
+  if (!engine.lossy && !engine.relayAway && woken.size === 0) expectGatesAtWork(engine, endpoints, rows);
+}
+
+/** An open gate lets nothing lie for ever, and one whose wait is over has let one through, if any is parked. */
+function expectGatesAtWork(engine: SimulatedEngine, endpoints: Endpoints[], rows: Deliveries[]): void {
+  for (const endpoint of endpoints) {
+    const parked = rows.filter(({ endpointId, parkedAt }) => endpointId === endpoint.id && parkedAt !== null);
+    const run = engine.runs.get(workflowIdOf('endpointGate', endpoint.id));
+    if (parked.length > 0) expect(run, 'a gate with parked deliveries').not.to.equal(undefined);
+    if (endpoint.status !== 'enabled') continue;
+    const byHand = parked.filter(({ requested, inFlight }) => ['manual', 'test'].includes(requested ?? inFlight ?? ''));
+    expect(byHand.length, 'asked for by hand, and parked').to.equal(0);
+    const model = engine.model.endpoint(endpoint.id);
+    const scheduled = parked.filter(({ requested }) => requested !== 'recovery');
+    if (model.armings === 0 || scheduled.length === 0 || (model.holdUntil ?? 0) > engine.now) continue;
+    expect(endpoint.admittedDeliveryId, 'the wait is over and nothing was let through').not.to.equal(null);
+  }
+}

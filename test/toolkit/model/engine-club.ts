@@ -1,0 +1,41 @@
+/** The club that a simulated engine works for, alone in its database. */
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { Platform } from '../../../domain/core/platform.ts';
+import { SimulatedEngine } from './engine-simulation.ts';
+import { day } from './webhook-model.ts';
+
+/** Empties the database. @returns an engine whose time is long ago, with students and endpoints that ask for everything about them */
+export async function buildEngine(
+  platform: Platform,
+  seal: (secret: string, endpointId: Id) => Buffer,
+  { students, endpoints }: { students: number; endpoints: number },
+): Promise<{ engine: SimulatedEngine; studentIds: Id[]; endpointIds: Id[] }> {
+  const { source } = platform.database;
+  const clubId = newId();
+  const now = Date.now() - 100 * day;
+  const engine = new SimulatedEngine(platform, clubId, now);
+  await source.query(`TRUNCATE clubs, students, wakes, facts CASCADE`);
+  await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $3, $2)`, [
+    clubId,
+    new Date(now),
+    `club-${clubId}`,
+  ]);
+  const studentIds = Array.from({ length: students }, newId);
+  const endpointIds = Array.from({ length: endpoints }, newId);
+  for (const id of studentIds) {
+    await source.query(
+      `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'Stella', $4, $3)`,
+      [id, clubId, new Date(now), `${id}@example.com`],
+    );
+  }
+  for (const id of endpointIds) {
+    const secret = `whsec_${id}`;
+    await source.query(
+      `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
+       VALUES ($1, $2, 'https://receiver.test/', '{student.created,student.updated,student.removed}', $3, $4, $4)`,
+      [id, clubId, seal(secret, id), new Date(now)],
+    );
+    engine.model.registered(id, secret, now);
+  }
+  return { engine, studentIds, endpointIds };
+}

@@ -1,0 +1,310 @@
+/**
+ * A reference model of endpoints and deliveries, written from the specification alone (States: Webhook endpoint, Webhook
+ * delivery; Delivery rules): it says what an attempt may do and what follows, and throws where somebody does otherwise.
+ * Which of several due deliveries comes first is nobody's promise, so attempts are told to it, not foretold by it.
+ */
+import type { Id } from '../../../domain/core/ids.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+export const day = 24 * hour;
+const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+
+export type Kind = 'schedule' | 'manual' | 'recovery' | 'test';
+/** What a receiver says; `retry` is a 503 that asks for so many seconds. */
+export type Reply = { says: 'ok' } | { says: 'fail' } | { says: 'retry'; seconds: number };
+
+export interface ModelEndpoint {
+  status: 'enabled' | 'paused' | 'disabled';
+  disabledReason: 'manual' | 'failing' | null;
+  deleted: boolean;
+  failures: number;
+  failingSince: number | null;
+  enabledAt: number;
+  holdUntil: number | null;
+  /** Armings in a row: above 0 it is throttled. */
+  armings: number;
+  /** Which moment of the sequence the last arming was. */
+  armedAt: number;
+  /** Newest first, and until when the second one signs. */
+  secrets: string[];
+  previousUntil: number;
+}
+
+export interface ModelAttempt {
+  kind: Kind;
+  startedAt: number;
+  /** Which moment of the sequence its beginning was. */
+  moment: number;
+  onSchedule: boolean;
+  /** Let through by the gate while throttled. */
+  admitted: boolean;
+  /** Its worker died, or is taken for dead. */
+  cutOff: boolean;
+  /** Whether it is to be made again if it was cut off. */
+  wanted: boolean;
+}
+
+export interface ModelDelivery {
+  endpointId: Id;
+  studentId: Id | null;
+  createdAt: number;
+  status: 'pending' | 'succeeded' | 'failed' | 'canceled';
+  cancelReason: 'expired' | 'student_removed' | null;
+  purged: boolean;
+  /** Recorded attempts. */
+  attempts: number;
+  /** Of these, the ones on the schedule. */
+  scheduled: number;
+  nextAt: number;
+  asked: Exclude<Kind, 'schedule'> | null;
+  /** A recovery that was hurried by a resend does not wait for one of the four places. */
+  hurried: boolean;
+  attempt: ModelAttempt | undefined;
+  interruptions: number;
+  completedAt: number | null;
+}
+
+/** @throws Error with what the specification does not allow */
+function expectThat(allowed: boolean, what: string): void {
+  if (!allowed) throw new Error(`Not allowed: ${what}`);
+}
+
+export class WebhookModel {
+  readonly endpoints = new Map<Id, ModelEndpoint>();
+  readonly deliveries = new Map<Id, ModelDelivery>();
+  readonly removed = new Set<Id>();
+  private moment = 0;
+
+  endpoint(id: Id): ModelEndpoint {
+    return found(this.endpoints, id);
+  }
+
+  delivery(id: Id): ModelDelivery {
+    return found(this.deliveries, id);
+  }
+
+  of(endpointId: Id): ModelDelivery[] {
+    return [...this.deliveries.values()].filter((delivery) => delivery.endpointId === endpointId);
+  }
+
+  registered(id: Id, secret: string, now: number): void {
+    this.endpoints.set(id, {
+      status: 'enabled',
+      disabledReason: null,
+      deleted: false,
+      failures: 0,
+      failingSince: null,
+      enabledAt: now,
+      holdUntil: null,
+      armings: 0,
+      armedAt: 0,
+      secrets: [secret],
+      previousUntil: 0,
+    });
+  }
+
+  /** A fact is told to whoever asked for it and is not disabled; nothing but the removal is told of a removed student. */
+  created(id: Id, endpointId: Id, about: { studentId: Id | null; type: string }, now: number): void {
+    expectThat(this.endpoint(endpointId).status !== 'disabled', 'a delivery for a disabled endpoint');
+    const untold = about.studentId !== null && this.removed.has(about.studentId) && about.type !== 'student.removed';
+    this.deliveries.set(id, {
+      endpointId,
+      studentId: about.studentId,
+      createdAt: now,
+      status: untold ? 'canceled' : 'pending',
+      cancelReason: untold ? 'student_removed' : null,
+      purged: untold,
+      attempts: 0,
+      scheduled: 0,
+      nextAt: now,
+      asked: about.type === 'webhook.test' ? 'test' : null,
+      hurried: false,
+      attempt: undefined,
+      interruptions: 0,
+      completedAt: untold ? now : null,
+    });
+  }
+
+  /** A body is about to be sent, or would be if its number had not been interrupted too often. */
+  began(id: Id, kind: Kind, now: number): ModelAttempt {
+    const delivery = this.delivery(id);
+    const endpoint = this.endpoint(delivery.endpointId);
+    const before = delivery.attempt;
+    expectThat(endpoint.status === 'enabled' && !endpoint.deleted, `an attempt at a ${endpoint.status} endpoint`);
+    expectThat(!delivery.purged, 'a body that was purged is sent');
+    expectThat(now < delivery.createdAt + 30 * day, 'an attempt after 30 days');
+    expectThat(before === undefined || before.cutOff, 'two attempts of one delivery in flight');
+    const again = before?.wanted && before.kind === kind;
+    const pending = delivery.status === 'pending';
+    if (!again && kind === 'schedule') {
+      expectThat(pending && delivery.nextAt <= now, 'an attempt that nobody asked for and that is not due');
+      expectThat(delivery.scheduled < 8, 'a ninth attempt on the schedule');
+    } else if (!again) {
+      expectThat(delivery.asked === kind, `an attempt (${kind}) that nobody asked for`);
+      delivery.asked = null;
+    }
+    const admitted = endpoint.armings > 0 && kind === 'schedule';
+    if (admitted) {
+      expectThat((endpoint.holdUntil ?? 0) <= now, 'a scheduled attempt during the wait of the breaker');
+      expectThat(!this.underway(delivery.endpointId, (one) => one.admitted), 'two admitted attempts while throttled');
+    }
+    if (kind === 'recovery' && !delivery.hurried) {
+      const others = this.of(delivery.endpointId).filter(
+        ({ hurried, attempt }) =>
+          // One that was canceled in flight has given up its place.
+          !hurried && attempt?.kind === 'recovery' && attempt.wanted && !attempt.cutOff,
+      );
+      expectThat(others.length < 4, 'a fifth recovery under way');
+    }
+    if (before) delivery.interruptions += 1;
+    delivery.attempt = {
+      kind,
+      startedAt: now,
+      moment: ++this.moment,
+      onSchedule: pending && kind !== 'recovery' && delivery.asked !== 'recovery' && delivery.scheduled < 8,
+      admitted,
+      cutOff: false,
+      wanted: true,
+    };
+    return delivery.attempt;
+  }
+
+  private underway(endpointId: Id, which: (attempt: ModelAttempt) => boolean): boolean {
+    return this.of(endpointId).some(({ attempt }) => attempt && !attempt.cutOff && which(attempt));
+  }
+
+  /** The answer is recorded, unless another worker has taken the attempt for dead and begun it again. */
+  answered(id: Id, attempt: ModelAttempt, reply: Reply): void {
+    const delivery = this.delivery(id);
+    if (delivery.attempt !== attempt) return;
+    if (reply.says === 'ok') this.succeeded(delivery, attempt);
+    else this.failed(delivery, attempt, reply.says === 'retry' ? reply.seconds : 0, true);
+  }
+
+  /** After the fourth interruption the number counts as a failed attempt, for which the endpoint is not to blame. */
+  gaveUp(id: Id): void {
+    const delivery = this.delivery(id);
+    expectThat(delivery.interruptions === 4, `a number given up after ${delivery.interruptions} interruptions`);
+    if (delivery.attempt) this.failed(delivery, delivery.attempt, 0, false);
+  }
+
+  private succeeded(delivery: ModelDelivery, { startedAt }: ModelAttempt): void {
+    recorded(delivery);
+    if (delivery.status === 'pending') delivery.scheduled = Math.min(8, delivery.scheduled + 1);
+    if (delivery.cancelReason === null) {
+      delivery.status = 'succeeded';
+      delivery.completedAt = startedAt;
+      if (delivery.asked !== 'manual') delivery.asked = null;
+    }
+    Object.assign(this.endpoint(delivery.endpointId), { failures: 0, failingSince: null, holdUntil: null, armings: 0 });
+  }
+
+  private failed(delivery: ModelDelivery, attempt: ModelAttempt, retryAfter: number, charged: boolean): void {
+    recorded(delivery);
+    const at = attempt.startedAt;
+    if (attempt.onSchedule) delivery.scheduled += 1;
+    // What was recovered while this attempt was in flight has its own attempt before it.
+    if (delivery.status === 'pending' && delivery.asked !== 'recovery') {
+      const wait = waits[delivery.scheduled - 1];
+      if (attempt.onSchedule ? wait === undefined : attempt.kind === 'recovery') {
+        delivery.status = 'failed';
+        delivery.completedAt = at;
+      } else if (attempt.onSchedule && wait !== undefined && delivery.asked === null) {
+        delivery.nextAt = at + Math.max(wait, Math.min(retryAfter * second, 10 * hour));
+      }
+    }
+    const endpoint = this.endpoint(delivery.endpointId);
+    if (!charged || endpoint.status === 'disabled') return;
+    endpoint.failures += 1;
+    endpoint.failingSince ??= at;
+    if (endpoint.armings > 0 ? attempt.moment > endpoint.armedAt : endpoint.failures >= 5) {
+      endpoint.holdUntil = at + Math.min(minute * 2 ** endpoint.armings, hour);
+      endpoint.armings += 1;
+      endpoint.armedAt = ++this.moment;
+    }
+    if (this.isGivenUp(endpoint, at)) this.disable(delivery.endpointId, 'failing', at);
+  }
+
+  /** Enabled, failing, and without an accepted delivery for 5 days; the time before it was last enabled does not count. */
+  isGivenUp({ status, failingSince, enabledAt }: ModelEndpoint, now: number): boolean {
+    return status === 'enabled' && failingSince !== null && Math.max(failingSince, enabledAt) + 5 * day <= now;
+  }
+
+  enable(endpointId: Id, now: number): void {
+    const endpoint = this.endpoint(endpointId);
+    if (endpoint.status === 'enabled') return;
+    if (endpoint.status === 'disabled') Object.assign(endpoint, { failures: 0, failingSince: null });
+    Object.assign(endpoint, { status: 'enabled', disabledReason: null, enabledAt: now });
+  }
+
+  disable(endpointId: Id, reason: 'manual' | 'failing', now: number): void {
+    const endpoint = this.endpoint(endpointId);
+    if (endpoint.status === 'disabled') return;
+    Object.assign(endpoint, { status: 'disabled', disabledReason: reason, holdUntil: null, armings: 0 });
+    for (const delivery of this.of(endpointId)) cancel(delivery, null, now);
+  }
+
+  resend(id: Id, now: number): void {
+    const delivery = this.delivery(id);
+    delivery.hurried ||= delivery.asked === 'recovery';
+    delivery.asked ??= 'manual';
+    delivery.nextAt = Math.min(delivery.nextAt, now);
+  }
+
+  /** @returns how many are recovered */
+  recover(endpointId: Id, since: number, now: number): number {
+    const recovered = this.of(endpointId).filter(
+      ({ status, cancelReason, completedAt, purged, createdAt }) =>
+        (status === 'failed' || (status === 'canceled' && cancelReason === null)) &&
+        (completedAt ?? 0) >= since &&
+        !purged &&
+        now < createdAt + 30 * day,
+    );
+    for (const delivery of recovered) {
+      Object.assign(delivery, { status: 'pending', completedAt: null, asked: 'recovery', nextAt: now, hurried: false });
+    }
+    return recovered.length;
+  }
+
+  removeStudent(studentId: Id, now: number): void {
+    this.removed.add(studentId);
+    for (const delivery of this.deliveries.values()) {
+      if (delivery.studentId !== studentId) continue;
+      delivery.purged = true;
+      cancel(delivery, 'student_removed', now);
+    }
+  }
+
+  expired(id: Id, now: number): void {
+    const delivery = this.delivery(id);
+    expectThat(delivery.createdAt + 30 * day <= now, 'an expiry before 30 days');
+    expectThat(delivery.attempt === undefined || delivery.attempt.cutOff, 'an expiry during an attempt');
+    cancel(delivery, 'expired', now);
+  }
+
+  rotate(endpointId: Id, secret: string, now: number): void {
+    const endpoint = this.endpoint(endpointId);
+    endpoint.secrets = [secret, ...endpoint.secrets.slice(0, 1)];
+    endpoint.previousUntil = now + day;
+  }
+}
+
+function recorded(delivery: ModelDelivery): void {
+  Object.assign(delivery, { attempt: undefined, interruptions: 0, attempts: delivery.attempts + 1 });
+}
+
+/** What is unsent is not sent any more, nor what was asked for beside the schedule; what is in flight is still recorded. */
+function cancel(delivery: ModelDelivery, reason: ModelDelivery['cancelReason'], now: number): void {
+  delivery.asked = null;
+  if (delivery.attempt) delivery.attempt.wanted = false;
+  if (delivery.status !== 'pending') return;
+  Object.assign(delivery, { status: 'canceled', cancelReason: reason, completedAt: now });
+}
+
+function found<T>(map: Map<Id, T>, id: Id): T {
+  const one = map.get(id);
+  if (one === undefined) throw new Error(`There is no ${id}.`);
+  return one;
+}

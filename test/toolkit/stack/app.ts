@@ -1,0 +1,86 @@
+/** An API of a test's own, on the database of the run: the same app with parts of its platform replaced, and its log at hand. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { createApp } from '../../../api/app.ts';
+import { billingOf } from '../../../api/billing.ts';
+import type { ApiPlatform } from '../../../api/middleware/context.ts';
+import { createAnswerFeed } from '../../../domain/agents/answer-feed.ts';
+import { createObjectStore } from '../../../domain/core/object-store.ts';
+import { createLimiter } from '../../../domain/limits/limiter.ts';
+import { createEgress, type Resolve } from '../../../domain/webhooks/egress.ts';
+import { clock, testConfig } from '../drive/api.ts';
+import { testPlatform } from './database.ts';
+
+export interface ServedApp {
+  /** `http://127.0.0.1:<port>`, for callAt. */
+  base: string;
+  /** Every line of its log so far, as it was written. */
+  log: string[];
+  close(): Promise<void>;
+}
+
+export interface Replacements {
+  /** How the egress guard looks names up. */
+  resolve?: Resolve;
+  /** Further environment variables. */
+  env?: Record<string, string>;
+  /** What the app is made of, from what it would be made of. */
+  platform?: (usual: ApiPlatform) => ApiPlatform;
+}
+
+export async function serveApp({ resolve, env = {}, platform = (usual) => usual }: Replacements): Promise<ServedApp> {
+  const config = await testConfig(env);
+  const log: string[] = [];
+  const lines = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) }));
+  const limiter = createLimiter({
+    url: config.rateLimits.url,
+    masterKey: config.masterKey,
+    clock: Date.now,
+    onFailure() {},
+  });
+  const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
+  const storage = createObjectStore(config.storage);
+  const usual = await testPlatform();
+  const answers = createAnswerFeed({
+    source: usual.database.source,
+    databaseUrl: config.database.url.reveal(),
+    onFailure() {},
+  });
+  const app = createApp(
+    platform({
+      services: {
+        ...usual,
+        egress,
+        storage,
+        answers,
+        model: { configured: config.model.apiKey !== undefined, defaultModel: config.model.defaultModel },
+        billing: billingOf(config.stripe, lines),
+      },
+      limiter,
+      log: lines,
+      clock: clock.now,
+      settings: config.api,
+      streams: { heartbeatMs: 15_000, stopping: new AbortController().signal, onFailure() {} },
+      accepting: () => true,
+    }),
+  );
+  const handle = app.callback();
+  const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('A server listens on a port.');
+  return {
+    base: `http://127.0.0.1:${address.port}`,
+    log,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await answers.stop();
+      await egress.close();
+      storage.close();
+      await limiter.close();
+    },
+  };
+}

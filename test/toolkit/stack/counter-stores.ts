@@ -1,0 +1,105 @@
+/** The stores that the tests of the rate limits count in: the run's Postgres, a Redis of their own, and a line to a store that can fail. */
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { readConfig, Secret } from '../../../config.ts';
+import type { Budget } from '../../../domain/limits/rules.policy.ts';
+import { testDatabase } from './database.ts';
+
+export interface Store {
+  readonly url: Secret;
+  stop(): Promise<void>;
+}
+
+export const masterKey = new Secret(Buffer.alloc(32, 7));
+
+/** A budget whose counters no other test spends from. */
+export function budget(limit: number, windowSeconds = 60): Budget {
+  return { counter: `test_${randomBytes(6).toString('hex')}`, limit, windowSeconds, scope: 'ip' };
+}
+
+/** The run's Postgres, migrated. */
+export async function migratedPostgres(): Promise<Store> {
+  await testDatabase();
+  return { url: readConfig().database.url, stop: () => Promise.resolve() };
+}
+
+export const redisInstalled = spawnSync('redis-server', ['--version']).status === 0;
+
+export async function startRedis(): Promise<Store> {
+  const port = await freePort();
+  const server = spawn('redis-server', [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ]);
+  for await (const line of server.stdout) {
+    if (String(line).includes('Ready to accept connections')) break;
+  }
+  return {
+    url: new Secret(`redis://127.0.0.1:${port}`),
+    async stop() {
+      server.kill();
+      await once(server, 'exit');
+    },
+  };
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The server does not listen on a port.');
+  return address.port;
+}
+
+/** A line to a store that a test can break: connections are accepted in every state. */
+export interface Line extends Store {
+  /** How many connections were opened so far. */
+  readonly connections: number;
+  /** `open` carries, `silent` swallows what is sent and never answers, on connections that exist as well as on new ones. */
+  state: 'open' | 'silent';
+}
+
+export async function lineTo(url: Secret): Promise<Line> {
+  const target = new URL(url.reveal());
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+  };
+  const line: { state: Line['state']; connections: number } = { state: 'open', connections: 0 };
+  const server = createServer((near) => {
+    line.connections += 1;
+    const far = createConnection(Number(target.port), target.hostname);
+    keep(near);
+    keep(far);
+    near.on('data', (data) => line.state === 'open' && far.write(data)).on('close', () => far.destroy());
+    far.on('data', (data) => line.state === 'open' && near.write(data)).on('close', () => near.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const near = new URL(target);
+  near.port = String(portOf(server));
+  return Object.assign(line, {
+    url: new Secret(near.href),
+    async stop() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  });
+}

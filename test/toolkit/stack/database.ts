@@ -1,0 +1,113 @@
+/** The migrated database of the test run. */
+import type { DataSource } from 'typeorm';
+import { readConfig, Secret } from '../../../config.ts';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { Database } from '../../../domain/core/database.ts';
+import type { AddressedPlatform, Platform } from '../../../domain/core/platform.ts';
+import { createVault } from '../../../domain/core/secrets.ts';
+import { createDataSource } from '../../../entities/data-source.ts';
+import { migrate } from '../../../entities/migrate.ts';
+import { testStack } from './stack.ts';
+
+let opened: Promise<DataSource> | undefined;
+
+/** @returns a connection to the stack's database, migrated at first use */
+export function testDatabase(): Promise<DataSource> {
+  opened ??= open();
+  return opened;
+}
+
+async function open(): Promise<DataSource> {
+  await testStack();
+  const source = await createDataSource(readConfig().database, 'club-test').initialize();
+  await migrate(source);
+  return source;
+}
+
+after('close the database', async () => {
+  const source = await opened?.catch(() => undefined);
+  opened = undefined;
+  await source?.destroy();
+});
+
+/** What domain functions need, on a database of the test's making. */
+export function platformOn(database: Database): Platform {
+  return { database, vault: createVault(readConfig().masterKey) };
+}
+
+/** What domain functions need, on the test database; nobody listens to the bell. */
+export async function testPlatform(): Promise<AddressedPlatform> {
+  const source = await testDatabase();
+  return {
+    database: { source, bell: { ring() {} } },
+    vault: createVault(readConfig().masterKey),
+    publicUrl: readConfig().api.publicUrl,
+    classroomUrl: readConfig().classroomUrl,
+  };
+}
+
+/** @returns a connection to an empty database of the test's own, beside the one of the run; the test destroys the connection */
+export async function scratchDatabase(): Promise<DataSource> {
+  const source = await testDatabase();
+  const name = `scratch_${newId().replaceAll('-', '')}`;
+  await source.query(`CREATE DATABASE ${name}`);
+  return createDataSource({ ...readConfig().database, url: databaseUrl(name), poolSize: 5 }, 'club-test').initialize();
+}
+
+function databaseUrl(name: string): Secret {
+  const url = new URL(readConfig().database.url.reveal());
+  url.pathname = `/${name}`;
+  return new Secret(url.href);
+}
+
+/** How many rows each table has: what must not change when a request is refused. Counters of the rate limits do not count. */
+export async function rowCounts(): Promise<Record<string, number>> {
+  const source = await testDatabase();
+  const tables = source.entityMetadatas
+    .map(({ tableName }) => tableName)
+    .filter((name) => name !== 'rate_limit_counters');
+  const [counts] = await source.query<Record<string, number>[]>(
+    `SELECT ${tables.map((table) => `(SELECT count(*)::int FROM ${table}) AS ${table}`).join(', ')}`,
+  );
+  return counts ?? {};
+}
+
+/** Where a text stands in the database: every column of every table is searched, bytes too, without regard to case. @returns `table.column` */
+export async function columnsHolding(text: string): Promise<string[]> {
+  const source = await testDatabase();
+  const columns = await source.query<{ table: string; column: string; type: string }[]>(
+    `SELECT table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns
+      WHERE table_schema = 'public' ORDER BY 1, 2`,
+  );
+  const found = await Promise.all(
+    columns.map(async ({ table, column, type }) => {
+      const holds =
+        type === 'bytea'
+          ? `position(convert_to($1, 'UTF8') IN "${column}") > 0`
+          : `strpos(lower("${column}"::text), lower($1)) > 0`;
+      const [row] = await source.query<unknown[]>(`SELECT 1 FROM "${table}" WHERE ${holds} LIMIT 1`, [text]);
+      return row ? [`${table}.${column}`] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** The facts of a club that no relay has carried on yet, oldest first. */
+export async function factsOf(clubId: Id): Promise<{ type: string; studentId: Id }[]> {
+  const source = await testDatabase();
+  return source.query<{ type: string; studentId: Id }[]>(
+    `SELECT type, student_id AS "studentId" FROM facts WHERE club_id = $1 ORDER BY seq`,
+    [clubId],
+  );
+}
+
+/** The mails asked for on behalf of somebody, oldest first, as their templates. @param ownerId the student's, administrator's or invitation's id */
+export async function mailsTo(ownerId: Id): Promise<string[]> {
+  const source = await testDatabase();
+  const rows = await source.query<{ template: string }[]>(
+    `SELECT template FROM transactional_mails
+      WHERE $1 IN (student_id, administrator_id, invitation_id) AND status = 'pending' ORDER BY created_at, id`,
+    [ownerId],
+  );
+  return rows.map(({ template }) => template);
+}

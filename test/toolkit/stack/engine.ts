@@ -1,0 +1,28 @@
+/** The whole delivery engine for tests: worker processes, the Temporal that they work for, and receivers. */
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
+import { useDeliveries, type Delivering } from '../builders/deliveries.ts';
+import { useTemporal, useWorkerProcesses } from './worker.ts';
+
+export interface Engine {
+  /** Starts a worker process and waits until it is ready; see {@link useWorkerProcesses}. */
+  startWorker: ReturnType<typeof useWorkerProcesses>;
+  temporal(): Client;
+  /** A receiver that is stopped after the tests. 200 unless told otherwise. */
+  receiver: Delivering['receiver'];
+  /** The newest run of a delivery. */
+  runOf(deliveryId: string): WorkflowHandle;
+}
+
+/** Call it in a `describe`; what it returns is for use inside the tests. */
+export function useEngine(): Engine {
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const delivering = useDeliveries();
+  return {
+    startWorker,
+    temporal,
+    receiver: (respond, options) => delivering().receiver(respond, options),
+    runOf: (deliveryId) => temporal().workflow.getHandle(workflowIdOf('webhookDelivery', deliveryId)),
+  };
+}

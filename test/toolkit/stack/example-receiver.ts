@@ -1,0 +1,129 @@
+/** The example receivers of docs/examples/receivers as processes: started as a reader would start them, watched by what they print. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const examplesDirectory = fileURLToPath(new URL('../../../docs/examples/receivers/', import.meta.url));
+
+export interface Example {
+  readonly file: string;
+  readonly tool: string;
+  /** Prints the version of the tool. */
+  readonly versionArgs: readonly string[];
+  /** Finds the minor version in it. */
+  readonly minorVersion: RegExp;
+  /** The lowest that the file names. */
+  readonly leastMinor: number;
+  readonly isCompiled: boolean;
+}
+
+export const examples: readonly Example[] = [
+  {
+    file: 'receiver.mjs',
+    tool: process.execPath,
+    versionArgs: ['--version'],
+    minorVersion: /^v(\d+)/,
+    leastMinor: 18,
+    isCompiled: false,
+  },
+  {
+    file: 'receiver.py',
+    tool: 'python3',
+    versionArgs: ['--version'],
+    minorVersion: /^Python 3\.(\d+)/,
+    leastMinor: 9,
+    isCompiled: false,
+  },
+  {
+    file: 'receiver.go',
+    tool: 'go',
+    versionArgs: ['version'],
+    minorVersion: /^go version go1\.(\d+)/,
+    leastMinor: 20,
+    isCompiled: true,
+  },
+];
+
+/** Why an example cannot be run on this machine; undefined where it can. */
+export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Example): string | undefined {
+  const { status, stdout } = spawnSync(tool, versionArgs, { encoding: 'utf8' });
+  if (status !== 0) return `${tool} is not on this machine`;
+  const minor = Number(minorVersion.exec(stdout)?.[1]);
+  return minor >= leastMinor ? undefined : `${stdout.trim()} is too old`;
+}
+
+export interface RunningExample {
+  /** `http://127.0.0.1:<port>`. */
+  readonly url: string;
+  /** How often it handled the message so far. */
+  timesHandled(eventId: string): number;
+  /** Resolves once it has handled the message. @throws Error after 5 s */
+  untilHandled(eventId: string): Promise<void>;
+  /** Resolves with its exit code, `null` where a signal ended it. */
+  stop(): Promise<number | null>;
+}
+
+/**
+ * @param secret which it takes from its environment
+ * @throws Error where it does not compile, or ends before it listens
+ */
+export async function startExample(example: Example, secret: string): Promise<RunningExample> {
+  const scratch = mkdtempSync(path.join(os.tmpdir(), 'example-'));
+  const source = path.join(examplesDirectory, example.file);
+  const [command, args] = example.isCompiled ? [compiled(example, source, scratch), []] : [example.tool, [source]];
+  const child = spawn(command, args, {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], PORT: '0', WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new AbortController();
+  const exited = once(child, 'close').finally(() => ended.abort());
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+  const lines: string[] = [];
+  const output = createInterface({ input: child.stdout });
+  output.on('line', (line) => lines.push(line));
+  const find = async (found: () => boolean, what: string): Promise<void> => {
+    const signal = AbortSignal.any([AbortSignal.timeout(5_000), ended.signal]);
+    while (!found()) {
+      await once(output, 'line', { signal }).catch(() => {
+        throw new Error(`${example.file} did not say "${what}" in time. ${complaints}`);
+      });
+    }
+  };
+  const timesHandled = (eventId: string) => lines.filter((line) => line.startsWith(`handled ${eventId} `)).length;
+  const stop = async (): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill();
+    await exited;
+    rmSync(scratch, { recursive: true });
+    return child.exitCode;
+  };
+
+  const listening = 'listening on ';
+  try {
+    await find(() => lines.some((line) => line.startsWith(listening)), listening);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    url: lines.find((line) => line.startsWith(listening))?.slice(listening.length) ?? '',
+    timesHandled,
+    untilHandled: (eventId) => find(() => timesHandled(eventId) > 0, `handled ${eventId}`),
+    stop,
+  };
+}
+
+function compiled({ tool, file }: Example, source: string, directory: string): string {
+  const program = path.join(directory, 'receiver');
+  const { status, stderr } = spawnSync(tool, ['build', '-o', program, source], {
+    encoding: 'utf8',
+    // The toolchain that is there: a test fetches none.
+    env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' },
+  });
+  if (status !== 0) throw new Error(`${file} does not compile:\n${stderr}`);
+  return program;
+}

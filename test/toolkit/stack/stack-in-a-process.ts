@@ -1,0 +1,10 @@
+/** For stack.test.ts: holds a stack in the directory of its first argument until it is killed. */
+import { startStack } from '../../../dev/stack.ts';
+
+const stack = await startStack({
+  directory: process.argv[2] ?? '',
+  ports: 'free',
+  parts: ['postgres'],
+  env: process.env,
+});
+process.stdout.write(`${stack.pids.postgres}\n`);

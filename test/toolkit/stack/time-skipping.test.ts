@@ -1,0 +1,23 @@
+import { Worker } from '@temporalio/worker';
+import { expect } from 'chai';
+import { fileURLToPath } from 'node:url';
+import { useTimeSkipping } from './time-skipping.ts';
+
+describe('test/toolkit/stack/time-skipping', () => {
+  const environment = useTimeSkipping();
+
+  it('a wait of 30 days is over at once', async () => {
+    const { client, nativeConnection } = environment();
+    const worker = await Worker.create({
+      connection: nativeConnection,
+      taskQueue: 'time-skipping',
+      workflowsPath: fileURLToPath(new URL('./sleeping-workflow.ts', import.meta.url)),
+    });
+    const begunAt = Date.now();
+    const slept = await worker.runUntil(
+      client.workflow.execute('sleepFor', { workflowId: 'sleeper', taskQueue: 'time-skipping', args: ['30 days'] }),
+    );
+    expect(slept).to.be.within(30 * 86_400_000, 30 * 86_400_000 + 60_000);
+    expect(Date.now() - begunAt).to.be.below(30_000);
+  });
+});

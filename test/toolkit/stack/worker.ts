@@ -1,0 +1,175 @@
+/** Workers for tests: in this process, on any Temporal connection; or the real worker as a process, which can be killed. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  Worker,
+  type NativeConnection,
+  type WorkerOptions,
+} from '@temporalio/worker';
+import { Client, Connection } from '@temporalio/client';
+import { readConfig } from '../../../config.ts';
+import { startChild, type Child, type Exit } from '../../../dev/children.ts';
+import { freePorts } from '../../../dev/ports.ts';
+import { untilOk } from '../../../dev/readiness.ts';
+import { createLogger } from '../../../domain/core/process.ts';
+import { errorsAsCodes } from '../../../worker/activity-errors.ts';
+import { testDatabase } from './database.ts';
+import { testStack } from './stack.ts';
+
+type WorkflowBundle = Awaited<ReturnType<typeof bundleWorkflowCode>>;
+let bundle: Promise<WorkflowBundle> | undefined;
+
+/** The workflows as workers run them: one bundle for the whole run, because making it takes seconds. */
+export function workflowBundle(): Promise<WorkflowBundle> {
+  bundle ??= bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url)),
+    logger: new DefaultLogger('ERROR'),
+  });
+  return bundle;
+}
+
+/**
+ * Runs a worker in this process until it is stopped.
+ * @param options.activities the real ones, over whatever platform the test has
+ */
+export async function runWorkerHere(
+  connection: NativeConnection,
+  options: Pick<WorkerOptions, 'taskQueue' | 'namespace' | 'activities' | 'maxCachedWorkflows' | 'identity'>,
+): Promise<{ stop(): Promise<void> }> {
+  const worker = await Worker.create({
+    ...options,
+    connection,
+    workflowBundle: await workflowBundle(),
+    interceptors: { activity: [errorsAsCodes(createLogger('test', 'silent'))] },
+  });
+  const running = worker.run();
+  running.catch(() => {});
+  return {
+    async stop() {
+      worker.shutdown();
+      await running;
+    },
+  };
+}
+
+/** Call it in a `describe`. @returns a function that gives a client of the stack's Temporal, for use inside the tests */
+export function useTemporal(): () => Client {
+  let client: Client | undefined;
+  before('connect to Temporal', async () => {
+    await testStack();
+    const { address, namespace } = readConfig().temporal;
+    client = new Client({ connection: await Connection.connect({ address }), namespace });
+  });
+  after('disconnect from Temporal', () => client?.connection.close());
+  return () => {
+    if (client === undefined) throw new Error('The client is connected only while tests run.');
+    return client;
+  };
+}
+
+/** A process that runs worker/main.ts against the stack of the test run. */
+export interface WorkerProcess {
+  readonly pid: number;
+  readonly exited: Promise<Exit>;
+  /** Whether it takes work: /readyz. */
+  ready(): Promise<boolean>;
+  /** What /metrics says of this metric, summed over its labels; 0 when it says nothing. */
+  metric(name: string): Promise<number>;
+  /** Sends the process a signal and waits until it has ended. @returns how, and after how many milliseconds */
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
+  /** What it has logged. */
+  log(): string;
+}
+
+const startTimeoutMs = 120_000; // a worker bundles its workflows first: some seconds, or many on a machine that does other things
+
+/**
+ * Call it in a `describe`: what earlier tests have left undone is struck off first, so that workers find only what the tests
+ * of this `describe` give them, and every worker still running is killed after them.
+ * @returns starts a worker and waits until it is ready; `env` is for its failpoints
+ */
+export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) => Promise<WorkerProcess> {
+  const children: Child[] = [];
+  let directory = '';
+  before('strike off what other tests have left undone', async function () {
+    this.timeout(startTimeoutMs);
+    directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-worker-'));
+    await strikeOffLeftovers();
+  });
+  after('kill the workers', async () => {
+    await Promise.all(children.map((child) => killed(child)));
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  return async (env = {}) => {
+    const { port } = await freePorts(['port']);
+    const child = startChild({
+      name: 'The worker',
+      command: process.execPath,
+      args: ['--import', 'tsx', fileURLToPath(new URL('../../../worker/main.ts', import.meta.url))],
+      env: { ...process.env, LOG_LEVEL: 'warn', WORKER_PORT: String(port), ...env },
+      logFile: path.join(directory, `worker-${children.length + 1}.log`),
+    });
+    children.push(child);
+    const base = `http://127.0.0.1:${port}`;
+    await untilOk(`${base}/readyz`, { timeoutMs: startTimeoutMs, child });
+    const { pid, exited } = child;
+    if (pid === undefined) throw new Error('A process that answers has an id.');
+    return {
+      pid,
+      exited,
+      ready: async () => (await fetch(`${base}/readyz`)).ok,
+      metric: async (name) => sumOf(name, await (await fetch(`${base}/metrics`)).text()),
+      async end(signal) {
+        const askedAt = performance.now();
+        process.kill(pid, signal);
+        return { ...(await exited), tookMs: performance.now() - askedAt };
+      },
+      log: () => child.lastLines(100_000),
+    };
+  };
+}
+
+async function killed(child: Child): Promise<void> {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(child.pid, 'SIGKILL');
+  } catch {
+    return; // It has ended already.
+  }
+  await child.exited;
+}
+
+/** Facts, wakes, deliveries, gates, mails, notices and ends of tests that ran no worker: they belong to nobody any more. */
+export async function strikeOffLeftovers(): Promise<void> {
+  const source = await testDatabase();
+  await source.query(`DELETE FROM facts`);
+  await source.query(`DELETE FROM wakes`);
+  await source.query(
+    `UPDATE webhook_deliveries SET requested = NULL, in_flight = NULL, parked_at = NULL,
+            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END
+      WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
+  );
+  await source.query(`UPDATE webhook_endpoints SET gate_looks_at = NULL WHERE gate_looks_at IS NOT NULL`);
+  await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
+  await source.query(`UPDATE sales_notices SET status = 'ignored' WHERE status = 'pending'`);
+  await source.query(`UPDATE student_imports SET looks_at = NULL WHERE looks_at IS NOT NULL`);
+  await source.query(`UPDATE agent_sources SET looks_at = NULL WHERE looks_at IS NOT NULL`);
+  await source.query(`UPDATE subscriptions SET end_looks_at = NULL WHERE end_looks_at IS NOT NULL`);
+  await source.query(
+    `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,
+  );
+  await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
+}
+
+/** Of Prometheus' text: a line a time series, `name{labels} value`. */
+function sumOf(name: string, text: string): number {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}

@@ -11,79 +11,83 @@ import {
 } from '../toolkit/drive/asking.ts';
 import { buildClub } from '../toolkit/builders/factories.ts';
 
-let classroom: AskingClassroom;
-beforeEach(async () => {
-  classroom = await buildAskingClassroom();
-});
+describe('agent conversation reviews', () => {
+  let classroom: AskingClassroom;
+  beforeEach(async () => {
+    classroom = await buildAskingClassroom();
+  });
 
-const conversations = (path = '', { club, asked } = classroom) =>
-  call('GET', `/v1/clubs/${club.id}/agents/${asked.id}/conversations${path}`, { token: club.owner.token });
+  const conversations = (path = '', { club, asked } = classroom) =>
+    call('GET', `/v1/clubs/${club.id}/agents/${asked.id}/conversations${path}`, { token: club.owner.token });
 
-/** A question and its answer. @returns the conversation's id */
-async function talk(student = classroom.student, content = 'When is a knot a bend?'): Promise<string> {
-  const { conversationId, answerId, stream } = await askingOf(classroom.asked, student).ask({ content });
-  await finish(answerId, { text: 'When it joins two ropes.' });
-  await stream.event('done');
-  return conversationId;
-}
+  /** A question and its answer. @returns the conversation's id */
+  async function talk(student = classroom.student, content = 'When is a knot a bend?'): Promise<string> {
+    const { conversationId, answerId, stream } = await askingOf(classroom.asked, student).ask({ content });
+    await finish(answerId, { text: 'When it joins two ropes.' });
+    await stream.event('done');
+    return conversationId;
+  }
 
-describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations', () => {
-  it('200: whose they are, newest message first; of one student alone', async () => {
-    const other = await buildAskingStudent(classroom.asked);
-    const first = await talk();
-    const second = await talk(other, 'And a hitch?');
-    const { data, total } = (await conversations()).body;
-    expect(total).to.equal(2);
-    expect(data.map(({ id }: { id: string }) => id)).to.deep.equal([second, first]);
-    expect(data[0]).to.deep.include({
-      title: 'And a hitch?',
-      student: { id: other.id, name: 'Stella Student', email: other.email },
+  describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations', () => {
+    it('200: whose they are, newest message first; of one student alone', async () => {
+      const other = await buildAskingStudent(classroom.asked);
+      const first = await talk();
+      const second = await talk(other, 'And a hitch?');
+      const { data, total } = (await conversations()).body;
+      expect(total).to.equal(2);
+      expect(data.map(({ id }: { id: string }) => id)).to.deep.equal([second, first]);
+      expect(data[0]).to.deep.include({
+        title: 'And a hitch?',
+        student: { id: other.id, name: 'Stella Student', email: other.email },
+      });
+      const own = (await conversations(`?student_id=${classroom.student.id}`)).body;
+      expect(own).to.deep.include({ total: 1 });
+      expect(own.data[0].id).to.equal(first);
     });
-    const own = (await conversations(`?student_id=${classroom.student.id}`)).body;
-    expect(own).to.deep.include({ total: 1 });
-    expect(own.data[0].id).to.equal(first);
-  });
 
-  it('200: without what its student has deleted, and what a removed student said', async () => {
-    await classroom.remove(await talk());
-    const other = await buildAskingStudent(classroom.asked);
-    await talk(other);
-    await call('DELETE', `/v1/clubs/${classroom.club.id}/students/${other.id}`, { token: classroom.club.owner.token });
-    expect((await conversations()).body).to.deep.equal({ data: [], total: 0 });
-  });
-
-  it('404: an agent of another club', async () => {
-    const { id } = await buildOpenAgent((await buildClub()).id);
-    const path = `/v1/clubs/${classroom.club.id}/agents/${id}/conversations`;
-    expectError(await call('GET', path, { token: classroom.club.owner.token }), 'not_found');
-  });
-});
-
-describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}', () => {
-  it('200: its messages as the student reads them', async () => {
-    const id = await talk();
-    const read = (await conversations(`/${id}`)).body;
-    const { data } = (await classroom.conversation(id)).body;
-    const { student } = classroom;
-    expect(read.total).to.equal(2);
-    expect(read.data).to.deep.equal({
-      ...data,
-      student: { id: student.id, name: 'Stella Student', email: student.email },
+    it('200: without what its student has deleted, and what a removed student said', async () => {
+      await classroom.remove(await talk());
+      const other = await buildAskingStudent(classroom.asked);
+      await talk(other);
+      await call('DELETE', `/v1/clubs/${classroom.club.id}/students/${other.id}`, {
+        token: classroom.club.owner.token,
+      });
+      expect((await conversations()).body).to.deep.equal({ data: [], total: 0 });
     });
-    expect(read.data.messages.map(({ content }: { content: string }) => content)).to.deep.equal([
-      'When is a knot a bend?',
-      'When it joins two ropes.',
-    ]);
+
+    it('404: an agent of another club', async () => {
+      const { id } = await buildOpenAgent((await buildClub()).id);
+      const path = `/v1/clubs/${classroom.club.id}/agents/${id}/conversations`;
+      expectError(await call('GET', path, { token: classroom.club.owner.token }), 'not_found');
+    });
   });
 
-  it('404: of another agent, of another club, deleted, unknown', async () => {
-    const id = await talk();
-    const sibling = await buildOpenAgent(classroom.club.id);
-    expectError(await conversations(`/${id}`, { ...classroom, asked: sibling }), 'not_found');
-    const foreign = await buildAskingClassroom();
-    expectError(await conversations(`/${id}`, foreign), 'not_found');
-    expectError(await conversations(`/${newId()}`), 'not_found');
-    await classroom.remove(id);
-    expectError(await conversations(`/${id}`), 'not_found');
+  describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}', () => {
+    it('200: its messages as the student reads them', async () => {
+      const id = await talk();
+      const read = (await conversations(`/${id}`)).body;
+      const { data } = (await classroom.conversation(id)).body;
+      const { student } = classroom;
+      expect(read.total).to.equal(2);
+      expect(read.data).to.deep.equal({
+        ...data,
+        student: { id: student.id, name: 'Stella Student', email: student.email },
+      });
+      expect(read.data.messages.map(({ content }: { content: string }) => content)).to.deep.equal([
+        'When is a knot a bend?',
+        'When it joins two ropes.',
+      ]);
+    });
+
+    it('404: of another agent, of another club, deleted, unknown', async () => {
+      const id = await talk();
+      const sibling = await buildOpenAgent(classroom.club.id);
+      expectError(await conversations(`/${id}`, { ...classroom, asked: sibling }), 'not_found');
+      const foreign = await buildAskingClassroom();
+      expectError(await conversations(`/${id}`, foreign), 'not_found');
+      expectError(await conversations(`/${newId()}`), 'not_found');
+      await classroom.remove(id);
+      expectError(await conversations(`/${id}`), 'not_found');
+    });
   });
 });

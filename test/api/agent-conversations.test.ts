@@ -19,306 +19,315 @@ import { uploadFile } from '../toolkit/drive/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 
-let classroom: AskingClassroom;
-beforeEach(async () => {
-  classroom = await buildAskingClassroom();
-});
-
-/** A conversation of so many questions and answers, whose texts say which they are. */
-async function converse(turns: number): Promise<Id> {
-  let conversationId: Id | undefined;
-  for (let turn = 1; turn <= turns; turn++) {
-    const asked = await classroom.ask({
-      content: `question ${turn}`,
-      ...(conversationId !== undefined && { conversation_id: conversationId }),
-    });
-    await finish(asked.answerId, { text: `answer ${turn}` });
-    ({ conversationId } = asked);
-  }
-  return conversationId ?? '';
-}
-
-const loseAccess = async () =>
-  (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [classroom.student.id]);
-
-describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}', () => {
-  it('200: the agent without its instructions, and what may be asked', async () => {
-    const { body } = await classroom.agent();
-    expect(body.data).to.deep.equal({
-      id: classroom.asked.id,
-      public_id: classroom.asked.publicId,
-      name: 'Bosun',
-      description: 'Knows knots.',
-      limits: { daily_limit: 50, used: 0, remaining: 50, club_budget_exhausted: false },
-    });
+describe('agent conversations', () => {
+  let classroom: AskingClassroom;
+  beforeEach(async () => {
+    classroom = await buildAskingClassroom();
   });
 
-  it('403 not_entitled without access; 404 where it is not published, or another club’s', async () => {
-    const { asked, club } = classroom;
-    expectError(await askingOf(asked, await buildStudent(club.id)).agent(), 'not_entitled');
-    const foreign = await buildOpenAgent((await buildClub()).id);
-    expectError(
-      await askingOf({ clubId: club.id, publicId: foreign.publicId }, classroom.student).agent(),
-      'not_found',
-    );
-    await alterAgent(asked, 'status', 'draft');
-    expectError(await classroom.agent(), 'not_found');
-  });
-});
-
-describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}/conversations', () => {
-  const titles = async (query = '') => {
-    const { body } = await classroom.conversations(query);
-    return [body.data.map(({ title }: { title: string }) => title), body.total];
-  };
-
-  it('200: one’s own with this agent, newest message first, page by page', async () => {
-    expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
-    const first = await classroom.ask({ content: 'first' });
-    await classroom.ask({ content: 'second' });
-    await askingOf(classroom.asked, await buildAskingStudent(classroom.asked)).ask({ content: 'somebody else’s' });
-    expect(await titles()).to.deep.equal([['second', 'first'], 2]);
-    await finish(first.answerId);
-    const again = await classroom.ask({ content: 'again', conversation_id: first.conversationId });
-    expect(await titles()).to.deep.equal([['first', 'second'], 2]);
-    expect(await titles('?page=2&page_size=1')).to.deep.equal([['second'], 2]);
-    expect((await classroom.conversations('?page_size=1')).body.data[0]).to.deep.equal(again.data.conversation);
-  });
-
-  it('200: also after access has ended, and when the agent is not published any more', async () => {
-    await classroom.ask({ content: 'first' });
-    await loseAccess();
-    expect(await titles()).to.deep.equal([['first'], 1]);
-    await alterAgent(classroom.asked, 'status', 'archived');
-    expect(await titles()).to.deep.equal([['first'], 1]);
-  });
-
-  it('404: an unknown agent, and one that is not published to who never talked to it', async () => {
-    expectError(
-      await askingOf({ ...classroom.asked, publicId: 'nobody' }, classroom.student).conversations(),
-      'not_found',
-    );
-    await alterAgent(classroom.asked, 'status', 'archived');
-    expectError(await classroom.conversations(), 'not_found');
-  });
-});
-
-describe('GET /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-  const contents = async (id: Id, query = '') => {
-    const { body } = await classroom.conversation(id, query);
-    return [body.data.messages.map(({ content }: { content: string }) => content), body.total];
-  };
-
-  it('200: the conversation with its messages, questions and answers in turn', async () => {
-    const { data, answerId, conversationId } = await classroom.ask();
-    await finish(answerId, { text: 'Yes.' });
-    const { body } = await classroom.conversation(conversationId.toUpperCase());
-    const [question, answer] = body.data.messages;
-    expect(body).to.deep.equal({ data: { ...data.conversation, messages: [question, answer] }, total: 2 });
-    expect(question).to.deep.equal(data.question);
-    expect(answer).to.deep.equal({
-      ...data.answer,
-      status: 'complete',
-      content: 'Yes.',
-      completed_at: answer.completed_at,
-    });
-  });
-
-  it('a generating answer shows the text so far; it has no error, no citations and no end', async () => {
-    const { answerId, conversationId } = await classroom.ask();
-    await append(answerId, 'So ', 'far 🪢');
-    const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
-    expect(answer).to.deep.include({ status: 'generating', content: 'So far 🪢', citations: [] });
-    expect(answer).to.not.have.any.keys('error_code', 'completed_at');
-  });
-
-  it('a failed answer has its error code and the text written so far', async () => {
-    const { answerId, conversationId } = await classroom.ask();
-    await append(answerId, 'So far');
-    await fail(answerId, 'model_silent');
-    const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
-    expect(answer).to.include({ status: 'failed', error_code: 'model_silent', content: 'So far' });
-    expect(answer).to.have.property('completed_at');
-  });
-
-  it('of the pages the first has the newest messages, each the oldest first; total counts messages', async () => {
-    const id = await converse(3);
-    const all = ['question 1', 'answer 1', 'question 2', 'answer 2', 'question 3', 'answer 3'];
-    expect(await contents(id)).to.deep.equal([all, 6]);
-    for (let size = 1; size <= 7; size++) {
-      const pages = Math.ceil(6 / size);
-      const read: string[] = [];
-      for (let page = 1; page <= pages; page++) {
-        const [texts, total] = await contents(id, `?page=${page}&page_size=${size}`);
-        expect(total).to.equal(6);
-        read.unshift(...texts);
-      }
-      expect(read, `pages of ${size}`).to.deep.equal(all);
-      expect(await contents(id, `?page=${pages + 1}&page_size=${size}`)).to.deep.equal([[], 6]);
-    }
-  });
-
-  it('200: also after access has ended; asking on is 403 not_entitled', async () => {
-    const id = await converse(1);
-    await loseAccess();
-    expect(await contents(id)).to.deep.equal([['question 1', 'answer 1'], 2]);
-    expectError(await classroom.refused({ conversation_id: id }), 'not_entitled');
-  });
-
-  it('404: another student’s, one in another club, an unknown one', async () => {
-    const { conversationId } = await classroom.ask();
-    const other = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
-    const elsewhere = await buildAskingClassroom();
-    for (const answer of [
-      await other.conversation(conversationId),
-      await other.rename(conversationId, 'Mine'),
-      await other.remove(conversationId),
-      await elsewhere.conversation(conversationId),
-      await classroom.conversation(newId()),
-    ])
-      expectError(answer, 'not_found');
-    expect((await classroom.conversation(conversationId)).status).to.equal(200);
-  });
-
-  describe('Agent citation', () => {
-    const citationsOf = async (conversationId: Id) =>
-      (await classroom.conversation(conversationId)).body.data.messages[1].citations;
-
-    it('lesson_id only when the source is a lesson, media_id only when it is a file, pages where it has them', async () => {
-      const { club } = classroom;
-      const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
-      const file = await uploadFile({ club }, { fileName: 'a.txt', mime: 'text/plain', bytes: Buffer.from('Knots.') });
-      const lesson = await buildSource(club.id, { lessonId });
-      // The index keeps itself in step with the library only for agents whose material names the file.
-      const media = await buildSource(club.id, { mediaId: file.id });
-      const { answerId, conversationId } = await classroom.ask();
-      await finish(answerId, {
-        citations: [
-          { citedText: 'one', sourceId: lesson, sourceKind: 'lesson', sourceTitle: 'Bends' },
-          { citedText: 'two', sourceId: media, sourceKind: 'media', sourceTitle: 'a.txt', pageFrom: 3, pageTo: 4 },
-        ],
+  /** A conversation of so many questions and answers, whose texts say which they are. */
+  async function converse(turns: number): Promise<Id> {
+    let conversationId: Id | undefined;
+    for (let turn = 1; turn <= turns; turn++) {
+      const asked = await classroom.ask({
+        content: `question ${turn}`,
+        ...(conversationId !== undefined && { conversation_id: conversationId }),
       });
-      expect(await citationsOf(conversationId)).to.deep.equal([
-        { cited_text: 'one', source_id: lesson, source_kind: 'lesson', source_title: 'Bends', lesson_id: lessonId },
-        {
-          cited_text: 'two',
-          source_id: media,
-          source_kind: 'media',
-          source_title: 'a.txt',
-          media_id: file.id,
-          page_from: 3,
-          page_to: 4,
-        },
-      ]);
-    });
-
-    it('source_id is absent when the source left the index after the answer; the text stays, the link is lost', async () => {
-      const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
-      const source = await buildSource(classroom.club.id, { lessonId });
-      const { answerId, conversationId } = await classroom.ask();
-      await finish(answerId, { citations: [{ citedText: 'one', sourceId: source }] });
-      await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source]);
-      expect(await citationsOf(conversationId)).to.deep.equal([
-        { cited_text: 'one', source_kind: 'lesson', source_title: 'Bends' },
-      ]);
-    });
-  });
-});
-
-describe('PATCH /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-  it('200: a title of 1 to 120 characters, in tidy form; nothing else changes', async () => {
-    const { data, conversationId } = await classroom.ask();
-    for (const [title, kept] of [
-      [' My   knots\n', 'My knots'],
-      ['🪢'.repeat(120), '🪢'.repeat(120)],
-      ['a', 'a'],
-    ] as const) {
-      const { body } = await classroom.rename(conversationId, title);
-      expect(body).to.deep.equal({ data: { ...data.conversation, title: kept } });
+      await finish(asked.answerId, { text: `answer ${turn}` });
+      ({ conversationId } = asked);
     }
-    expect((await classroom.conversations()).body.data[0].title).to.equal('a');
-  });
+    return conversationId ?? '';
+  }
 
-  it('422: empty, blank, 121 characters', async () => {
-    const { conversationId } = await classroom.ask();
-    for (const title of ['', '  ', 'a'.repeat(121)])
-      expectError(await classroom.rename(conversationId, title), 'invalid_request');
-  });
-});
+  const loseAccess = async () =>
+    (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [classroom.student.id]);
 
-describe('DELETE /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-  it('204: it is gone from lists and reads', async () => {
-    const id = await converse(1);
-    const answer = await classroom.remove(id);
-    expect([answer.status, answer.text]).to.deep.equal([204, '']);
-    expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
-    for (const gone of [await classroom.conversation(id), await classroom.rename(id, 'x'), await classroom.remove(id)])
-      expectError(gone, 'not_found');
-  });
+  describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}', () => {
+    it('200: the agent without its instructions, and what may be asked', async () => {
+      const { body } = await classroom.agent();
+      expect(body.data).to.deep.equal({
+        id: classroom.asked.id,
+        public_id: classroom.asked.publicId,
+        name: 'Bosun',
+        description: 'Knows knots.',
+        limits: { daily_limit: 50, used: 0, remaining: 50, club_budget_exhausted: false },
+      });
+    });
 
-  it('what was asked, answered and cited stands nowhere any more; the rows stay to be counted', async () => {
-    const word = `w${randomUUID()}`;
-    const { answerId, conversationId } = await classroom.ask({ content: `question ${word}` });
-    await append(answerId, `answer ${word}`);
-    await finish(answerId, { citations: [{ citedText: `citation ${word}` }] });
-    const next = await classroom.ask({ content: `again ${word}`, conversation_id: conversationId });
-    await append(next.answerId, `so far ${word}`);
-    expect(await columnsHolding(word)).to.deep.equal([
-      'agent_answer_deltas.text',
-      'agent_answers.content',
-      'agent_citations.cited_text',
-      'agent_conversations.title',
-      'agent_questions.content',
-    ]);
-    await classroom.remove(conversationId);
-    expect(await columnsHolding(word)).to.deep.equal([]);
-    expect((await classroom.agent()).body.data.limits.used).to.equal(2);
-  });
-
-  it('its images go with it, unless another conversation shows them', async () => {
-    const { club, student } = classroom;
-    const upload = () => uploadFile({ club, student }, { fileName: 'knot.png', mime: 'image/png', bytes: png() });
-    const [own, shared] = [await upload(), await upload()];
-    const { conversationId } = await classroom.ask({ image_ids: [own.id, shared.id] });
-    const other = await classroom.ask({ image_ids: [shared.id] });
-    await classroom.remove(conversationId);
-    const removed = async () => {
-      const source = await testDatabase();
-      const rows = await source.query<{ id: Id }[]>(
-        `SELECT id FROM media WHERE owner_id = $1 AND removed_at IS NOT NULL AND file_name IS NULL AND erases_at IS NOT NULL`,
-        [student.id],
+    it('403 not_entitled without access; 404 where it is not published, or another club’s', async () => {
+      const { asked, club } = classroom;
+      expectError(await askingOf(asked, await buildStudent(club.id)).agent(), 'not_entitled');
+      const foreign = await buildOpenAgent((await buildClub()).id);
+      expectError(
+        await askingOf({ clubId: club.id, publicId: foreign.publicId }, classroom.student).agent(),
+        'not_found',
       );
-      return rows.map(({ id }) => id);
+      await alterAgent(asked, 'status', 'draft');
+      expectError(await classroom.agent(), 'not_found');
+    });
+  });
+
+  describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}/conversations', () => {
+    const titles = async (query = '') => {
+      const { body } = await classroom.conversations(query);
+      return [body.data.map(({ title }: { title: string }) => title), body.total];
     };
-    expect(await removed()).to.deep.equal([own.id]);
-    await classroom.remove(other.conversationId);
-    expect(await removed()).to.have.members([own.id, shared.id]);
+
+    it('200: one’s own with this agent, newest message first, page by page', async () => {
+      expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
+      const first = await classroom.ask({ content: 'first' });
+      await classroom.ask({ content: 'second' });
+      await askingOf(classroom.asked, await buildAskingStudent(classroom.asked)).ask({ content: 'somebody else’s' });
+      expect(await titles()).to.deep.equal([['second', 'first'], 2]);
+      await finish(first.answerId);
+      const again = await classroom.ask({ content: 'again', conversation_id: first.conversationId });
+      expect(await titles()).to.deep.equal([['first', 'second'], 2]);
+      expect(await titles('?page=2&page_size=1')).to.deep.equal([['second'], 2]);
+      expect((await classroom.conversations('?page_size=1')).body.data[0]).to.deep.equal(again.data.conversation);
+    });
+
+    it('200: also after access has ended, and when the agent is not published any more', async () => {
+      await classroom.ask({ content: 'first' });
+      await loseAccess();
+      expect(await titles()).to.deep.equal([['first'], 1]);
+      await alterAgent(classroom.asked, 'status', 'archived');
+      expect(await titles()).to.deep.equal([['first'], 1]);
+    });
+
+    it('404: an unknown agent, and one that is not published to who never talked to it', async () => {
+      expectError(
+        await askingOf({ ...classroom.asked, publicId: 'nobody' }, classroom.student).conversations(),
+        'not_found',
+      );
+      await alterAgent(classroom.asked, 'status', 'archived');
+      expectError(await classroom.conversations(), 'not_found');
+    });
   });
 
-  it('an answer under way ends as failed, its stream hears so, and its run is woken to settle it', async () => {
-    const { stream, answerId, conversationId, data } = await classroom.ask();
-    await append(answerId, 'So far');
-    await stream.textOf(6);
-    expect(await wakesBy(classroom.club.id, () => classroom.remove(conversationId))).to.deep.equal([
-      `agent-answer/${data.question.id}`,
-    ]);
-    const failed = (await stream.event('error')).data;
-    expect(failed.error).to.deep.equal({ code: 'conversation_deleted', message: 'The conversation was deleted.' });
-    expect(failed.answer).to.include({ status: 'failed', error_code: 'conversation_deleted', content: '' });
-    expect(await stream.ended).to.equal('whole');
+  describe('GET /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
+    const contents = async (id: Id, query = '') => {
+      const { body } = await classroom.conversation(id, query);
+      return [body.data.messages.map(({ content }: { content: string }) => content), body.total];
+    };
+
+    it('200: the conversation with its messages, questions and answers in turn', async () => {
+      const { data, answerId, conversationId } = await classroom.ask();
+      await finish(answerId, { text: 'Yes.' });
+      const { body } = await classroom.conversation(conversationId.toUpperCase());
+      const [question, answer] = body.data.messages;
+      expect(body).to.deep.equal({ data: { ...data.conversation, messages: [question, answer] }, total: 2 });
+      expect(question).to.deep.equal(data.question);
+      expect(answer).to.deep.equal({
+        ...data.answer,
+        status: 'complete',
+        content: 'Yes.',
+        completed_at: answer.completed_at,
+      });
+    });
+
+    it('a generating answer shows the text so far; it has no error, no citations and no end', async () => {
+      const { answerId, conversationId } = await classroom.ask();
+      await append(answerId, 'So ', 'far 🪢');
+      const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
+      expect(answer).to.deep.include({ status: 'generating', content: 'So far 🪢', citations: [] });
+      expect(answer).to.not.have.any.keys('error_code', 'completed_at');
+    });
+
+    it('a failed answer has its error code and the text written so far', async () => {
+      const { answerId, conversationId } = await classroom.ask();
+      await append(answerId, 'So far');
+      await fail(answerId, 'model_silent');
+      const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
+      expect(answer).to.include({ status: 'failed', error_code: 'model_silent', content: 'So far' });
+      expect(answer).to.have.property('completed_at');
+    });
+
+    it('of the pages the first has the newest messages, each the oldest first; total counts messages', async () => {
+      const id = await converse(3);
+      const all = ['question 1', 'answer 1', 'question 2', 'answer 2', 'question 3', 'answer 3'];
+      expect(await contents(id)).to.deep.equal([all, 6]);
+      for (let size = 1; size <= 7; size++) {
+        const pages = Math.ceil(6 / size);
+        const read: string[] = [];
+        for (let page = 1; page <= pages; page++) {
+          const [texts, total] = await contents(id, `?page=${page}&page_size=${size}`);
+          expect(total).to.equal(6);
+          read.unshift(...texts);
+        }
+        expect(read, `pages of ${size}`).to.deep.equal(all);
+        expect(await contents(id, `?page=${pages + 1}&page_size=${size}`)).to.deep.equal([[], 6]);
+      }
+    });
+
+    it('200: also after access has ended; asking on is 403 not_entitled', async () => {
+      const id = await converse(1);
+      await loseAccess();
+      expect(await contents(id)).to.deep.equal([['question 1', 'answer 1'], 2]);
+      expectError(await classroom.refused({ conversation_id: id }), 'not_entitled');
+    });
+
+    it('404: another student’s, one in another club, an unknown one', async () => {
+      const { conversationId } = await classroom.ask();
+      const other = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
+      const elsewhere = await buildAskingClassroom();
+      for (const answer of [
+        await other.conversation(conversationId),
+        await other.rename(conversationId, 'Mine'),
+        await other.remove(conversationId),
+        await elsewhere.conversation(conversationId),
+        await classroom.conversation(newId()),
+      ])
+        expectError(answer, 'not_found');
+      expect((await classroom.conversation(conversationId)).status).to.equal(200);
+    });
+
+    describe('Agent citation', () => {
+      const citationsOf = async (conversationId: Id) =>
+        (await classroom.conversation(conversationId)).body.data.messages[1].citations;
+
+      it('lesson_id only when the source is a lesson, media_id only when it is a file, pages where it has them', async () => {
+        const { club } = classroom;
+        const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
+        const file = await uploadFile(
+          { club },
+          { fileName: 'a.txt', mime: 'text/plain', bytes: Buffer.from('Knots.') },
+        );
+        const lesson = await buildSource(club.id, { lessonId });
+        // The index keeps itself in step with the library only for agents whose material names the file.
+        const media = await buildSource(club.id, { mediaId: file.id });
+        const { answerId, conversationId } = await classroom.ask();
+        await finish(answerId, {
+          citations: [
+            { citedText: 'one', sourceId: lesson, sourceKind: 'lesson', sourceTitle: 'Bends' },
+            { citedText: 'two', sourceId: media, sourceKind: 'media', sourceTitle: 'a.txt', pageFrom: 3, pageTo: 4 },
+          ],
+        });
+        expect(await citationsOf(conversationId)).to.deep.equal([
+          { cited_text: 'one', source_id: lesson, source_kind: 'lesson', source_title: 'Bends', lesson_id: lessonId },
+          {
+            cited_text: 'two',
+            source_id: media,
+            source_kind: 'media',
+            source_title: 'a.txt',
+            media_id: file.id,
+            page_from: 3,
+            page_to: 4,
+          },
+        ]);
+      });
+
+      it('source_id is absent when the source left the index after the answer; the text stays, the link is lost', async () => {
+        const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
+        const source = await buildSource(classroom.club.id, { lessonId });
+        const { answerId, conversationId } = await classroom.ask();
+        await finish(answerId, { citations: [{ citedText: 'one', sourceId: source }] });
+        await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source]);
+        expect(await citationsOf(conversationId)).to.deep.equal([
+          { cited_text: 'one', source_kind: 'lesson', source_title: 'Bends' },
+        ]);
+      });
+    });
   });
 
-  it('words that are being written while it is deleted do not stay', async () => {
-    const word = `w${randomUUID()}`;
-    const { answerId, conversationId } = await classroom.ask();
-    let stop = false;
-    const writing = (async () => {
-      while (!stop) await append(answerId, `${word} `);
-    })();
-    await classroom.remove(conversationId);
-    await append(answerId, word);
-    stop = true;
-    await writing;
-    expect(await columnsHolding(word)).to.deep.equal([]);
+  describe('PATCH /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
+    it('200: a title of 1 to 120 characters, in tidy form; nothing else changes', async () => {
+      const { data, conversationId } = await classroom.ask();
+      for (const [title, kept] of [
+        [' My   knots\n', 'My knots'],
+        ['🪢'.repeat(120), '🪢'.repeat(120)],
+        ['a', 'a'],
+      ] as const) {
+        const { body } = await classroom.rename(conversationId, title);
+        expect(body).to.deep.equal({ data: { ...data.conversation, title: kept } });
+      }
+      expect((await classroom.conversations()).body.data[0].title).to.equal('a');
+    });
+
+    it('422: empty, blank, 121 characters', async () => {
+      const { conversationId } = await classroom.ask();
+      for (const title of ['', '  ', 'a'.repeat(121)])
+        expectError(await classroom.rename(conversationId, title), 'invalid_request');
+    });
+  });
+
+  describe('DELETE /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
+    it('204: it is gone from lists and reads', async () => {
+      const id = await converse(1);
+      const answer = await classroom.remove(id);
+      expect([answer.status, answer.text]).to.deep.equal([204, '']);
+      expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
+      for (const gone of [
+        await classroom.conversation(id),
+        await classroom.rename(id, 'x'),
+        await classroom.remove(id),
+      ])
+        expectError(gone, 'not_found');
+    });
+
+    it('what was asked, answered and cited stands nowhere any more; the rows stay to be counted', async () => {
+      const word = `w${randomUUID()}`;
+      const { answerId, conversationId } = await classroom.ask({ content: `question ${word}` });
+      await append(answerId, `answer ${word}`);
+      await finish(answerId, { citations: [{ citedText: `citation ${word}` }] });
+      const next = await classroom.ask({ content: `again ${word}`, conversation_id: conversationId });
+      await append(next.answerId, `so far ${word}`);
+      expect(await columnsHolding(word)).to.deep.equal([
+        'agent_answer_deltas.text',
+        'agent_answers.content',
+        'agent_citations.cited_text',
+        'agent_conversations.title',
+        'agent_questions.content',
+      ]);
+      await classroom.remove(conversationId);
+      expect(await columnsHolding(word)).to.deep.equal([]);
+      expect((await classroom.agent()).body.data.limits.used).to.equal(2);
+    });
+
+    it('its images go with it, unless another conversation shows them', async () => {
+      const { club, student } = classroom;
+      const upload = () => uploadFile({ club, student }, { fileName: 'knot.png', mime: 'image/png', bytes: png() });
+      const [own, shared] = [await upload(), await upload()];
+      const { conversationId } = await classroom.ask({ image_ids: [own.id, shared.id] });
+      const other = await classroom.ask({ image_ids: [shared.id] });
+      await classroom.remove(conversationId);
+      const removed = async () => {
+        const source = await testDatabase();
+        const rows = await source.query<{ id: Id }[]>(
+          `SELECT id FROM media WHERE owner_id = $1 AND removed_at IS NOT NULL AND file_name IS NULL AND erases_at IS NOT NULL`,
+          [student.id],
+        );
+        return rows.map(({ id }) => id);
+      };
+      expect(await removed()).to.deep.equal([own.id]);
+      await classroom.remove(other.conversationId);
+      expect(await removed()).to.have.members([own.id, shared.id]);
+    });
+
+    it('an answer under way ends as failed, its stream hears so, and its run is woken to settle it', async () => {
+      const { stream, answerId, conversationId, data } = await classroom.ask();
+      await append(answerId, 'So far');
+      await stream.textOf(6);
+      expect(await wakesBy(classroom.club.id, () => classroom.remove(conversationId))).to.deep.equal([
+        `agent-answer/${data.question.id}`,
+      ]);
+      const failed = (await stream.event('error')).data;
+      expect(failed.error).to.deep.equal({ code: 'conversation_deleted', message: 'The conversation was deleted.' });
+      expect(failed.answer).to.include({ status: 'failed', error_code: 'conversation_deleted', content: '' });
+      expect(await stream.ended).to.equal('whole');
+    });
+
+    it('words that are being written while it is deleted do not stay', async () => {
+      const word = `w${randomUUID()}`;
+      const { answerId, conversationId } = await classroom.ask();
+      let stop = false;
+      const writing = (async () => {
+        while (!stop) await append(answerId, `${word} `);
+      })();
+      await classroom.remove(conversationId);
+      await append(answerId, word);
+      stop = true;
+      await writing;
+      expect(await columnsHolding(word)).to.deep.equal([]);
+    });
   });
 });

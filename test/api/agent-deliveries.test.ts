@@ -14,239 +14,241 @@ import { importFile } from '../toolkit/drive/imports.ts';
 import { buildProduct, buildShop, purchaseNotice, sell } from '../toolkit/drive/sales.ts';
 import { administering } from '../toolkit/builders/learning.ts';
 
-let club: TestClub;
-let write: ReturnType<typeof administering>;
-let agent: TestAgent;
-beforeEach(async () => {
-  club = await buildClub();
-  write = administering(club);
-  agent = await buildAgent(club.id);
-});
-const opening = () => ({ kind: 'agent', agent_id: agent.id });
-const create = (opens: object, further: object = {}) =>
-  write('POST', '/deliveries', { name: 'Ask the bosun', opens, ...further });
+describe('agent deliveries', () => {
+  let club: TestClub;
+  let write: ReturnType<typeof administering>;
+  let agent: TestAgent;
+  beforeEach(async () => {
+    club = await buildClub();
+    write = administering(club);
+    agent = await buildAgent(club.id);
+  });
+  const opening = () => ({ kind: 'agent', agent_id: agent.id });
+  const create = (opens: object, further: object = {}) =>
+    write('POST', '/deliveries', { name: 'Ask the bosun', opens, ...further });
 
-describe('a delivery that opens an agent', () => {
-  it('201: the whole record, and what is read and listed afterwards; 200: changed, archived', async () => {
-    const { status, body } = await create(opening(), { free: true, access_days: 30 });
-    expect(status).to.equal(201);
-    const { id, created_at: at } = body.data;
-    const record = {
-      id,
-      name: 'Ask the bosun',
-      opens: opening(),
-      free: true,
-      access_days: 30,
-      archived: false,
-      created_at: at,
-      updated_at: at,
-    };
-    expect(body.data).to.deep.equal(record);
-    expect((await write('GET', `/deliveries/${id}`)).body.data).to.deep.equal(record);
-    expect((await write('GET', '/deliveries')).body).to.deep.equal({ data: [record], total: 1 });
-    expect((await write('PATCH', `/deliveries/${id}`, { name: 'Bosun' })).body.data.opens).to.deep.equal(opening());
-    expect((await write('POST', `/deliveries/${id}/archive`)).body.data).to.deep.include({
-      opens: opening(),
-      archived: true,
+  describe('a delivery that opens an agent', () => {
+    it('201: the whole record, and what is read and listed afterwards; 200: changed, archived', async () => {
+      const { status, body } = await create(opening(), { free: true, access_days: 30 });
+      expect(status).to.equal(201);
+      const { id, created_at: at } = body.data;
+      const record = {
+        id,
+        name: 'Ask the bosun',
+        opens: opening(),
+        free: true,
+        access_days: 30,
+        archived: false,
+        created_at: at,
+        updated_at: at,
+      };
+      expect(body.data).to.deep.equal(record);
+      expect((await write('GET', `/deliveries/${id}`)).body.data).to.deep.equal(record);
+      expect((await write('GET', '/deliveries')).body).to.deep.equal({ data: [record], total: 1 });
+      expect((await write('PATCH', `/deliveries/${id}`, { name: 'Bosun' })).body.data.opens).to.deep.equal(opening());
+      expect((await write('POST', `/deliveries/${id}/archive`)).body.data).to.deep.include({
+        opens: opening(),
+        archived: true,
+      });
+    });
+
+    it('404: an unknown agent, one of another club, a course’s id; nothing is written', async () => {
+      const foreign = await buildAgent((await buildClub()).id);
+      const course = await buildCourse(club.id);
+      const before = await rowCounts();
+      for (const id of [newId(), foreign.id, course.id])
+        expectError(await create({ kind: 'agent', agent_id: id }), 'not_found');
+      expectError(await create({ kind: 'course', course_id: agent.id }), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('400 and 422: the id of another kind, none, a cohort, a kind that is none', async () => {
+      const course = await buildCourse(club.id);
+      for (const opens of [
+        { kind: 'agent' },
+        { kind: 'agent', course_id: course.id },
+        { ...opening(), course_id: course.id },
+        { ...opening(), cohort_id: newId() },
+        { agent_id: agent.id },
+      ])
+        expectError(await create(opens), 'malformed_request');
+      expectError(await create({ kind: 'space', agent_id: agent.id }), 'invalid_request');
+      expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
+    });
+
+    it('200: it can open something else, a course as well, until somebody is enrolled: 409 in_use; what is the same stays', async () => {
+      const { id } = (await create(opening())).body.data;
+      const course = await buildCourse(club.id);
+      const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
+      const toCourse = { kind: 'course', course_id: course.id };
+      expect((await change(toCourse)).body.data.opens).to.deep.equal(toCourse);
+      expect((await change(opening())).body.data.opens).to.deep.equal(opening());
+      await buildEnrollment(club.id, { deliveryId: id });
+      expectError(await change(toCourse), 'in_use');
+      expectError(await change({ kind: 'agent', agent_id: (await buildAgent(club.id)).id }), 'in_use');
+      expect((await change({ kind: 'agent', agent_id: agent.id.toUpperCase() })).status).to.equal(200);
+      expect((await write('GET', `/deliveries/${id}`)).body.data.opens).to.deep.equal(opening());
+    });
+
+    it('404: it has no cohorts: none to grant it in, none to move to', async () => {
+      const delivery = await buildAgentDelivery(club.id, agent.id);
+      const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
+      const student = await buildStudent(club.id);
+      const grant = { student_id: student.id, delivery_id: delivery.id };
+      const before = await rowCounts();
+      expectError(await write('POST', '/enrollments', { ...grant, cohort_id: cohort.id }), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+      const { data } = (await write('POST', '/enrollments', grant)).body;
+      expectError(await write('POST', `/enrollments/${data.id}/move`, { cohort_id: cohort.id }), 'not_found');
     });
   });
 
-  it('404: an unknown agent, one of another club, a course’s id; nothing is written', async () => {
-    const foreign = await buildAgent((await buildClub()).id);
-    const course = await buildCourse(club.id);
-    const before = await rowCounts();
-    for (const id of [newId(), foreign.id, course.id])
-      expectError(await create({ kind: 'agent', agent_id: id }), 'not_found');
-    expectError(await create({ kind: 'course', course_id: agent.id }), 'not_found');
-    expect(await rowCounts()).to.deep.equal(before);
-  });
+  /** What the classroom lists for the student: ids of agents. */
+  async function agentsOf(token: string, clubId = club.id): Promise<Id[]> {
+    const { data } = (await call('GET', `/v1/clubs/${clubId}/classroom/agents`, { token })).body;
+    return data.map(({ id }: { id: Id }) => id);
+  }
 
-  it('400 and 422: the id of another kind, none, a cohort, a kind that is none', async () => {
-    const course = await buildCourse(club.id);
-    for (const opens of [
-      { kind: 'agent' },
-      { kind: 'agent', course_id: course.id },
-      { ...opening(), course_id: course.id },
-      { ...opening(), cohort_id: newId() },
-      { agent_id: agent.id },
-    ])
-      expectError(await create(opens), 'malformed_request');
-    expectError(await create({ kind: 'space', agent_id: agent.id }), 'invalid_request');
-    expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
-  });
-
-  it('200: it can open something else, a course as well, until somebody is enrolled: 409 in_use; what is the same stays', async () => {
-    const { id } = (await create(opening())).body.data;
-    const course = await buildCourse(club.id);
-    const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
-    const toCourse = { kind: 'course', course_id: course.id };
-    expect((await change(toCourse)).body.data.opens).to.deep.equal(toCourse);
-    expect((await change(opening())).body.data.opens).to.deep.equal(opening());
-    await buildEnrollment(club.id, { deliveryId: id });
-    expectError(await change(toCourse), 'in_use');
-    expectError(await change({ kind: 'agent', agent_id: (await buildAgent(club.id)).id }), 'in_use');
-    expect((await change({ kind: 'agent', agent_id: agent.id.toUpperCase() })).status).to.equal(200);
-    expect((await write('GET', `/deliveries/${id}`)).body.data.opens).to.deep.equal(opening());
-  });
-
-  it('404: it has no cohorts: none to grant it in, none to move to', async () => {
-    const delivery = await buildAgentDelivery(club.id, agent.id);
-    const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
-    const student = await buildStudent(club.id);
-    const grant = { student_id: student.id, delivery_id: delivery.id };
-    const before = await rowCounts();
-    expectError(await write('POST', '/enrollments', { ...grant, cohort_id: cohort.id }), 'not_found');
-    expect(await rowCounts()).to.deep.equal(before);
-    const { data } = (await write('POST', '/enrollments', grant)).body;
-    expectError(await write('POST', `/enrollments/${data.id}/move`, { cohort_id: cohort.id }), 'not_found');
-  });
-});
-
-/** What the classroom lists for the student: ids of agents. */
-async function agentsOf(token: string, clubId = club.id): Promise<Id[]> {
-  const { data } = (await call('GET', `/v1/clubs/${clubId}/classroom/agents`, { token })).body;
-  return data.map(({ id }: { id: Id }) => id);
-}
-
-/** The bodies of the access.* facts that wait for the relay, as endpoints would read them; each is held against the contract. */
-async function told(clubId = club.id): Promise<[string, unknown][]> {
-  const source = await testDatabase();
-  const facts = await source.query<
-    { id: Id; type: EventType; subjectId: Id; studentId: Id; details: null; occurredAt: Date }[]
-  >(
-    `SELECT id, type, subject_id AS "subjectId", student_id AS "studentId", details, occurred_at AS "occurredAt" FROM facts
-      WHERE club_id = $1 AND type LIKE 'access.%' ORDER BY seq`,
-    [clubId],
-  );
-  return Promise.all(
-    facts.map(async (fact) => {
-      const student = {
-        id: fact.studentId,
-        name: 'Ada',
-        email: 'ada@example.com',
-        verified: true,
-        createdAt: fact.occurredAt,
-        removed: false,
-      };
-      const body = JSON.parse(await assembleBody(source.manager, { ...fact, clubId }, student, clock.now()));
-      expect(eventFaults(fact.type, body)).to.deep.equal([]);
-      return [`${fact.type} ${body.data.enrollment.source}`, body.data.delivery] as [string, unknown];
-    }),
-  );
-}
-
-describe('each way of access opens the agent, and the webhook says what was opened', () => {
-  let delivery: { id: Id; name: string };
-  beforeEach(async () => {
-    delivery = await buildAgentDelivery(club.id, agent.id);
-  });
-  const opened = () => ({ id: delivery.id, name: delivery.name, opens: opening() });
-  const entitled = async (studentId: Id, now = clock.now()) =>
-    isEntitled((await testDatabase()).manager, { clubId: club.id, studentId, agentId: agent.id }, now);
-  const studentOf = async (email: string): Promise<Id> => {
+  /** The bodies of the access.* facts that wait for the relay, as endpoints would read them; each is held against the contract. */
+  async function told(clubId = club.id): Promise<[string, unknown][]> {
     const source = await testDatabase();
-    const [row] = await source.query<{ id: Id }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
-      club.id,
-      email,
-    ]);
-    return row?.id ?? '';
-  };
+    const facts = await source.query<
+      { id: Id; type: EventType; subjectId: Id; studentId: Id; details: null; occurredAt: Date }[]
+    >(
+      `SELECT id, type, subject_id AS "subjectId", student_id AS "studentId", details, occurred_at AS "occurredAt" FROM facts
+      WHERE club_id = $1 AND type LIKE 'access.%' ORDER BY seq`,
+      [clubId],
+    );
+    return Promise.all(
+      facts.map(async (fact) => {
+        const student = {
+          id: fact.studentId,
+          name: 'Ada',
+          email: 'ada@example.com',
+          verified: true,
+          createdAt: fact.occurredAt,
+          removed: false,
+        };
+        const body = JSON.parse(await assembleBody(source.manager, { ...fact, clubId }, student, clock.now()));
+        expect(eventFaults(fact.type, body)).to.deep.equal([]);
+        return [`${fact.type} ${body.data.enrollment.source}`, body.data.delivery] as [string, unknown];
+      }),
+    );
+  }
 
-  it('a grant, which the student sees with what it opens; revoked, restored and shortened', async () => {
-    const student = await buildStudent(club.id);
-    expect(await agentsOf(student.token)).to.deep.equal([]);
-    expect(await entitled(student.id)).to.equal(false);
-    const grant = { student_id: student.id, delivery_id: delivery.id };
-    const { data } = (await write('POST', '/enrollments', grant)).body;
-    expect(await agentsOf(student.token)).to.deep.equal([agent.id]);
-    expect(await entitled(student.id)).to.equal(true);
-    const own = (await call('GET', `/v1/clubs/${club.id}/classroom/enrollments`, { token: student.token })).body.data;
-    expect(own.map((one: { opens: object }) => one.opens)).to.deep.equal([opening()]);
+  describe('each way of access opens the agent, and the webhook says what was opened', () => {
+    let delivery: { id: Id; name: string };
+    beforeEach(async () => {
+      delivery = await buildAgentDelivery(club.id, agent.id);
+    });
+    const opened = () => ({ id: delivery.id, name: delivery.name, opens: opening() });
+    const entitled = async (studentId: Id, now = clock.now()) =>
+      isEntitled((await testDatabase()).manager, { clubId: club.id, studentId, agentId: agent.id }, now);
+    const studentOf = async (email: string): Promise<Id> => {
+      const source = await testDatabase();
+      const [row] = await source.query<{ id: Id }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
+        club.id,
+        email,
+      ]);
+      return row?.id ?? '';
+    };
 
-    await write('POST', `/enrollments/${data.id}/revoke`);
-    expect(await agentsOf(student.token)).to.deep.equal([]);
-    expect(await entitled(student.id)).to.equal(false);
-    await write('POST', `/enrollments/${data.id}/restore`);
-    expect(await entitled(student.id)).to.equal(true);
-    const end = new Date(clock.now().getTime() + 3_600_000);
-    await write('PUT', `/enrollments/${data.id}/end`, { ends_at: end.toISOString() });
-    expect(await entitled(student.id, new Date(end.getTime() - 1))).to.equal(true);
-    expect(await entitled(student.id, end)).to.equal(false);
-    const bodies = await told();
-    expect(bodies.map(([type]) => type)).to.deep.equal([
-      'access.granted grant',
-      'access.revoked grant',
-      'access.restored grant',
-      'access.shortened grant',
-    ]);
-    for (const [, said] of bodies) expect(said).to.deep.equal(opened());
-  });
+    it('a grant, which the student sees with what it opens; revoked, restored and shortened', async () => {
+      const student = await buildStudent(club.id);
+      expect(await agentsOf(student.token)).to.deep.equal([]);
+      expect(await entitled(student.id)).to.equal(false);
+      const grant = { student_id: student.id, delivery_id: delivery.id };
+      const { data } = (await write('POST', '/enrollments', grant)).body;
+      expect(await agentsOf(student.token)).to.deep.equal([agent.id]);
+      expect(await entitled(student.id)).to.equal(true);
+      const own = (await call('GET', `/v1/clubs/${club.id}/classroom/enrollments`, { token: student.token })).body.data;
+      expect(own.map((one: { opens: object }) => one.opens)).to.deep.equal([opening()]);
 
-  it('an invitation, and a registration link', async () => {
-    const email = `${newId()}@example.com`;
-    await write('POST', '/students', { name: 'Ada', email, delivery_ids: [delivery.id] });
-    expect(await entitled(await studentOf(email))).to.equal(true);
-    const code = `Open-${newId().slice(-12)}`;
-    await write('POST', '/registration-links', { name: 'Open day', code, delivery_ids: [delivery.id] });
-    const student = await buildStudent(club.id);
-    const claim = `/v1/clubs/${club.id}/classroom/registration-links/${code}/claim`;
-    const answer = await call('POST', claim, { token: student.token });
-    expect(answer.body.data.deliveries).to.deep.equal([delivery.name]);
-    expect(await agentsOf(student.token)).to.deep.equal([agent.id]);
-    expect(await told()).to.deep.equal([
-      ['access.granted invite', opened()],
-      ['access.granted registration_link', opened()],
-    ]);
-  });
+      await write('POST', `/enrollments/${data.id}/revoke`);
+      expect(await agentsOf(student.token)).to.deep.equal([]);
+      expect(await entitled(student.id)).to.equal(false);
+      await write('POST', `/enrollments/${data.id}/restore`);
+      expect(await entitled(student.id)).to.equal(true);
+      const end = new Date(clock.now().getTime() + 3_600_000);
+      await write('PUT', `/enrollments/${data.id}/end`, { ends_at: end.toISOString() });
+      expect(await entitled(student.id, new Date(end.getTime() - 1))).to.equal(true);
+      expect(await entitled(student.id, end)).to.equal(false);
+      const bodies = await told();
+      expect(bodies.map(([type]) => type)).to.deep.equal([
+        'access.granted grant',
+        'access.revoked grant',
+        'access.restored grant',
+        'access.shortened grant',
+      ]);
+      for (const [, said] of bodies) expect(said).to.deep.equal(opened());
+    });
 
-  it('an import, for a new student and for one who is known', async () => {
-    const known = await buildStudent(club.id);
-    const fresh = `${newId()}@example.com`;
-    await importFile(club, `email,name\n${known.email},N\n${fresh},N\n`, `delivery_ids=${delivery.id}`);
-    expect(await agentsOf(known.token)).to.deep.equal([agent.id]);
-    expect(await entitled(await studentOf(fresh))).to.equal(true);
-    expect(await told()).to.deep.equal([
-      ['access.granted import', opened()],
-      ['access.granted import', opened()],
-    ]);
-  });
+    it('an invitation, and a registration link', async () => {
+      const email = `${newId()}@example.com`;
+      await write('POST', '/students', { name: 'Ada', email, delivery_ids: [delivery.id] });
+      expect(await entitled(await studentOf(email))).to.equal(true);
+      const code = `Open-${newId().slice(-12)}`;
+      await write('POST', '/registration-links', { name: 'Open day', code, delivery_ids: [delivery.id] });
+      const student = await buildStudent(club.id);
+      const claim = `/v1/clubs/${club.id}/classroom/registration-links/${code}/claim`;
+      const answer = await call('POST', claim, { token: student.token });
+      expect(answer.body.data.deliveries).to.deep.equal([delivery.name]);
+      expect(await agentsOf(student.token)).to.deep.equal([agent.id]);
+      expect(await told()).to.deep.equal([
+        ['access.granted invite', opened()],
+        ['access.granted registration_link', opened()],
+      ]);
+    });
 
-  it('a free delivery, to who signs up', async () => {
-    delivery = await buildAgentDelivery(club.id, agent.id, { free: true });
-    const email = `${newId()}@example.com`;
-    await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
-    expect(await entitled(await studentOf(email))).to.equal(true);
-    expect(await told()).to.deep.equal([['access.granted free', opened()]]);
-  });
+    it('an import, for a new student and for one who is known', async () => {
+      const known = await buildStudent(club.id);
+      const fresh = `${newId()}@example.com`;
+      await importFile(club, `email,name\n${known.email},N\n${fresh},N\n`, `delivery_ids=${delivery.id}`);
+      expect(await agentsOf(known.token)).to.deep.equal([agent.id]);
+      expect(await entitled(await studentOf(fresh))).to.equal(true);
+      expect(await told()).to.deep.equal([
+        ['access.granted import', opened()],
+        ['access.granted import', opened()],
+      ]);
+    });
 
-  it('the sale of a product that is mapped to it; its refund takes the access', async () => {
-    const shop = await buildShop();
-    club = shop.club;
-    agent = await buildAgent(club.id);
-    delivery = await buildAgentDelivery(club.id, agent.id);
-    shop.product = await buildProduct(club.id, { deliveries: 0 });
-    await administering(club)('PATCH', `/products/${shop.product.id}`, { delivery_ids: [delivery.id] });
-    await sell(shop, purchaseNotice(shop, 'paid'));
-    const buyer = await studentOf(shop.email);
-    expect(await entitled(buyer)).to.equal(true);
-    await sell(shop, purchaseNotice(shop, 'refunded'));
-    expect(await entitled(buyer)).to.equal(false);
-    expect(await told()).to.deep.equal([
-      ['access.granted purchase', opened()],
-      ['access.revoked purchase', opened()],
-    ]);
-  });
+    it('a free delivery, to who signs up', async () => {
+      delivery = await buildAgentDelivery(club.id, agent.id, { free: true });
+      const email = `${newId()}@example.com`;
+      await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
+      expect(await entitled(await studentOf(email))).to.equal(true);
+      expect(await told()).to.deep.equal([['access.granted free', opened()]]);
+    });
 
-  it('nobody else: not by a course of the club, not in another club, not before it begins', async () => {
-    const student = await buildStudent(club.id);
-    await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildDelivery(club.id)).id });
-    expect(await entitled(student.id)).to.equal(false);
-    const startsAt = new Date(clock.now().getTime() + 60_000);
-    await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id, startsAt });
-    expect(await entitled(student.id)).to.equal(false);
-    expect(await entitled(student.id, startsAt)).to.equal(true);
-    const { manager } = await testDatabase();
-    const elsewhere = { clubId: (await buildClub()).id, studentId: student.id, agentId: agent.id };
-    expect(await isEntitled(manager, elsewhere, startsAt)).to.equal(false);
+    it('the sale of a product that is mapped to it; its refund takes the access', async () => {
+      const shop = await buildShop();
+      club = shop.club;
+      agent = await buildAgent(club.id);
+      delivery = await buildAgentDelivery(club.id, agent.id);
+      shop.product = await buildProduct(club.id, { deliveries: 0 });
+      await administering(club)('PATCH', `/products/${shop.product.id}`, { delivery_ids: [delivery.id] });
+      await sell(shop, purchaseNotice(shop, 'paid'));
+      const buyer = await studentOf(shop.email);
+      expect(await entitled(buyer)).to.equal(true);
+      await sell(shop, purchaseNotice(shop, 'refunded'));
+      expect(await entitled(buyer)).to.equal(false);
+      expect(await told()).to.deep.equal([
+        ['access.granted purchase', opened()],
+        ['access.revoked purchase', opened()],
+      ]);
+    });
+
+    it('nobody else: not by a course of the club, not in another club, not before it begins', async () => {
+      const student = await buildStudent(club.id);
+      await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildDelivery(club.id)).id });
+      expect(await entitled(student.id)).to.equal(false);
+      const startsAt = new Date(clock.now().getTime() + 60_000);
+      await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id, startsAt });
+      expect(await entitled(student.id)).to.equal(false);
+      expect(await entitled(student.id, startsAt)).to.equal(true);
+      const { manager } = await testDatabase();
+      const elsewhere = { clubId: (await buildClub()).id, studentId: student.id, agentId: agent.id };
+      expect(await isEntitled(manager, elsewhere, startsAt)).to.equal(false);
+    });
   });
 });

@@ -20,206 +20,209 @@ import { putOnPlan } from '../toolkit/builders/plans.ts';
 
 const picture = { fileName: 'My knot.png', mime: 'image/png', bytes: png(640, 480) };
 
-let club: TestClub;
-let student: TestStudent;
-let uploader: Uploader;
-beforeEach(async () => {
-  club = await buildClub();
-  student = await buildStudent(club.id);
-  uploader = { club, student };
-});
-
-describe('POST /v1/clubs/{clubId}/classroom/agent-images', () => {
-  it('201: the record, and a put descriptor whose address and headers are signed for 15 minutes', async () => {
-    const { media, upload } = await reserve(uploader, picture);
-    const { id, created_at: createdAt, ...rest } = media;
-    expect(rest).to.deep.equal({
-      kind: 'image',
-      type: 'image',
-      title: 'My knot.png',
-      file_name: 'My knot.png',
-      mime: 'image/png',
-      provider: 'objstore',
-      status: 'uploading',
-      visibility: 'private',
-      archived: false,
-    });
-    expect(upload).to.have.all.keys('method', 'url', 'headers', 'expires_at');
-    expect(upload.method).to.equal('put');
-    expect(upload.headers).to.deep.equal({
-      'content-type': 'image/png',
-      'content-length': String(picture.bytes.length),
-      'if-none-match': '*',
-    });
-    expect(Date.parse(upload.expires_at) - Date.parse(createdAt)).to.equal(15 * 60_000);
-    const { searchParams, pathname } = new URL(upload.url);
-    expect(searchParams.get('X-Amz-Expires')).to.equal('900');
-    expect(searchParams.get('X-Amz-SignedHeaders')).to.equal('content-length;content-type;host;if-none-match');
-    expect(pathname.endsWith(`/media/${club.id}/${id}`)).to.equal(true);
-  });
-
-  it('402 feature_not_in_plan, without a word of the plan', async () => {
-    await putOnPlan(club.id, 'starter');
-    const answer = await reserving(uploader, picture);
-    expectError(answer, 'feature_not_in_plan');
-    expect(answer.text).to.not.match(/plan does not/);
-    expect(await filesOf(club)).to.deep.equal([]);
-  });
-
-  it('422: other types, no bytes, more than 5 MB; 400: what is missing or unknown; nothing is left behind', async () => {
-    const before = await rowCounts();
-    for (const body of [
-      { mime: 'image/svg+xml' },
-      { mime: 'application/pdf' },
-      { size_bytes: 0 },
-      { size_bytes: 5 * 1_024 * 1_024 + 1 },
-      { file_name: '' },
-      { file_name: '../knot.png' },
-    ])
-      expectError(await reserving(uploader, picture, body), 'invalid_request');
-    for (const body of [{ size_bytes: undefined }, { title: 'Mine' }, { size_bytes: '3' }, { owner_id: student.id }])
-      expectError(await reserving(uploader, picture, body), 'malformed_request');
-    expect(await rowCounts()).to.deep.equal(before);
-    expect((await reserving(uploader, picture, { size_bytes: 5 * 1_024 * 1_024 })).status).to.equal(201);
-  });
-});
-
-describe('images that no question shows', () => {
-  const answersOf = async (count: number) =>
-    Promise.all(Array.from({ length: count }, () => reserving(uploader, picture)));
-
-  it('409 too_many_images: a student has at most 20, uploading or ready, also of many reserved at once', async () => {
-    const ready = await uploadFile(uploader, picture);
-    await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // failed: does not count
-    const answers = await answersOf(23);
-    const refused = answers.filter(({ status }) => status !== 201);
-    expect(refused).to.have.length(4);
-    for (const answer of refused) expectError(answer, 'too_many_images');
-    const before = await rowCounts();
-    expectError(await reserving(uploader, picture), 'too_many_images');
-    expect(await rowCounts()).to.deep.equal(before);
-    expect((await reserving({ club, student: await buildStudent(club.id) }, picture)).status).to.equal(201);
-    expect((await completing(uploader, ready.id)).body.data.status).to.equal('ready');
-  });
-
-  it('one that a question shows counts no more, one of a question that was refused does', async () => {
-    const agent = await buildOpenAgent(club.id, { dailyLimit: 1 });
-    student = await buildAskingStudent(agent);
+describe('agent images', () => {
+  let club: TestClub;
+  let student: TestStudent;
+  let uploader: Uploader;
+  beforeEach(async () => {
+    club = await buildClub();
+    student = await buildStudent(club.id);
     uploader = { club, student };
-    const { ask, refused } = askingOf(agent, student);
-    const [shown, kept] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];
-    expect((await answersOf(18)).map(({ status }) => status)).to.deep.equal(Array(18).fill(201));
-    expectError(await reserving(uploader, picture), 'too_many_images');
-    const { stream } = await ask({ image_ids: [shown.id] });
-    stream.close();
-    expect((await reserving(uploader, picture)).status).to.equal(201);
-    expectError(await refused({ image_ids: [kept.id] }), 'daily_limit_reached');
-    expectError(await reserving(uploader, picture), 'too_many_images');
   });
-});
 
-describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete, of an image', () => {
-  it('200 ready: type, size and measures are those of the content, whatever was announced', async () => {
-    const kinds = {
-      'image/png': png(640, 480),
-      'image/jpeg': jpeg(300, 200),
-      'image/gif': gif(7, 5),
-      'image/webp': webp(64, 32),
-    };
-    for (const [mime, bytes] of Object.entries(kinds)) {
-      const ready = await uploadFile(uploader, { fileName: 'knot.gif', mime: 'image/gif', bytes });
-      const [width, height] =
-        { 'image/png': [640, 480], 'image/jpeg': [300, 200], 'image/gif': [7, 5], 'image/webp': [64, 32] }[mime] ?? [];
-      expect(ready).to.include({
-        status: 'ready',
-        mime,
-        size_bytes: bytes.length,
-        width,
-        height,
+  describe('POST /v1/clubs/{clubId}/classroom/agent-images', () => {
+    it('201: the record, and a put descriptor whose address and headers are signed for 15 minutes', async () => {
+      const { media, upload } = await reserve(uploader, picture);
+      const { id, created_at: createdAt, ...rest } = media;
+      expect(rest).to.deep.equal({
         kind: 'image',
         type: 'image',
+        title: 'My knot.png',
+        file_name: 'My knot.png',
+        mime: 'image/png',
+        provider: 'objstore',
+        status: 'uploading',
+        visibility: 'private',
+        archived: false,
       });
-      const download = await fetch(ready.download_url ?? '');
-      expect(download.headers.get('content-type')).to.equal(mime);
-      expect(download.headers.get('content-disposition')).to.equal(
-        `attachment; filename="knot.gif"; filename*=UTF-8''knot.gif`,
-      );
-      expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).to.equal(true);
-      const preview = await fetch(ready.preview_url ?? '');
-      expect(preview.headers.get('content-disposition')).to.match(/^inline; /);
-      await preview.arrayBuffer();
-    }
+      expect(upload).to.have.all.keys('method', 'url', 'headers', 'expires_at');
+      expect(upload.method).to.equal('put');
+      expect(upload.headers).to.deep.equal({
+        'content-type': 'image/png',
+        'content-length': String(picture.bytes.length),
+        'if-none-match': '*',
+      });
+      expect(Date.parse(upload.expires_at) - Date.parse(createdAt)).to.equal(15 * 60_000);
+      const { searchParams, pathname } = new URL(upload.url);
+      expect(searchParams.get('X-Amz-Expires')).to.equal('900');
+      expect(searchParams.get('X-Amz-SignedHeaders')).to.equal('content-length;content-type;host;if-none-match');
+      expect(pathname.endsWith(`/media/${club.id}/${id}`)).to.equal(true);
+    });
+
+    it('402 feature_not_in_plan, without a word of the plan', async () => {
+      await putOnPlan(club.id, 'starter');
+      const answer = await reserving(uploader, picture);
+      expectError(answer, 'feature_not_in_plan');
+      expect(answer.text).to.not.match(/plan does not/);
+      expect(await filesOf(club)).to.deep.equal([]);
+    });
+
+    it('422: other types, no bytes, more than 5 MB; 400: what is missing or unknown; nothing is left behind', async () => {
+      const before = await rowCounts();
+      for (const body of [
+        { mime: 'image/svg+xml' },
+        { mime: 'application/pdf' },
+        { size_bytes: 0 },
+        { size_bytes: 5 * 1_024 * 1_024 + 1 },
+        { file_name: '' },
+        { file_name: '../knot.png' },
+      ])
+        expectError(await reserving(uploader, picture, body), 'invalid_request');
+      for (const body of [{ size_bytes: undefined }, { title: 'Mine' }, { size_bytes: '3' }, { owner_id: student.id }])
+        expectError(await reserving(uploader, picture, body), 'malformed_request');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await reserving(uploader, picture, { size_bytes: 5 * 1_024 * 1_024 })).status).to.equal(201);
+    });
   });
 
-  it('200 failed, and the bucket holds it no more: no image, broken, too large, animated, no size', async () => {
-    const cut = (bytes: Buffer) => bytes.subarray(0, bytes.length - 3);
-    const wrong: [string, Buffer][] = [
-      ['content_not_allowed', Buffer.from('%PDF-1.7\n%%EOF')],
-      ['content_not_allowed', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
-      ['content_not_allowed', Buffer.from('not a picture')],
-      ['image_broken', cut(png())],
-      ['image_broken', cut(jpeg())],
-      ['image_broken', cut(gif())],
-      ['image_broken', cut(webp())],
-      ['image_broken', png(0, 3)],
-      ['image_dimensions', png(8_001, 1)],
-      ['image_dimensions', png(1, 8_001)],
-      ['image_animated', gif(2, 2, 2)],
-      ['image_animated', webp(2, 2, true)],
-      ['image_animated', png(2, 2, { animated: true })],
-    ];
-    for (const [error, bytes] of wrong) {
-      const failed = await uploadFile(uploader, { ...picture, bytes });
-      expect(failed, `${error} ${bytes.toString('latin1', 0, 12)}`).to.include({ status: 'failed', error });
-      expect(failed).to.not.have.any.keys('preview_url', 'download_url', 'width', 'height');
-    }
-    expect(await filesOf(club)).to.deep.equal([]);
+  describe('images that no question shows', () => {
+    const answersOf = async (count: number) =>
+      Promise.all(Array.from({ length: count }, () => reserving(uploader, picture)));
+
+    it('409 too_many_images: a student has at most 20, uploading or ready, also of many reserved at once', async () => {
+      const ready = await uploadFile(uploader, picture);
+      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // failed: does not count
+      const answers = await answersOf(23);
+      const refused = answers.filter(({ status }) => status !== 201);
+      expect(refused).to.have.length(4);
+      for (const answer of refused) expectError(answer, 'too_many_images');
+      const before = await rowCounts();
+      expectError(await reserving(uploader, picture), 'too_many_images');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await reserving({ club, student: await buildStudent(club.id) }, picture)).status).to.equal(201);
+      expect((await completing(uploader, ready.id)).body.data.status).to.equal('ready');
+    });
+
+    it('one that a question shows counts no more, one of a question that was refused does', async () => {
+      const agent = await buildOpenAgent(club.id, { dailyLimit: 1 });
+      student = await buildAskingStudent(agent);
+      uploader = { club, student };
+      const { ask, refused } = askingOf(agent, student);
+      const [shown, kept] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];
+      expect((await answersOf(18)).map(({ status }) => status)).to.deep.equal(Array(18).fill(201));
+      expectError(await reserving(uploader, picture), 'too_many_images');
+      const { stream } = await ask({ image_ids: [shown.id] });
+      stream.close();
+      expect((await reserving(uploader, picture)).status).to.equal(201);
+      expectError(await refused({ image_ids: [kept.id] }), 'daily_limit_reached');
+      expectError(await reserving(uploader, picture), 'too_many_images');
+    });
   });
 
-  it('is good from 1 × 1 to 8000 × 8000 pixels', async () => {
-    for (const [width, height] of [
-      [1, 1],
-      [8_000, 8_000],
-    ] as const) {
-      const ready = await uploadFile(uploader, { ...picture, bytes: png(width, height) });
-      expect(ready).to.include({ status: 'ready', width, height });
-    }
-  });
+  describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete, of an image', () => {
+    it('200 ready: type, size and measures are those of the content, whatever was announced', async () => {
+      const kinds = {
+        'image/png': png(640, 480),
+        'image/jpeg': jpeg(300, 200),
+        'image/gif': gif(7, 5),
+        'image/webp': webp(64, 32),
+      };
+      for (const [mime, bytes] of Object.entries(kinds)) {
+        const ready = await uploadFile(uploader, { fileName: 'knot.gif', mime: 'image/gif', bytes });
+        const [width, height] =
+          { 'image/png': [640, 480], 'image/jpeg': [300, 200], 'image/gif': [7, 5], 'image/webp': [64, 32] }[mime] ??
+          [];
+        expect(ready).to.include({
+          status: 'ready',
+          mime,
+          size_bytes: bytes.length,
+          width,
+          height,
+          kind: 'image',
+          type: 'image',
+        });
+        const download = await fetch(ready.download_url ?? '');
+        expect(download.headers.get('content-type')).to.equal(mime);
+        expect(download.headers.get('content-disposition')).to.equal(
+          `attachment; filename="knot.gif"; filename*=UTF-8''knot.gif`,
+        );
+        expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).to.equal(true);
+        const preview = await fetch(ready.preview_url ?? '');
+        expect(preview.headers.get('content-disposition')).to.match(/^inline; /);
+        await preview.arrayBuffer();
+      }
+    });
 
-  it('409 upload_missing before the file has arrived; it is not spoiled by it', async () => {
-    const { media, upload } = await reserve(uploader, picture);
-    expectError(await completing(uploader, media.id), 'upload_missing');
-    await put(upload, picture.bytes);
-    expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
-  });
+    it('200 failed, and the bucket holds it no more: no image, broken, too large, animated, no size', async () => {
+      const cut = (bytes: Buffer) => bytes.subarray(0, bytes.length - 3);
+      const wrong: [string, Buffer][] = [
+        ['content_not_allowed', Buffer.from('%PDF-1.7\n%%EOF')],
+        ['content_not_allowed', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
+        ['content_not_allowed', Buffer.from('not a picture')],
+        ['image_broken', cut(png())],
+        ['image_broken', cut(jpeg())],
+        ['image_broken', cut(gif())],
+        ['image_broken', cut(webp())],
+        ['image_broken', png(0, 3)],
+        ['image_dimensions', png(8_001, 1)],
+        ['image_dimensions', png(1, 8_001)],
+        ['image_animated', gif(2, 2, 2)],
+        ['image_animated', webp(2, 2, true)],
+        ['image_animated', png(2, 2, { animated: true })],
+      ];
+      for (const [error, bytes] of wrong) {
+        const failed = await uploadFile(uploader, { ...picture, bytes });
+        expect(failed, `${error} ${bytes.toString('latin1', 0, 12)}`).to.include({ status: 'failed', error });
+        expect(failed).to.not.have.any.keys('preview_url', 'download_url', 'width', 'height');
+      }
+      expect(await filesOf(club)).to.deep.equal([]);
+    });
 
-  it('once more changes nothing, and so do several at once', async () => {
-    const { media, upload } = await reserve(uploader, picture);
-    await put(upload, picture.bytes);
-    // Addresses are signed anew each time.
-    const facts = (record: MediaRecord) => ({ ...record, preview_url: '', download_url: '' });
-    const answers = await Promise.all(Array.from({ length: 5 }, () => completing(uploader, media.id)));
-    clock.advance(60_000);
-    answers.push(await completing(uploader, media.id));
-    for (const { status, body } of answers) {
-      expect(status).to.equal(200);
-      expect(facts(body.data)).to.deep.equal(facts(answers[0]?.body.data));
-    }
-    expect(answers[0]?.body.data.status).to.equal('ready');
-  });
+    it('is good from 1 × 1 to 8000 × 8000 pixels', async () => {
+      for (const [width, height] of [
+        [1, 1],
+        [8_000, 8_000],
+      ] as const) {
+        const ready = await uploadFile(uploader, { ...picture, bytes: png(width, height) });
+        expect(ready).to.include({ status: 'ready', width, height });
+      }
+    });
 
-  it("404: another student's, another club's, an unknown one, the library's; and an administrator finds no image", async () => {
-    const { media } = await reserve(uploader, picture);
-    const other = { club, student: await buildStudent(club.id) };
-    const elsewhere = await buildClub();
-    expectError(await completing(other, media.id), 'not_found');
-    expectError(await completing({ club }, media.id), 'not_found');
-    expectError(await completing({ club: elsewhere }, media.id), 'not_found');
-    expectError(await call('GET', libraryPath(club, media.id), { token: club.owner.token }), 'not_found');
-    expectError(await call('DELETE', libraryPath(club, media.id), { token: club.owner.token }), 'not_found');
-    const file = await reserve({ club }, { fileName: 'a.pdf', mime: 'application/pdf', bytes: Buffer.from('%PDF-') });
-    expectError(await completing(uploader, file.media.id), 'not_found');
-    const { body } = await call('GET', libraryPath(club), { token: club.owner.token });
-    expect(body.data.map(({ id }: { id: string }) => id)).to.deep.equal([file.media.id]);
+    it('409 upload_missing before the file has arrived; it is not spoiled by it', async () => {
+      const { media, upload } = await reserve(uploader, picture);
+      expectError(await completing(uploader, media.id), 'upload_missing');
+      await put(upload, picture.bytes);
+      expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
+    });
+
+    it('once more changes nothing, and so do several at once', async () => {
+      const { media, upload } = await reserve(uploader, picture);
+      await put(upload, picture.bytes);
+      // Addresses are signed anew each time.
+      const facts = (record: MediaRecord) => ({ ...record, preview_url: '', download_url: '' });
+      const answers = await Promise.all(Array.from({ length: 5 }, () => completing(uploader, media.id)));
+      clock.advance(60_000);
+      answers.push(await completing(uploader, media.id));
+      for (const { status, body } of answers) {
+        expect(status).to.equal(200);
+        expect(facts(body.data)).to.deep.equal(facts(answers[0]?.body.data));
+      }
+      expect(answers[0]?.body.data.status).to.equal('ready');
+    });
+
+    it("404: another student's, another club's, an unknown one, the library's; and an administrator finds no image", async () => {
+      const { media } = await reserve(uploader, picture);
+      const other = { club, student: await buildStudent(club.id) };
+      const elsewhere = await buildClub();
+      expectError(await completing(other, media.id), 'not_found');
+      expectError(await completing({ club }, media.id), 'not_found');
+      expectError(await completing({ club: elsewhere }, media.id), 'not_found');
+      expectError(await call('GET', libraryPath(club, media.id), { token: club.owner.token }), 'not_found');
+      expectError(await call('DELETE', libraryPath(club, media.id), { token: club.owner.token }), 'not_found');
+      const file = await reserve({ club }, { fileName: 'a.pdf', mime: 'application/pdf', bytes: Buffer.from('%PDF-') });
+      expectError(await completing(uploader, file.media.id), 'not_found');
+      const { body } = await call('GET', libraryPath(club), { token: club.owner.token });
+      expect(body.data.map(({ id }: { id: string }) => id)).to.deep.equal([file.media.id]);
+    });
   });
 });

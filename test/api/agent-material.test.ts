@@ -9,228 +9,232 @@ import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/fact
 import { administering } from '../toolkit/builders/learning.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 
-let club: TestClub;
-let write: ReturnType<typeof administering>;
-let agent: TestAgent;
-let course: TestCourse;
-let file: { id: Id };
+describe('agent material', () => {
+  let club: TestClub;
+  let write: ReturnType<typeof administering>;
+  let agent: TestAgent;
+  let course: TestCourse;
+  let file: { id: Id };
 
-beforeEach(async () => {
-  club = await buildClub();
-  write = administering(club);
-  agent = await buildAgent(club.id);
-  course = await buildCourse(club.id, { modules: 1, lessons: 3 });
-  file = await buildLibraryFile(club.id);
-});
-const none = { course_ids: [], lesson_ids: [], media_ids: [] };
-const put = (given: object, id = agent.id) => write('PUT', `/agents/${id}/material`, { ...none, ...given });
-const material = async (id = agent.id) => (await write('GET', `/agents/${id}/material`)).body.data;
-const sources = async (query = '', id = agent.id) => (await write('GET', `/agents/${id}/sources${query}`)).body;
-const lessonIds = () => course.lessons.map(({ id }) => id);
-const sorted = (ids: readonly Id[]) => ids.toSorted();
-const indexed = async () => (await indexOf(club.id)).map(({ itemId }) => itemId);
-
-describe('PUT /v1/clubs/{clubId}/agents/{agentId}/material', () => {
-  it('200: what was named, in its order, is what is read; each is a source, whose indexing is asked for', async () => {
-    const [one, two, three] = lessonIds();
-    const given = { ...none, lesson_ids: [three, one, two], media_ids: [file.id] };
-    let answer = await put(none);
-    const woken = await wakesBy(club.id, async () => (answer = await put(given)));
-    expect(answer.status).to.equal(200);
-    expect(answer.body.data).to.deep.equal(given);
-    expect(await material()).to.deep.equal(given);
-    const index = await indexOf(club.id);
-    expect(index.map(({ itemId }) => itemId)).to.deep.equal(sorted([...lessonIds(), file.id]));
-    expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
+  beforeEach(async () => {
+    club = await buildClub();
+    write = administering(club);
+    agent = await buildAgent(club.id);
+    course = await buildCourse(club.id, { modules: 1, lessons: 3 });
+    file = await buildLibraryFile(club.id);
   });
+  const none = { course_ids: [], lesson_ids: [], media_ids: [] };
+  const put = (given: object, id = agent.id) => write('PUT', `/agents/${id}/material`, { ...none, ...given });
+  const material = async (id = agent.id) => (await write('GET', `/agents/${id}/material`)).body.data;
+  const sources = async (query = '', id = agent.id) => (await write('GET', `/agents/${id}/sources${query}`)).body;
+  const lessonIds = () => course.lessons.map(({ id }) => id);
+  const sorted = (ids: readonly Id[]) => ids.toSorted();
+  const indexed = async () => (await indexOf(club.id)).map(({ itemId }) => itemId);
 
-  it('200: replaced as a whole: what is not named any more leaves the index, what stays is not read anew', async () => {
-    await put({ course_ids: [course.id], media_ids: [file.id] });
-    const before = await indexOf(club.id);
-    const [kept] = lessonIds();
-    const woken = await wakesBy(club.id, () => put({ lesson_ids: [kept] }));
-    expect(woken).to.deep.equal([]);
-    expect(await indexOf(club.id)).to.deep.equal(before.filter(({ itemId }) => itemId === kept));
-    await put(none);
-    expect(await indexed()).to.deep.equal([]);
-  });
+  describe('PUT /v1/clubs/{clubId}/agents/{agentId}/material', () => {
+    it('200: what was named, in its order, is what is read; each is a source, whose indexing is asked for', async () => {
+      const [one, two, three] = lessonIds();
+      const given = { ...none, lesson_ids: [three, one, two], media_ids: [file.id] };
+      let answer = await put(none);
+      const woken = await wakesBy(club.id, async () => (answer = await put(given)));
+      expect(answer.status).to.equal(200);
+      expect(answer.body.data).to.deep.equal(given);
+      expect(await material()).to.deep.equal(given);
+      const index = await indexOf(club.id);
+      expect(index.map(({ itemId }) => itemId)).to.deep.equal(sorted([...lessonIds(), file.id]));
+      expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
+    });
 
-  it('200: one lesson, named by a course, by itself and by two agents, is one source while one of them names it', async () => {
-    const other = await buildAgent(club.id, { status: 'draft' });
-    const [lesson] = lessonIds();
-    await put({ course_ids: [course.id], lesson_ids: [lesson] });
-    await put({ lesson_ids: [lesson] }, other.id);
-    expect(await indexed()).to.deep.equal(sorted(lessonIds()));
-    await put(none);
-    expect(await indexed()).to.deep.equal([lesson]);
-    await write('PATCH', `/agents/${other.id}`, { status: 'archived' });
-    expect(await indexed()).to.deep.equal([]);
-    await write('PATCH', `/agents/${other.id}`, { status: 'draft' });
-    expect(await indexed()).to.deep.equal([lesson]);
-  });
+    it('200: replaced as a whole: what is not named any more leaves the index, what stays is not read anew', async () => {
+      await put({ course_ids: [course.id], media_ids: [file.id] });
+      const before = await indexOf(club.id);
+      const [kept] = lessonIds();
+      const woken = await wakesBy(club.id, () => put({ lesson_ids: [kept] }));
+      expect(woken).to.deep.equal([]);
+      expect(await indexOf(club.id)).to.deep.equal(before.filter(({ itemId }) => itemId === kept));
+      await put(none);
+      expect(await indexed()).to.deep.equal([]);
+    });
 
-  it('200: what students do not see can be named, and counts once they do', async () => {
-    const draft = await buildCourse(club.id, { modules: 1, lessons: 1, status: 'draft' });
-    const arriving = await buildLibraryFile(club.id, { status: 'processing' });
-    const [lesson] = lessonIds();
-    await write('PATCH', `/lessons/${lesson}`, { published: false });
-    const given = { course_ids: [draft.id], lesson_ids: [lesson], media_ids: [arriving.id] };
-    expect((await put(given)).body.data).to.deep.equal(given);
-    expect(await indexed()).to.deep.equal([]);
-    await write('PATCH', `/lessons/${lesson}`, { published: true });
-    await write('PATCH', `/courses/${draft.id}`, { status: 'published' });
-    expect(await indexed()).to.deep.equal(sorted([lesson ?? '', draft.lessons[0]?.id ?? '']));
-  });
+    it('200: one lesson, named by a course, by itself and by two agents, is one source while one of them names it', async () => {
+      const other = await buildAgent(club.id, { status: 'draft' });
+      const [lesson] = lessonIds();
+      await put({ course_ids: [course.id], lesson_ids: [lesson] });
+      await put({ lesson_ids: [lesson] }, other.id);
+      expect(await indexed()).to.deep.equal(sorted(lessonIds()));
+      await put(none);
+      expect(await indexed()).to.deep.equal([lesson]);
+      await write('PATCH', `/agents/${other.id}`, { status: 'archived' });
+      expect(await indexed()).to.deep.equal([]);
+      await write('PATCH', `/agents/${other.id}`, { status: 'draft' });
+      expect(await indexed()).to.deep.equal([lesson]);
+    });
 
-  it('200: the order of a course changes nothing in the index; a lesson that is removed leaves it, and the material', async () => {
-    const [first, second, third] = lessonIds();
-    await put({ lesson_ids: lessonIds() });
-    const before = await indexOf(club.id);
-    const modules = [{ id: course.moduleIds[0], lesson_ids: [third, second, first] }];
-    expect((await write('PUT', `/courses/${course.id}/order`, { modules })).status).to.equal(200);
-    expect(await indexOf(club.id)).to.deep.equal(before);
-    await write('DELETE', `/lessons/${second}`);
-    expect(await indexed()).to.deep.equal(sorted([first ?? '', third ?? '']));
-    expect(await material()).to.deep.equal({ ...none, lesson_ids: [first, third] });
-    expect((await put(await material())).status).to.equal(200);
-  });
+    it('200: what students do not see can be named, and counts once they do', async () => {
+      const draft = await buildCourse(club.id, { modules: 1, lessons: 1, status: 'draft' });
+      const arriving = await buildLibraryFile(club.id, { status: 'processing' });
+      const [lesson] = lessonIds();
+      await write('PATCH', `/lessons/${lesson}`, { published: false });
+      const given = { course_ids: [draft.id], lesson_ids: [lesson], media_ids: [arriving.id] };
+      expect((await put(given)).body.data).to.deep.equal(given);
+      expect(await indexed()).to.deep.equal([]);
+      await write('PATCH', `/lessons/${lesson}`, { published: true });
+      await write('PATCH', `/courses/${draft.id}`, { status: 'published' });
+      expect(await indexed()).to.deep.equal(sorted([lesson ?? '', draft.lessons[0]?.id ?? '']));
+    });
 
-  it('404: what is none of the club’s, with its field and place; nothing is changed', async () => {
-    const elsewhere = await buildClub();
-    const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
-    const foreignFile = await buildLibraryFile(elsewhere.id);
-    const [first, second] = lessonIds();
-    await write('DELETE', `/lessons/${second}`);
-    const removedFile = await buildLibraryFile(club.id);
-    const source = await testDatabase();
-    await source.query(`UPDATE media SET removed_at = now() WHERE id = $1`, [removedFile.id]);
-    const image = newId();
-    await source.query(
-      `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)
+    it('200: the order of a course changes nothing in the index; a lesson that is removed leaves it, and the material', async () => {
+      const [first, second, third] = lessonIds();
+      await put({ lesson_ids: lessonIds() });
+      const before = await indexOf(club.id);
+      const modules = [{ id: course.moduleIds[0], lesson_ids: [third, second, first] }];
+      expect((await write('PUT', `/courses/${course.id}/order`, { modules })).status).to.equal(200);
+      expect(await indexOf(club.id)).to.deep.equal(before);
+      await write('DELETE', `/lessons/${second}`);
+      expect(await indexed()).to.deep.equal(sorted([first ?? '', third ?? '']));
+      expect(await material()).to.deep.equal({ ...none, lesson_ids: [first, third] });
+      expect((await put(await material())).status).to.equal(200);
+    });
+
+    it('404: what is none of the club’s, with its field and place; nothing is changed', async () => {
+      const elsewhere = await buildClub();
+      const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
+      const foreignFile = await buildLibraryFile(elsewhere.id);
+      const [first, second] = lessonIds();
+      await write('DELETE', `/lessons/${second}`);
+      const removedFile = await buildLibraryFile(club.id);
+      const source = await testDatabase();
+      await source.query(`UPDATE media SET removed_at = now() WHERE id = $1`, [removedFile.id]);
+      const image = newId();
+      await source.query(
+        `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)
        VALUES ($1, $2, 'agent_image', $3, 'image', 'Knot', 'objstore', 'ready', now(), now())`,
-      [image, club.id, (await buildStudent(club.id)).id],
-    );
-    await put({ lesson_ids: [first], media_ids: [file.id] });
-    const before = [await rowCounts(), await material(), await indexOf(club.id)];
-    const refused: [object, string][] = [
-      [{ course_ids: [course.id, newId()] }, 'course_ids/1'],
-      [{ course_ids: [foreign.id] }, 'course_ids/0'],
-      [{ lesson_ids: [newId(), first] }, 'lesson_ids/0'],
-      [{ lesson_ids: [foreign.lessons[0]?.id] }, 'lesson_ids/0'],
-      [{ lesson_ids: [first, second] }, 'lesson_ids/1'],
-      [{ lesson_ids: [course.id] }, 'lesson_ids/0'],
-      [{ media_ids: [file.id, foreignFile.id] }, 'media_ids/1'],
-      [{ media_ids: [removedFile.id] }, 'media_ids/0'],
-      [{ media_ids: [image] }, 'media_ids/0'],
-    ];
-    for (const [given, field] of refused) {
-      const answer = await put(given);
-      expectError(answer, 'not_found');
-      expect(answer.body.error.message).to.match(new RegExp(`^${field}: `));
-    }
-    expect([await rowCounts(), await material(), await indexOf(club.id)]).to.deep.equal(before);
-  });
-
-  it('200 and 422: 100 of each and 101, one twice, an id that is none; one in two spellings is named once', async () => {
-    const many = await buildCourse(club.id, { modules: 1, lessons: 101 });
-    const ids = many.lessons.map(({ id }) => id);
-    expect((await put({ lesson_ids: ids.slice(0, 100) })).status).to.equal(200);
-    for (const field of ['course_ids', 'lesson_ids', 'media_ids']) {
-      expectError(await put({ [field]: field === 'lesson_ids' ? ids : ids.map(newId) }), 'invalid_request');
-      expectError(await put({ [field]: ['x'] }), 'invalid_request');
-    }
-    expectError(await put({ course_ids: [course.id, course.id] }), 'invalid_request');
-    expect(await indexed()).to.have.length(100);
-    const spelled = await put({ course_ids: [course.id, course.id.toUpperCase()] });
-    expect(spelled.body.data).to.deep.equal({ ...none, course_ids: [course.id] });
-  });
-
-  it('400: a field that is missing, or unknown', async () => {
-    const at = `/agents/${agent.id}/material`;
-    for (const field of ['course_ids', 'lesson_ids', 'media_ids'] as const) {
-      const { [field]: _, ...rest } = none;
-      expectError(await write('PUT', at, rest), 'malformed_request');
-    }
-    expectError(await put({ file_ids: [] }), 'malformed_request');
-  });
-});
-
-describe('GET /v1/clubs/{clubId}/agents/{agentId}/sources', () => {
-  it('200: of this agent alone, newest first, page by page, each with the state of its indexing', async () => {
-    const other = await buildAgent(club.id);
-    await put({ course_ids: [course.id] }, other.id);
-    const [lesson] = lessonIds();
-    clock.advance(1_000);
-    await put({ lesson_ids: [lesson], media_ids: [file.id] });
-    const { data, total } = await sources();
-    expect(total).to.equal(2);
-    const [ofFile, ofLesson] = data;
-    const at = ofFile.created_at;
-    expect(ofFile).to.deep.equal({
-      id: ofFile.id,
-      kind: 'media',
-      media_id: file.id,
-      title: 'Rope handbook',
-      status: 'pending',
-      passage_count: 0,
-      created_at: at,
-      updated_at: at,
+        [image, club.id, (await buildStudent(club.id)).id],
+      );
+      await put({ lesson_ids: [first], media_ids: [file.id] });
+      const before = [await rowCounts(), await material(), await indexOf(club.id)];
+      const refused: [object, string][] = [
+        [{ course_ids: [course.id, newId()] }, 'course_ids/1'],
+        [{ course_ids: [foreign.id] }, 'course_ids/0'],
+        [{ lesson_ids: [newId(), first] }, 'lesson_ids/0'],
+        [{ lesson_ids: [foreign.lessons[0]?.id] }, 'lesson_ids/0'],
+        [{ lesson_ids: [first, second] }, 'lesson_ids/1'],
+        [{ lesson_ids: [course.id] }, 'lesson_ids/0'],
+        [{ media_ids: [file.id, foreignFile.id] }, 'media_ids/1'],
+        [{ media_ids: [removedFile.id] }, 'media_ids/0'],
+        [{ media_ids: [image] }, 'media_ids/0'],
+      ];
+      for (const [given, field] of refused) {
+        const answer = await put(given);
+        expectError(answer, 'not_found');
+        expect(answer.body.error.message).to.match(new RegExp(`^${field}: `));
+      }
+      expect([await rowCounts(), await material(), await indexOf(club.id)]).to.deep.equal(before);
     });
-    expect(ofLesson).to.include({ kind: 'lesson', lesson_id: lesson, title: 'Lesson 1', status: 'pending' });
-    expect((await sources('?page=2&page_size=1')).data).to.deep.equal([ofLesson]);
-    expect((await sources('', other.id)).total).to.equal(3);
 
-    const source = await testDatabase();
-    await source.query(
-      `UPDATE agent_sources SET status = 'ready', page_count = 12, passage_count = 40, indexed_at = $2, looks_at = NULL WHERE id = $1`,
-      [ofFile.id, at],
-    );
-    await source.query(`UPDATE agent_sources SET status = 'failed', error_code = 'empty' WHERE id = $1`, [ofLesson.id]);
-    const ready = { ...ofFile, status: 'ready', page_count: 12, passage_count: 40, indexed_at: at };
-    expect(await sources('?status=ready')).to.deep.equal({ data: [ready], total: 1 });
-    const failed = { ...ofLesson, status: 'failed', error_code: 'empty' };
-    expect(await sources('?status=failed')).to.deep.equal({ data: [failed], total: 1 });
-    expect(await sources('?status=indexing')).to.deep.equal({ data: [], total: 0 });
+    it('200 and 422: 100 of each and 101, one twice, an id that is none; one in two spellings is named once', async () => {
+      const many = await buildCourse(club.id, { modules: 1, lessons: 101 });
+      const ids = many.lessons.map(({ id }) => id);
+      expect((await put({ lesson_ids: ids.slice(0, 100) })).status).to.equal(200);
+      for (const field of ['course_ids', 'lesson_ids', 'media_ids']) {
+        expectError(await put({ [field]: field === 'lesson_ids' ? ids : ids.map(newId) }), 'invalid_request');
+        expectError(await put({ [field]: ['x'] }), 'invalid_request');
+      }
+      expectError(await put({ course_ids: [course.id, course.id] }), 'invalid_request');
+      expect(await indexed()).to.have.length(100);
+      const spelled = await put({ course_ids: [course.id, course.id.toUpperCase()] });
+      expect(spelled.body.data).to.deep.equal({ ...none, course_ids: [course.id] });
+    });
+
+    it('400: a field that is missing, or unknown', async () => {
+      const at = `/agents/${agent.id}/material`;
+      for (const field of ['course_ids', 'lesson_ids', 'media_ids'] as const) {
+        const { [field]: _, ...rest } = none;
+        expectError(await write('PUT', at, rest), 'malformed_request');
+      }
+      expectError(await put({ file_ids: [] }), 'malformed_request');
+    });
   });
-});
 
-describe('POST /v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex', () => {
-  it('202: wanted anew, and woken; what was indexed before stays', async () => {
-    await put({ media_ids: [file.id] });
-    const [{ id }] = (await sources()).data;
-    const source = await testDatabase();
-    await source.query(
-      `UPDATE agent_sources SET status = 'failed', error_code = 'unreadable', attempts = 3, indexed_version = 1, passage_count = 7,
+  describe('GET /v1/clubs/{clubId}/agents/{agentId}/sources', () => {
+    it('200: of this agent alone, newest first, page by page, each with the state of its indexing', async () => {
+      const other = await buildAgent(club.id);
+      await put({ course_ids: [course.id] }, other.id);
+      const [lesson] = lessonIds();
+      clock.advance(1_000);
+      await put({ lesson_ids: [lesson], media_ids: [file.id] });
+      const { data, total } = await sources();
+      expect(total).to.equal(2);
+      const [ofFile, ofLesson] = data;
+      const at = ofFile.created_at;
+      expect(ofFile).to.deep.equal({
+        id: ofFile.id,
+        kind: 'media',
+        media_id: file.id,
+        title: 'Rope handbook',
+        status: 'pending',
+        passage_count: 0,
+        created_at: at,
+        updated_at: at,
+      });
+      expect(ofLesson).to.include({ kind: 'lesson', lesson_id: lesson, title: 'Lesson 1', status: 'pending' });
+      expect((await sources('?page=2&page_size=1')).data).to.deep.equal([ofLesson]);
+      expect((await sources('', other.id)).total).to.equal(3);
+
+      const source = await testDatabase();
+      await source.query(
+        `UPDATE agent_sources SET status = 'ready', page_count = 12, passage_count = 40, indexed_at = $2, looks_at = NULL WHERE id = $1`,
+        [ofFile.id, at],
+      );
+      await source.query(`UPDATE agent_sources SET status = 'failed', error_code = 'empty' WHERE id = $1`, [
+        ofLesson.id,
+      ]);
+      const ready = { ...ofFile, status: 'ready', page_count: 12, passage_count: 40, indexed_at: at };
+      expect(await sources('?status=ready')).to.deep.equal({ data: [ready], total: 1 });
+      const failed = { ...ofLesson, status: 'failed', error_code: 'empty' };
+      expect(await sources('?status=failed')).to.deep.equal({ data: [failed], total: 1 });
+      expect(await sources('?status=indexing')).to.deep.equal({ data: [], total: 0 });
+    });
+  });
+
+  describe('POST /v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex', () => {
+    it('202: wanted anew, and woken; what was indexed before stays', async () => {
+      await put({ media_ids: [file.id] });
+      const [{ id }] = (await sources()).data;
+      const source = await testDatabase();
+      await source.query(
+        `UPDATE agent_sources SET status = 'failed', error_code = 'unreadable', attempts = 3, indexed_version = 1, passage_count = 7,
               looks_at = NULL WHERE id = $1`,
-      [id],
-    );
-    clock.advance(1_000);
-    let answer = await put({ media_ids: [file.id] });
-    const woken = await wakesBy(club.id, async () => {
-      answer = await write('POST', `/agents/${agent.id}/sources/${id}/reindex`);
+        [id],
+      );
+      clock.advance(1_000);
+      let answer = await put({ media_ids: [file.id] });
+      const woken = await wakesBy(club.id, async () => {
+        answer = await write('POST', `/agents/${agent.id}/sources/${id}/reindex`);
+      });
+      expect(answer.status).to.equal(202);
+      expect(answer.body.data).to.include({ id, status: 'pending', passage_count: 7 });
+      expect(answer.body.data).not.to.have.property('error_code');
+      expect(woken).to.deep.equal([workflowIdOf('sourceIndex', id)]);
+      const [row] = await source.query<object[]>(
+        `SELECT wanted_version, indexed_version, attempts, looks_at = updated_at AS due FROM agent_sources WHERE id = $1`,
+        [id],
+      );
+      expect(row).to.deep.equal({ wanted_version: 2, indexed_version: 1, attempts: 0, due: true });
     });
-    expect(answer.status).to.equal(202);
-    expect(answer.body.data).to.include({ id, status: 'pending', passage_count: 7 });
-    expect(answer.body.data).not.to.have.property('error_code');
-    expect(woken).to.deep.equal([workflowIdOf('sourceIndex', id)]);
-    const [row] = await source.query<object[]>(
-      `SELECT wanted_version, indexed_version, attempts, looks_at = updated_at AS due FROM agent_sources WHERE id = $1`,
-      [id],
-    );
-    expect(row).to.deep.equal({ wanted_version: 2, indexed_version: 1, attempts: 0, due: true });
-  });
 
-  it('404: an unknown source, one of another agent, one of another club; nothing is woken', async () => {
-    const other = await buildAgent(club.id);
-    await put({ media_ids: [file.id] }, other.id);
-    const [{ id }] = (await sources('', other.id)).data;
-    const stranger = administering(await buildClub());
-    const woken = await wakesBy(club.id, async () => {
-      for (const sourceId of [newId(), id])
-        expectError(await write('POST', `/agents/${agent.id}/sources/${sourceId}/reindex`), 'not_found');
-      expectError(await stranger('POST', `/agents/${other.id}/sources/${id}/reindex`), 'not_found');
+    it('404: an unknown source, one of another agent, one of another club; nothing is woken', async () => {
+      const other = await buildAgent(club.id);
+      await put({ media_ids: [file.id] }, other.id);
+      const [{ id }] = (await sources('', other.id)).data;
+      const stranger = administering(await buildClub());
+      const woken = await wakesBy(club.id, async () => {
+        for (const sourceId of [newId(), id])
+          expectError(await write('POST', `/agents/${agent.id}/sources/${sourceId}/reindex`), 'not_found');
+        expectError(await stranger('POST', `/agents/${other.id}/sources/${id}/reindex`), 'not_found');
+      });
+      expect(woken).to.deep.equal([]);
+      expect((await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([1]);
     });
-    expect(woken).to.deep.equal([]);
-    expect((await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([1]);
   });
 });

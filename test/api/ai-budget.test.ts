@@ -5,149 +5,151 @@ import { ask, buildAsker, end } from '../toolkit/builders/charges.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 
-let club: TestClub;
-beforeEach(async () => {
-  club = await buildClub();
-});
-const budget = (method: string, path = '', body?: unknown) =>
-  call(method, `/v1/clubs/${club.id}/ai-budget${path}`, {
-    token: club.owner.token,
-    ...(body !== undefined && { body }),
+describe('AI budget', () => {
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
   });
-const usage = (path: string) => call('GET', `/v1/clubs/${club.id}${path}`, { token: club.owner.token });
+  const budget = (method: string, path = '', body?: unknown) =>
+    call(method, `/v1/clubs/${club.id}/ai-budget${path}`, {
+      token: club.owner.token,
+      ...(body !== undefined && { body }),
+    });
+  const usage = (path: string) => call('GET', `/v1/clubs/${club.id}${path}`, { token: club.owner.token });
 
-const month = () => new Date().toISOString().slice(0, 7);
-const nextMonth = () => {
-  const now = new Date();
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString();
-};
+  const month = () => new Date().toISOString().slice(0, 7);
+  const nextMonth = () => {
+    const now = new Date();
+    return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString();
+  };
 
-describe('GET /v1/clubs/{clubId}/ai-budget', () => {
-  it('200: the month by the time zone of the club, what the plan allows, what is spent and reserved', async () => {
-    const asker = await buildAsker(club.id);
-    await ask(asker, 30_000n, new Date());
-    await end(await ask(asker, 50_000n, new Date()), { status: 'complete', cost: 20_001n }, new Date());
-    expect((await budget('GET')).body.data).to.deep.equal({
-      month: month(),
-      turns_at: nextMonth(),
-      currency: 'usd',
-      allowed: 5_000,
-      limit: 5_000,
-      spent_micros: 20_001,
-      reserved_micros: 30_000,
+  describe('GET /v1/clubs/{clubId}/ai-budget', () => {
+    it('200: the month by the time zone of the club, what the plan allows, what is spent and reserved', async () => {
+      const asker = await buildAsker(club.id);
+      await ask(asker, 30_000n, new Date());
+      await end(await ask(asker, 50_000n, new Date()), { status: 'complete', cost: 20_001n }, new Date());
+      expect((await budget('GET')).body.data).to.deep.equal({
+        month: month(),
+        turns_at: nextMonth(),
+        currency: 'usd',
+        allowed: 5_000,
+        limit: 5_000,
+        spent_micros: 20_001,
+        reserved_micros: 30_000,
+      });
+    });
+
+    it('the plan says in whole cents what is used', async () => {
+      const asker = await buildAsker(club.id);
+      await end(await ask(asker, 50_000n, new Date()), { status: 'complete', cost: 29_999n }, new Date());
+      expect((await usage('/plan')).body.data.allowances.ai_budget).to.include({ included: 5_000, used: 2 });
     });
   });
 
-  it('the plan says in whole cents what is used', async () => {
-    const asker = await buildAsker(club.id);
-    await end(await ask(asker, 50_000n, new Date()), { status: 'complete', cost: 29_999n }, new Date());
-    expect((await usage('/plan')).body.data.allowances.ai_budget).to.include({ included: 5_000, used: 2 });
-  });
-});
+  describe('PUT and DELETE /v1/clubs/{clubId}/ai-budget/limit', () => {
+    it('200: the club sets a limit below its plan, and takes it away', async () => {
+      const { body } = await budget('PUT', '/limit', { own_limit: 2_000 });
+      expect(body.data).to.include({ allowed: 5_000, own_limit: 2_000, limit: 2_000 });
+      const { data } = (await budget('DELETE', '/limit')).body;
+      expect(data).to.include({ allowed: 5_000, limit: 5_000 });
+      expect(data).to.not.have.property('own_limit');
+    });
 
-describe('PUT and DELETE /v1/clubs/{clubId}/ai-budget/limit', () => {
-  it('200: the club sets a limit below its plan, and takes it away', async () => {
-    const { body } = await budget('PUT', '/limit', { own_limit: 2_000 });
-    expect(body.data).to.include({ allowed: 5_000, own_limit: 2_000, limit: 2_000 });
-    const { data } = (await budget('DELETE', '/limit')).body;
-    expect(data).to.include({ allowed: 5_000, limit: 5_000 });
-    expect(data).to.not.have.property('own_limit');
-  });
+    it('200: one above what the plan allows changes nothing', async () => {
+      expect((await budget('PUT', '/limit', { own_limit: 6_000 })).body.data).to.include({
+        own_limit: 6_000,
+        limit: 5_000,
+      });
+    });
 
-  it('200: one above what the plan allows changes nothing', async () => {
-    expect((await budget('PUT', '/limit', { own_limit: 6_000 })).body.data).to.include({
-      own_limit: 6_000,
-      limit: 5_000,
+    it('200: with 0 nobody can ask', async () => {
+      expect((await budget('PUT', '/limit', { own_limit: 0 })).body.data).to.include({ limit: 0 });
+      const refusal = await ask(await buildAsker(club.id), 1n, new Date()).catch((error: unknown) => error);
+      expect(refusal).to.have.property('code', 'club_budget_exhausted');
+    });
+
+    it('400, 422: what is no number of cents', async () => {
+      for (const wrong of [{}, { own_limit: '1' }, { own_limit: 1, more: 1 }])
+        expectError(await budget('PUT', '/limit', wrong), 'malformed_request');
+      for (const wrong of [-1, 100_000_001])
+        expectError(await budget('PUT', '/limit', { own_limit: wrong }), 'invalid_request');
     });
   });
 
-  it('200: with 0 nobody can ask', async () => {
-    expect((await budget('PUT', '/limit', { own_limit: 0 })).body.data).to.include({ limit: 0 });
-    const refusal = await ask(await buildAsker(club.id), 1n, new Date()).catch((error: unknown) => error);
-    expect(refusal).to.have.property('code', 'club_budget_exhausted');
-  });
+  describe('GET /v1/clubs/{clubId}/agents/{agentId}/usage and /ai-usage', () => {
+    it('200: usage and cost per agent and month', async () => {
+      const asker = await buildAsker(club.id);
+      const march = new Date('2026-03-10T12:00:00Z');
+      const tokens = { input: 1_000, output: 200, cacheWrite: 30, cacheRead: 4 };
+      await end(await ask(asker, 9_000n, march), { status: 'complete', cost: 4_100n, tokens }, march);
+      await end(await ask(asker, 9_000n, march), { status: 'failed', cost: 100n, tokens }, march);
+      await ask(asker, 9_000n, march);
+      const april = new Date('2026-04-10T12:00:00Z');
+      await end(await ask(asker, 9_000n, april), { status: 'refused', cost: 7n }, april);
 
-  it('400, 422: what is no number of cents', async () => {
-    for (const wrong of [{}, { own_limit: '1' }, { own_limit: 1, more: 1 }])
-      expectError(await budget('PUT', '/limit', wrong), 'malformed_request');
-    for (const wrong of [-1, 100_000_001])
-      expectError(await budget('PUT', '/limit', { own_limit: wrong }), 'invalid_request');
-  });
-});
+      const { body } = await usage(`/agents/${asker.agentId}/usage`);
+      expect(body.total).to.equal(2);
+      const none = { input_tokens: 0, output_tokens: 0, cache_write_tokens: 0, cache_read_tokens: 0 };
+      expect(body.data).to.deep.equal([
+        {
+          agent_id: asker.agentId,
+          agent_name: 'Bosun',
+          month: '2026-04',
+          questions: 1,
+          answers: { complete: 0, truncated: 0, refused: 1, failed: 0 },
+          ...none,
+          cost_micros: 7,
+        },
+        {
+          agent_id: asker.agentId,
+          agent_name: 'Bosun',
+          month: '2026-03',
+          questions: 3,
+          answers: { complete: 1, truncated: 0, refused: 0, failed: 1 },
+          input_tokens: 2_000,
+          output_tokens: 400,
+          cache_write_tokens: 60,
+          cache_read_tokens: 8,
+          cost_micros: 4_200,
+        },
+      ]);
+    });
 
-describe('GET /v1/clubs/{clubId}/agents/{agentId}/usage and /ai-usage', () => {
-  it('200: usage and cost per agent and month', async () => {
-    const asker = await buildAsker(club.id);
-    const march = new Date('2026-03-10T12:00:00Z');
-    const tokens = { input: 1_000, output: 200, cacheWrite: 30, cacheRead: 4 };
-    await end(await ask(asker, 9_000n, march), { status: 'complete', cost: 4_100n, tokens }, march);
-    await end(await ask(asker, 9_000n, march), { status: 'failed', cost: 100n, tokens }, march);
-    await ask(asker, 9_000n, march);
-    const april = new Date('2026-04-10T12:00:00Z');
-    await end(await ask(asker, 9_000n, april), { status: 'refused', cost: 7n }, april);
+    it('200: of a month, the dearest agent first', async () => {
+      const march = new Date('2026-03-10T12:00:00Z');
+      for (const [name, cost] of [
+        ['Cheap', 1n],
+        ['Dear', 3n],
+        ['Middling', 2n],
+      ] as const)
+        await end(await ask(await buildAsker(club.id, { name }), 9n, march), { status: 'complete', cost }, march);
+      await ask(await buildAsker((await buildClub()).id), 9n, march);
+      const { data, total } = (await usage('/ai-usage?month=2026-03')).body;
+      expect(data.map((one: { agent_name: string }) => one.agent_name)).to.deep.equal(['Dear', 'Middling', 'Cheap']);
+      expect(total).to.equal(3);
+      expect((await usage('/ai-usage?month=2026-02')).body).to.deep.equal({ data: [], total: 0 });
+    });
 
-    const { body } = await usage(`/agents/${asker.agentId}/usage`);
-    expect(body.total).to.equal(2);
-    const none = { input_tokens: 0, output_tokens: 0, cache_write_tokens: 0, cache_read_tokens: 0 };
-    expect(body.data).to.deep.equal([
-      {
-        agent_id: asker.agentId,
-        agent_name: 'Bosun',
-        month: '2026-04',
-        questions: 1,
-        answers: { complete: 0, truncated: 0, refused: 1, failed: 0 },
-        ...none,
-        cost_micros: 7,
-      },
-      {
-        agent_id: asker.agentId,
-        agent_name: 'Bosun',
-        month: '2026-03',
-        questions: 3,
-        answers: { complete: 1, truncated: 0, refused: 0, failed: 1 },
-        input_tokens: 2_000,
-        output_tokens: 400,
-        cache_write_tokens: 60,
-        cache_read_tokens: 8,
-        cost_micros: 4_200,
-      },
-    ]);
-  });
+    it('200: a removed conversation still counts', async () => {
+      const march = new Date('2026-03-10T12:00:00Z');
+      const asker = await buildAsker(club.id);
+      await end(await ask(asker, 9n, march), { status: 'complete', cost: 5n }, march);
+      await (await testDatabase()).query(`DELETE FROM agent_conversations WHERE agent_id = $1`, [asker.agentId]);
+      expect((await usage('/ai-usage?month=2026-03')).body.data[0]).to.include({ questions: 1, cost_micros: 5 });
+    });
 
-  it('200: of a month, the dearest agent first', async () => {
-    const march = new Date('2026-03-10T12:00:00Z');
-    for (const [name, cost] of [
-      ['Cheap', 1n],
-      ['Dear', 3n],
-      ['Middling', 2n],
-    ] as const)
-      await end(await ask(await buildAsker(club.id, { name }), 9n, march), { status: 'complete', cost }, march);
-    await ask(await buildAsker((await buildClub()).id), 9n, march);
-    const { data, total } = (await usage('/ai-usage?month=2026-03')).body;
-    expect(data.map((one: { agent_name: string }) => one.agent_name)).to.deep.equal(['Dear', 'Middling', 'Cheap']);
-    expect(total).to.equal(3);
-    expect((await usage('/ai-usage?month=2026-02')).body).to.deep.equal({ data: [], total: 0 });
-  });
+    it('200: without a month, of this one', async () => {
+      await ask(await buildAsker(club.id), 9n, new Date());
+      const { data } = (await usage('/ai-usage')).body;
+      expect(data.map((one: { month: string }) => one.month)).to.deep.equal([month()]);
+    });
 
-  it('200: a removed conversation still counts', async () => {
-    const march = new Date('2026-03-10T12:00:00Z');
-    const asker = await buildAsker(club.id);
-    await end(await ask(asker, 9n, march), { status: 'complete', cost: 5n }, march);
-    await (await testDatabase()).query(`DELETE FROM agent_conversations WHERE agent_id = $1`, [asker.agentId]);
-    expect((await usage('/ai-usage?month=2026-03')).body.data[0]).to.include({ questions: 1, cost_micros: 5 });
-  });
-
-  it('200: without a month, of this one', async () => {
-    await ask(await buildAsker(club.id), 9n, new Date());
-    const { data } = (await usage('/ai-usage')).body;
-    expect(data.map((one: { month: string }) => one.month)).to.deep.equal([month()]);
-  });
-
-  it('404: an agent of another club; 422: no month', async () => {
-    const { agentId } = await buildAsker((await buildClub()).id);
-    expectError(await usage(`/agents/${agentId}/usage`), 'not_found');
-    expectError(await usage(`/agents/${newId()}/usage`), 'not_found');
-    for (const wrong of ['2026-13', '2026', '0'])
-      expectError(await usage(`/ai-usage?month=${wrong}`), 'invalid_request');
+    it('404: an agent of another club; 422: no month', async () => {
+      const { agentId } = await buildAsker((await buildClub()).id);
+      expectError(await usage(`/agents/${agentId}/usage`), 'not_found');
+      expectError(await usage(`/agents/${newId()}/usage`), 'not_found');
+      for (const wrong of ['2026-13', '2026', '0'])
+        expectError(await usage(`/ai-usage?month=${wrong}`), 'invalid_request');
+    });
   });
 });

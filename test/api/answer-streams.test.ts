@@ -16,372 +16,376 @@ import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 
 const second = 1_000;
 
-let classroom: AskingClassroom;
-beforeEach(async () => {
-  classroom = await buildAskingClassroom();
-});
-
-const baseOf = ({ port }: RunningApi) => `http://127.0.0.1:${port}`;
-/** The same student at another API. */
-const at = (base: string) => askingOf(classroom.asked, classroom.student, base);
-
-const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
-
-async function withApi(
-  options: Parameters<typeof startApi>[1] & { env?: Record<string, string> },
-  work: (base: string, api: RunningApi) => Promise<void>,
-): Promise<void> {
-  const api = await startApi(await testConfig(options.env ?? {}), options);
-  try {
-    await work(baseOf(api), api);
-  } finally {
-    await api.stop();
-  }
-}
-
-describe('the form of the stream', () => {
-  it('each event is a block with an event line and a data line, blocks separated by a blank line', async () => {
-    const { stream, answerId } = await classroom.ask();
-    const text = 'line\nline\r\n\rdata: no\n\nevent: no\u2028\u2029\u0085: "quoted" \\ 🪢 \u{1F468}\u200D\u{1F469}';
-    await append(answerId, text);
-    await stream.textOf(Array.from(text).length);
-    await finish(answerId);
-    await stream.ended;
-    expect(stream.raw()).to.match(/^(event: (accepted|delta|done|error)\ndata: \{[^\r\n]*\}\n\n)+$/);
-    expect(stream.text()).to.equal(text);
-    expect((await stream.event('done')).data.answer.content).to.equal(text);
+describe('answer streams', () => {
+  let classroom: AskingClassroom;
+  beforeEach(async () => {
+    classroom = await buildAskingClassroom();
   });
 
-  it('nobody on the way may keep, buffer or compress it', async () => {
-    const { stream } = await classroom.ask(); // which would take gzip
-    expect(stream.headers).to.include({
-      'content-type': 'text/event-stream',
-      'x-accel-buffering': 'no',
-      'cache-control': 'no-store, no-transform',
-      'transfer-encoding': 'chunked',
-    });
-    expect(stream.headers).to.not.have.any.keys('content-encoding', 'content-length');
-  });
+  const baseOf = ({ port }: RunningApi) => `http://127.0.0.1:${port}`;
+  /** The same student at another API. */
+  const at = (base: string) => askingOf(classroom.asked, classroom.student, base);
 
-  it('headers come at once, also while there is nothing to say', async () => {
-    const asked = await classroom.ask();
-    const began = performance.now();
-    const stream = await classroom.reattach(asked);
-    expect(performance.now() - began).to.be.below(10 * second); // the first comment comes after 15
-    expect([stream.status, stream.raw()]).to.deep.equal([200, '']);
-  });
+  const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
 
-  it('HEAD of a stream has its headers and ends', async () => {
-    const { conversationId, answerId } = await classroom.ask();
-    const { token } = classroom.student;
-    const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${conversationId}/messages/${answerId}/stream`;
-    const { port } = await testApi();
-    const before = await openStreams();
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method: 'HEAD',
-      headers: { authorization: `Bearer ${token}` },
-    });
-    expect([response.status, response.headers.get('content-type')]).to.deep.equal([200, 'text/event-stream']);
-    expect(await openStreams()).to.equal(before);
-  });
-
-  it('a comment is sent in each silence, and no event', async () => {
-    await withApi({ streamHeartbeatMs: 30 }, async (base) => {
-      const { stream, answerId } = await at(base).ask();
-      await until('three comments', { timeoutMs: 5 * second }, async () => stream.comments.length >= 3);
-      await append(answerId, 'Still here');
-      await stream.textOf(10);
-      const before = stream.comments.length;
-      await until('a comment after words', { timeoutMs: 5 * second }, async () => stream.comments.length > before);
-      await finish(answerId);
-      await stream.event('done');
-      expect(stream.raw()).to.match(/^(event: \w+\ndata: \{.*\}\n\n|: still here\n\n)+$/);
-      expect(stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta', 'done']);
-    });
-  });
-});
-
-describe('GET …/conversations/{conversationId}/messages/{messageId}/stream', () => {
-  it('200: the same stream without accepted, from the position that was received; what was written since comes at once', async () => {
-    const asked = await classroom.ask();
-    await append(asked.answerId, 'A knot ', 'is 🪢 a ');
-    const all = await classroom.reattach(asked);
-    const rest = await classroom.reattach(asked, 4); // inside of an entry
-    const beyondTheKnot = await classroom.reattach(asked, 11); // positions count characters, not their halves
-    expect(await all.textOf(14)).to.equal('A knot is 🪢 a ');
-    await finish(asked.answerId, { text: '*bend*' });
-    const streams = [all, rest, beyondTheKnot];
-    for (const stream of streams) await stream.event('done');
-    expect(streams.map((stream) => stream.text())).to.deep.equal([
-      'A knot is 🪢 a *bend*',
-      'ot is 🪢 a *bend*',
-      ' a *bend*',
-    ]);
-    for (const { events } of streams) expect(events.map(({ event }) => event)).to.not.include('accepted');
-  });
-
-  it('at the end of what is written it waits for more', async () => {
-    const asked = await classroom.ask();
-    await append(asked.answerId, 'So far');
-    const stream = await classroom.reattach(asked, 6);
-    await append(asked.answerId, ', so good');
-    expect(await stream.textOf(9)).to.equal(', so good');
-  });
-
-  it('after completion it replays the rest and ends with done or error, also when the log is gone', async () => {
-    for (const fold of [false, true]) {
-      const complete = await classroom.ask();
-      const failed = await classroom.ask();
-      await append(complete.answerId, 'Tied ', 'and');
-      await finish(complete.answerId, { text: ' done 🪢' });
-      await append(failed.answerId, 'Broke');
-      await fail(failed.answerId, 'interrupted');
-      if (fold) for (const { answerId } of [complete, failed]) await foldLog(answerId);
-      for (let from = 0; from <= 15; from++) {
-        const stream = await classroom.reattach(complete, from);
-        expect((await stream.event('done')).data.answer.content).to.equal('Tied and done 🪢');
-        expect(stream.text()).to.equal(Array.from('Tied and done 🪢').slice(from).join(''));
-      }
-      const broken = await classroom.reattach(failed, 3);
-      expect((await broken.event('error')).data.answer.content).to.equal('Broke');
-      expect(broken.text()).to.equal('ke');
-      expect(await broken.ended).to.equal('whole');
-    }
-  });
-
-  it('a long text comes in pieces, whole', async () => {
-    const asked = await classroom.ask();
-    const text = '🪢 bends and hitches '.repeat(4_000);
-    await append(asked.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
-    const under = await classroom.reattach(asked, 1);
-    await finish(asked.answerId);
-    const after = await classroom.reattach(asked, 2);
-    for (const [stream, from] of [
-      [asked.stream, 0],
-      [under, 1],
-      [after, 2],
-    ] as const) {
-      await stream.event('done');
-      expect(stream.text() === Array.from(text).slice(from).join(''), `from ${from}`).to.equal(true);
-    }
-    expect(after.events.length).to.be.above(3);
-  });
-
-  it('the message may be named by the question’s id, in any case of letters', async () => {
-    const { conversationId, data, answerId } = await classroom.ask();
-    await finish(answerId, { text: 'Yes.' });
-    const stream = await classroom.reattach({
-      conversationId: conversationId.toUpperCase(),
-      answerId: data.question.id.toUpperCase(),
-    });
-    expect((await stream.event('done')).data.answer.id).to.equal(answerId);
-  });
-
-  it('422: a position beyond what has been written, a negative one; 400: no number; 404: of others, of another conversation', async () => {
-    const { conversationId, answerId } = await classroom.ask();
-    await append(answerId, 'abc');
-    for (const from of ['4', '2147483647', '-1', '99999999999'])
-      expectError(await classroom.refusedStream(conversationId, answerId, `?from=${from}`), 'invalid_request');
-    for (const from of ['', 'x', '1.5'])
-      expectError(await classroom.refusedStream(conversationId, answerId, `?from=${from}`), 'malformed_request');
-    await finish(answerId);
-    expectError(await classroom.refusedStream(conversationId, answerId, '?from=4'), 'invalid_request');
-    const other = await classroom.ask();
-    const stranger = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
-    for (const answer of [
-      await classroom.refusedStream(conversationId, other.answerId),
-      await classroom.refusedStream(conversationId, newId()),
-      await classroom.refusedStream(newId(), answerId),
-      await stranger.refusedStream(conversationId, answerId),
-    ])
-      expectError(answer, 'not_found');
-  });
-});
-
-describe('a client that goes', () => {
-  it('does not interrupt the answer, and leaves nothing open', async () => {
-    const before = await openStreams();
-    const asked = await classroom.ask();
-    const again = await classroom.reattach(asked);
-    expect(await openStreams()).to.equal(before + 2);
-    asked.stream.close();
-    again.close();
-    await until('the streams to be closed', { timeoutMs: 5 * second }, async () => (await openStreams()) === before);
-    await finish(asked.answerId, { text: 'Nobody listens.' });
-    const [, answer] = (await classroom.conversation(asked.conversationId)).body.data.messages;
-    expect(answer).to.include({ status: 'complete', content: 'Nobody listens.' });
-  });
-});
-
-describe('a client that reads slowly', () => {
-  it('is read for only as fast as it takes: what it has not taken stays in Postgres, and nothing is skipped', async function () {
-    this.timeout(60 * second);
-    const megabytes = 30;
-    let taken = 0;
-    const counting = (feed: AnswerFeed): AnswerFeed => ({
-      ...feed,
-      async *follow(...followed) {
-        const parts = feed.follow(...followed);
-        let part = await parts.next();
-        for (; !part.done; part = await parts.next()) {
-          taken += part.value.length;
-          yield part.value;
-        }
-        return part.value;
-      },
-    });
-    const app = await serveApp({
-      platform: (usual) => ({ ...usual, services: { ...usual.services, answers: counting(usual.services.answers) } }),
-    });
+  async function withApi(
+    options: Parameters<typeof startApi>[1] & { env?: Record<string, string> },
+    work: (base: string, api: RunningApi) => Promise<void>,
+  ): Promise<void> {
+    const api = await startApi(await testConfig(options.env ?? {}), options);
     try {
-      const asked = await at(app.base).ask();
-      asked.stream.pause();
+      await work(baseOf(api), api);
+    } finally {
+      await api.stop();
+    }
+  }
+
+  describe('the form of the stream', () => {
+    it('each event is a block with an event line and a data line, blocks separated by a blank line', async () => {
+      const { stream, answerId } = await classroom.ask();
+      const text = 'line\nline\r\n\rdata: no\n\nevent: no\u2028\u2029\u0085: "quoted" \\ 🪢 \u{1F468}\u200D\u{1F469}';
+      await append(answerId, text);
+      await stream.textOf(Array.from(text).length);
+      await finish(answerId);
+      await stream.ended;
+      expect(stream.raw()).to.match(/^(event: (accepted|delta|done|error)\ndata: \{[^\r\n]*\}\n\n)+$/);
+      expect(stream.text()).to.equal(text);
+      expect((await stream.event('done')).data.answer.content).to.equal(text);
+    });
+
+    it('nobody on the way may keep, buffer or compress it', async () => {
+      const { stream } = await classroom.ask(); // which would take gzip
+      expect(stream.headers).to.include({
+        'content-type': 'text/event-stream',
+        'x-accel-buffering': 'no',
+        'cache-control': 'no-store, no-transform',
+        'transfer-encoding': 'chunked',
+      });
+      expect(stream.headers).to.not.have.any.keys('content-encoding', 'content-length');
+    });
+
+    it('headers come at once, also while there is nothing to say', async () => {
+      const asked = await classroom.ask();
+      const began = performance.now();
+      const stream = await classroom.reattach(asked);
+      expect(performance.now() - began).to.be.below(10 * second); // the first comment comes after 15
+      expect([stream.status, stream.raw()]).to.deep.equal([200, '']);
+    });
+
+    it('HEAD of a stream has its headers and ends', async () => {
+      const { conversationId, answerId } = await classroom.ask();
+      const { token } = classroom.student;
+      const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${conversationId}/messages/${answerId}/stream`;
+      const { port } = await testApi();
+      const before = await openStreams();
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'HEAD',
+        headers: { authorization: `Bearer ${token}` },
+      });
+      expect([response.status, response.headers.get('content-type')]).to.deep.equal([200, 'text/event-stream']);
+      expect(await openStreams()).to.equal(before);
+    });
+
+    it('a comment is sent in each silence, and no event', async () => {
+      await withApi({ streamHeartbeatMs: 30 }, async (base) => {
+        const { stream, answerId } = await at(base).ask();
+        await until('three comments', { timeoutMs: 5 * second }, async () => stream.comments.length >= 3);
+        await append(answerId, 'Still here');
+        await stream.textOf(10);
+        const before = stream.comments.length;
+        await until('a comment after words', { timeoutMs: 5 * second }, async () => stream.comments.length > before);
+        await finish(answerId);
+        await stream.event('done');
+        expect(stream.raw()).to.match(/^(event: \w+\ndata: \{.*\}\n\n|: still here\n\n)+$/);
+        expect(stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta', 'done']);
+      });
+    });
+  });
+
+  describe('GET …/conversations/{conversationId}/messages/{messageId}/stream', () => {
+    it('200: the same stream without accepted, from the position that was received; what was written since comes at once', async () => {
+      const asked = await classroom.ask();
+      await append(asked.answerId, 'A knot ', 'is 🪢 a ');
+      const all = await classroom.reattach(asked);
+      const rest = await classroom.reattach(asked, 4); // inside of an entry
+      const beyondTheKnot = await classroom.reattach(asked, 11); // positions count characters, not their halves
+      expect(await all.textOf(14)).to.equal('A knot is 🪢 a ');
+      await finish(asked.answerId, { text: '*bend*' });
+      const streams = [all, rest, beyondTheKnot];
+      for (const stream of streams) await stream.event('done');
+      expect(streams.map((stream) => stream.text())).to.deep.equal([
+        'A knot is 🪢 a *bend*',
+        'ot is 🪢 a *bend*',
+        ' a *bend*',
+      ]);
+      for (const { events } of streams) expect(events.map(({ event }) => event)).to.not.include('accepted');
+    });
+
+    it('at the end of what is written it waits for more', async () => {
+      const asked = await classroom.ask();
+      await append(asked.answerId, 'So far');
+      const stream = await classroom.reattach(asked, 6);
+      await append(asked.answerId, ', so good');
+      expect(await stream.textOf(9)).to.equal(', so good');
+    });
+
+    it('after completion it replays the rest and ends with done or error, also when the log is gone', async () => {
+      for (const fold of [false, true]) {
+        const complete = await classroom.ask();
+        const failed = await classroom.ask();
+        await append(complete.answerId, 'Tied ', 'and');
+        await finish(complete.answerId, { text: ' done 🪢' });
+        await append(failed.answerId, 'Broke');
+        await fail(failed.answerId, 'interrupted');
+        if (fold) for (const { answerId } of [complete, failed]) await foldLog(answerId);
+        for (let from = 0; from <= 15; from++) {
+          const stream = await classroom.reattach(complete, from);
+          expect((await stream.event('done')).data.answer.content).to.equal('Tied and done 🪢');
+          expect(stream.text()).to.equal(Array.from('Tied and done 🪢').slice(from).join(''));
+        }
+        const broken = await classroom.reattach(failed, 3);
+        expect((await broken.event('error')).data.answer.content).to.equal('Broke');
+        expect(broken.text()).to.equal('ke');
+        expect(await broken.ended).to.equal('whole');
+      }
+    });
+
+    it('a long text comes in pieces, whole', async () => {
+      const asked = await classroom.ask();
+      const text = '🪢 bends and hitches '.repeat(4_000);
+      await append(asked.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
+      const under = await classroom.reattach(asked, 1);
+      await finish(asked.answerId);
+      const after = await classroom.reattach(asked, 2);
+      for (const [stream, from] of [
+        [asked.stream, 0],
+        [under, 1],
+        [after, 2],
+      ] as const) {
+        await stream.event('done');
+        expect(stream.text() === Array.from(text).slice(from).join(''), `from ${from}`).to.equal(true);
+      }
+      expect(after.events.length).to.be.above(3);
+    });
+
+    it('the message may be named by the question’s id, in any case of letters', async () => {
+      const { conversationId, data, answerId } = await classroom.ask();
+      await finish(answerId, { text: 'Yes.' });
+      const stream = await classroom.reattach({
+        conversationId: conversationId.toUpperCase(),
+        answerId: data.question.id.toUpperCase(),
+      });
+      expect((await stream.event('done')).data.answer.id).to.equal(answerId);
+    });
+
+    it('422: a position beyond what has been written, a negative one; 400: no number; 404: of others, of another conversation', async () => {
+      const { conversationId, answerId } = await classroom.ask();
+      await append(answerId, 'abc');
+      for (const from of ['4', '2147483647', '-1', '99999999999'])
+        expectError(await classroom.refusedStream(conversationId, answerId, `?from=${from}`), 'invalid_request');
+      for (const from of ['', 'x', '1.5'])
+        expectError(await classroom.refusedStream(conversationId, answerId, `?from=${from}`), 'malformed_request');
+      await finish(answerId);
+      expectError(await classroom.refusedStream(conversationId, answerId, '?from=4'), 'invalid_request');
+      const other = await classroom.ask();
+      const stranger = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
+      for (const answer of [
+        await classroom.refusedStream(conversationId, other.answerId),
+        await classroom.refusedStream(conversationId, newId()),
+        await classroom.refusedStream(newId(), answerId),
+        await stranger.refusedStream(conversationId, answerId),
+      ])
+        expectError(answer, 'not_found');
+    });
+  });
+
+  describe('a client that goes', () => {
+    it('does not interrupt the answer, and leaves nothing open', async () => {
+      const before = await openStreams();
+      const asked = await classroom.ask();
+      const again = await classroom.reattach(asked);
+      expect(await openStreams()).to.equal(before + 2);
+      asked.stream.close();
+      again.close();
+      await until('the streams to be closed', { timeoutMs: 5 * second }, async () => (await openStreams()) === before);
+      await finish(asked.answerId, { text: 'Nobody listens.' });
+      const [, answer] = (await classroom.conversation(asked.conversationId)).body.data.messages;
+      expect(answer).to.include({ status: 'complete', content: 'Nobody listens.' });
+    });
+  });
+
+  describe('a client that reads slowly', () => {
+    it('is read for only as fast as it takes: what it has not taken stays in Postgres, and nothing is skipped', async function () {
+      this.timeout(60 * second);
+      const megabytes = 30;
+      let taken = 0;
+      const counting = (feed: AnswerFeed): AnswerFeed => ({
+        ...feed,
+        async *follow(...followed) {
+          const parts = feed.follow(...followed);
+          let part = await parts.next();
+          for (; !part.done; part = await parts.next()) {
+            taken += part.value.length;
+            yield part.value;
+          }
+          return part.value;
+        },
+      });
+      const app = await serveApp({
+        platform: (usual) => ({ ...usual, services: { ...usual.services, answers: counting(usual.services.answers) } }),
+      });
+      try {
+        const asked = await at(app.base).ask();
+        asked.stream.pause();
+        await (
+          await testDatabase()
+        ).query(
+          `INSERT INTO agent_answer_deltas (answer_id, starts_at, text)
+         SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, $2) AS entry`,
+          [asked.answerId, megabytes * 1_000],
+        );
+        await notify();
+        let before = -1;
+        await until('the connection to be full', { timeoutMs: 20 * second }, async () => {
+          const isFull = taken > 0 && taken === before;
+          before = taken;
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          return isFull;
+        });
+        expect(taken).to.be.below((megabytes * 1_000_000) / 2);
+        asked.stream.resume();
+        const text = await asked.stream.textOf(megabytes * 1_000_000, 40 * second);
+        const expected = Array.from({ length: megabytes * 1_000 }, (_, entry) =>
+          String(entry + 1).padStart(1_000, '.'),
+        );
+        expect(text === expected.join('')).to.equal(true);
+      } finally {
+        await app.close();
+      }
+    });
+
+    it('a byte at a time: every byte comes', async () => {
+      const asked = await classroom.ask();
+      await finish(asked.answerId, { text: 'Every byte 🪢 comes.' });
+      const { port } = await testApi();
+      const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`;
+      const bytes: number[] = [];
+      const take = (_: number, buffer: Uint8Array) => bytes.push(...buffer.subarray(0, 1)) > 0;
+      const socket = connect({ host: '127.0.0.1', port, onread: { buffer: Buffer.alloc(1), callback: take } });
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: club\r\nAuthorization: Bearer ${classroom.student.token}\r\nConnection: close\r\n\r\n`,
+      );
+      await once(socket, 'close');
+      const raw = Buffer.from(bytes).toString();
+      expect(raw).to.include('data: {"text":"Every byte 🪢 comes."}').and.include('event: done');
+    });
+  });
+
+  describe('several processes', () => {
+    it('any process serves any stream: twenty on each of two follow ten answers, each word once', async function () {
+      this.timeout(60 * second);
+      await withApi({}, async (other) => {
+        const bases = [baseOf(await testApi()), other];
+        const answers = await Promise.all(Array.from({ length: 10 }, () => classroom.ask()));
+        const streams = await Promise.all(
+          answers.flatMap((asked) => [...bases, ...bases].map((base) => at(base).reattach(asked))),
+        );
+        const words = Array.from({ length: 12 }, (_, place) => `word ${place} 🪢 `);
+        for (const word of words) await Promise.all(answers.map(({ answerId }) => append(answerId, word)));
+        await Promise.all(answers.map(({ answerId }) => finish(answerId)));
+        for (const stream of streams) {
+          expect((await stream.event('done')).data.answer.content).to.equal(words.join(''));
+          expect(stream.text()).to.equal(words.join(''));
+        }
+      });
+    });
+
+    it('a process that stops ends its streams at once, and another takes them up where they were', async () => {
+      const api = await startApi(await testConfig());
+      const asked = await at(baseOf(api)).ask();
+      await append(asked.answerId, 'So far');
+      await asked.stream.textOf(6);
+      const began = performance.now();
+      await api.stop();
+      expect(performance.now() - began).to.be.below(5 * second);
+      expect(await asked.stream.ended).to.equal('whole');
+      expect(asked.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
+      const rest = await classroom.reattach(asked, 6);
+      await finish(asked.answerId, { text: ', so good' });
+      await rest.event('done');
+      expect(rest.text()).to.equal(', so good');
+    });
+  });
+
+  describe('a process that stops while a client does not read', () => {
+    it('does not wait for it', async () => {
+      const api = await startApi(await testConfig());
+      const { stream, answerId } = await at(baseOf(api)).ask();
+      stream.pause();
       await (
         await testDatabase()
       ).query(
         `INSERT INTO agent_answer_deltas (answer_id, starts_at, text)
-         SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, $2) AS entry`,
-        [asked.answerId, megabytes * 1_000],
+       SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, 20000) AS entry`,
+        [answerId],
       );
       await notify();
-      let before = -1;
-      await until('the connection to be full', { timeoutMs: 20 * second }, async () => {
-        const isFull = taken > 0 && taken === before;
-        before = taken;
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        return isFull;
-      });
-      expect(taken).to.be.below((megabytes * 1_000_000) / 2);
-      asked.stream.resume();
-      const text = await asked.stream.textOf(megabytes * 1_000_000, 40 * second);
-      const expected = Array.from({ length: megabytes * 1_000 }, (_, entry) => String(entry + 1).padStart(1_000, '.'));
-      expect(text === expected.join('')).to.equal(true);
-    } finally {
-      await app.close();
-    }
-  });
-
-  it('a byte at a time: every byte comes', async () => {
-    const asked = await classroom.ask();
-    await finish(asked.answerId, { text: 'Every byte 🪢 comes.' });
-    const { port } = await testApi();
-    const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`;
-    const bytes: number[] = [];
-    const take = (_: number, buffer: Uint8Array) => bytes.push(...buffer.subarray(0, 1)) > 0;
-    const socket = connect({ host: '127.0.0.1', port, onread: { buffer: Buffer.alloc(1), callback: take } });
-    socket.write(
-      `GET ${path} HTTP/1.1\r\nHost: club\r\nAuthorization: Bearer ${classroom.student.token}\r\nConnection: close\r\n\r\n`,
-    );
-    await once(socket, 'close');
-    const raw = Buffer.from(bytes).toString();
-    expect(raw).to.include('data: {"text":"Every byte 🪢 comes."}').and.include('event: done');
-  });
-});
-
-describe('several processes', () => {
-  it('any process serves any stream: twenty on each of two follow ten answers, each word once', async function () {
-    this.timeout(60 * second);
-    await withApi({}, async (other) => {
-      const bases = [baseOf(await testApi()), other];
-      const answers = await Promise.all(Array.from({ length: 10 }, () => classroom.ask()));
-      const streams = await Promise.all(
-        answers.flatMap((asked) => [...bases, ...bases].map((base) => at(base).reattach(asked))),
-      );
-      const words = Array.from({ length: 12 }, (_, place) => `word ${place} 🪢 `);
-      for (const word of words) await Promise.all(answers.map(({ answerId }) => append(answerId, word)));
-      await Promise.all(answers.map(({ answerId }) => finish(answerId)));
-      for (const stream of streams) {
-        expect((await stream.event('done')).data.answer.content).to.equal(words.join(''));
-        expect(stream.text()).to.equal(words.join(''));
-      }
+      await new Promise((resolve) => setTimeout(resolve, second));
+      const began = performance.now();
+      await api.stop();
+      expect(performance.now() - began).to.be.below(5 * second);
+      stream.resume();
+      expect(await stream.ended).to.equal('cut');
     });
   });
 
-  it('a process that stops ends its streams at once, and another takes them up where they were', async () => {
-    const api = await startApi(await testConfig());
-    const asked = await at(baseOf(api)).ask();
-    await append(asked.answerId, 'So far');
-    await asked.stream.textOf(6);
-    const began = performance.now();
-    await api.stop();
-    expect(performance.now() - began).to.be.below(5 * second);
-    expect(await asked.stream.ended).to.equal('whole');
-    expect(asked.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
-    const rest = await classroom.reattach(asked, 6);
-    await finish(asked.answerId, { text: ', so good' });
-    await rest.event('done');
-    expect(rest.text()).to.equal(', so good');
-  });
-});
+  describe('Postgres away', () => {
+    it('for 5 s: the stream waits and goes on without a gap or a repeat', async function () {
+      this.timeout(40 * second);
+      const line = await startPostgresLine();
+      try {
+        await withApi({ env: { DATABASE_URL: line.url }, streamHeartbeatMs: 200 }, async (base) => {
+          const { stream, answerId } = await at(base).ask();
+          await append(answerId, 'before ');
+          await stream.textOf(7);
+          line.fallSilent();
+          await append(answerId, 'meanwhile ');
+          await new Promise((resolve) => setTimeout(resolve, 5 * second));
+          expect(stream.text()).to.equal('before ');
+          const comments = stream.comments.length;
+          expect(comments).to.be.above(3); // the client hears that the connection lives
+          line.speakAgain();
+          await stream.textOf(17);
+          await finish(answerId, { text: 'after' });
+          const { data } = await stream.event('done');
+          expect([stream.text(), data.answer.content]).to.deep.equal(Array(2).fill('before meanwhile after'));
+        });
+      } finally {
+        line.close();
+      }
+    });
 
-describe('a process that stops while a client does not read', () => {
-  it('does not wait for it', async () => {
-    const api = await startApi(await testConfig());
-    const { stream, answerId } = await at(baseOf(api)).ask();
-    stream.pause();
-    await (
-      await testDatabase()
-    ).query(
-      `INSERT INTO agent_answer_deltas (answer_id, starts_at, text)
-       SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, 20000) AS entry`,
-      [answerId],
-    );
-    await notify();
-    await new Promise((resolve) => setTimeout(resolve, second));
-    const began = performance.now();
-    await api.stop();
-    expect(performance.now() - began).to.be.below(5 * second);
-    stream.resume();
-    expect(await stream.ended).to.equal('cut');
-  });
-});
-
-describe('Postgres away', () => {
-  it('for 5 s: the stream waits and goes on without a gap or a repeat', async function () {
-    this.timeout(40 * second);
-    const line = await startPostgresLine();
-    try {
-      await withApi({ env: { DATABASE_URL: line.url }, streamHeartbeatMs: 200 }, async (base) => {
-        const { stream, answerId } = await at(base).ask();
-        await append(answerId, 'before ');
-        await stream.textOf(7);
-        line.fallSilent();
-        await append(answerId, 'meanwhile ');
-        await new Promise((resolve) => setTimeout(resolve, 5 * second));
-        expect(stream.text()).to.equal('before ');
-        const comments = stream.comments.length;
-        expect(comments).to.be.above(3); // the client hears that the connection lives
-        line.speakAgain();
-        await stream.textOf(17);
-        await finish(answerId, { text: 'after' });
-        const { data } = await stream.event('done');
-        expect([stream.text(), data.answer.content]).to.deep.equal(Array(2).fill('before meanwhile after'));
-      });
-    } finally {
-      line.close();
-    }
-  });
-
-  it('every connection cut, the listening one too: the stream goes on', async function () {
-    this.timeout(40 * second);
-    const { stream, answerId } = await classroom.ask();
-    await append(answerId, 'before ');
-    await stream.textOf(7);
-    const source = await testDatabase();
-    for (let round = 0; round < 3; round++) {
+    it('every connection cut, the listening one too: the stream goes on', async function () {
+      this.timeout(40 * second);
+      const { stream, answerId } = await classroom.ask();
+      await append(answerId, 'before ');
+      await stream.textOf(7);
+      const source = await testDatabase();
+      for (let round = 0; round < 3; round++) {
+        await source.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE application_name IN ('club-answers', 'club-api') AND datname = current_database()`,
+        );
+        await append(answerId, `round ${round} `);
+        await stream.textOf(7 + 8 * (round + 1));
+      }
       await source.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-          WHERE application_name IN ('club-answers', 'club-api') AND datname = current_database()`,
-      );
-      await append(answerId, `round ${round} `);
-      await stream.textOf(7 + 8 * (round + 1));
-    }
-    await source.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name IN ('club-answers', 'club-api') AND datname = current_database()`,
-    );
-    await finish(answerId, { text: 'after' });
-    await stream.event('done');
-    expect(stream.text()).to.equal('before round 0 round 1 round 2 after');
+      );
+      await finish(answerId, { text: 'after' });
+      await stream.event('done');
+      expect(stream.text()).to.equal('before round 0 round 1 round 2 after');
+    });
   });
 });

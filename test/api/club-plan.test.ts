@@ -8,87 +8,89 @@ import { buildClub, buildMember, buildStudent, password, type TestClub } from '.
 import { operationOf } from '../toolkit/drive/every-operation.ts';
 import { fillWithStudents, putOnPlan } from '../toolkit/builders/plans.ts';
 
-let club: TestClub;
-beforeEach(async () => {
-  club = await buildClub();
-});
-const read = (token = club.owner.token) => call('GET', `/v1/clubs/${club.id}/plan`, { token });
+describe('club plan', () => {
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
+  });
+  const read = (token = club.owner.token) => call('GET', `/v1/clubs/${club.id}/plan`, { token });
 
-describe('GET /v1/clubs/{clubId}/plan', () => {
-  it('200: a new club is on professional, with all its features and nothing used', async () => {
-    const { status, body } = await read();
-    expect(status).to.equal(200);
-    expect(body.data).to.deep.equal({
-      plan: 'professional',
-      status: 'active',
-      features: [...plans.professional.features],
-      allowances: {
-        students: { included: 10_000, add_ons: 0, used: 0, overage: 'refused' },
-        storage_bytes: { included: 500_000_000_000, add_ons: 0, used: 0, overage: 'refused' },
-        ai_budget: { included: 5_000, add_ons: 0, used: 0, overage: 'refused' },
-      },
+  describe('GET /v1/clubs/{clubId}/plan', () => {
+    it('200: a new club is on professional, with all its features and nothing used', async () => {
+      const { status, body } = await read();
+      expect(status).to.equal(200);
+      expect(body.data).to.deep.equal({
+        plan: 'professional',
+        status: 'active',
+        features: [...plans.professional.features],
+        allowances: {
+          students: { included: 10_000, add_ons: 0, used: 0, overage: 'refused' },
+          storage_bytes: { included: 500_000_000_000, add_ons: 0, used: 0, overage: 'refused' },
+          ai_budget: { included: 5_000, add_ons: 0, used: 0, overage: 'refused' },
+        },
+      });
+    });
+
+    it('200: what billing said, and the students there are: not those who were removed', async () => {
+      const end = new Date('2026-12-24T18:00:00Z');
+      await putOnPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
+      await fillWithStudents(club.id, 7);
+      const { id } = await buildStudent(club.id);
+      await call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token: club.owner.token });
+      const { data } = (await read()).body;
+      expect(data).to.include({ plan: 'business', status: 'past_due', current_period_end: end.toISOString() });
+      expect(data.allowances.students).to.deep.equal({ included: 50_000, add_ons: 0, used: 7, overage: 'billed' });
+    });
+
+    it('200: every member of the club reads it', async () => {
+      for (const role of roles) {
+        const { token } = await buildMember(club.id, role);
+        expect((await read(token)).status, role).to.equal(200);
+      }
     });
   });
 
-  it('200: what billing said, and the students there are: not those who were removed', async () => {
-    const end = new Date('2026-12-24T18:00:00Z');
-    await putOnPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
-    await fillWithStudents(club.id, 7);
-    const { id } = await buildStudent(club.id);
-    await call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token: club.owner.token });
-    const { data } = (await read()).body;
-    expect(data).to.include({ plan: 'business', status: 'past_due', current_period_end: end.toISOString() });
-    expect(data.allowances.students).to.deep.equal({ included: 50_000, add_ons: 0, used: 7, overage: 'billed' });
+  describe('a plan without a feature', () => {
+    it('402 feature_not_in_plan, which names the feature; nothing is written', async () => {
+      await putOnPlan(club.id, 'starter');
+      const before = await rowCounts();
+      const body = { name: 'Open day', delivery_ids: [newId()] };
+      const answer = await call('POST', `/v1/clubs/${club.id}/registration-links`, { token: club.owner.token, body });
+      expectError(answer, 'feature_not_in_plan');
+      expect(answer.body.error.message).to.include('registration links');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('402 stands in the contract of every operation that needs one', () => {
+      for (const id of ['registerWebhookEndpoint', 'createSalesConnection', 'createRegistrationLink'] as const)
+        expect(operationOf(id).errorCodes, id).to.include('feature_not_in_plan');
+    });
   });
 
-  it('200: every member of the club reads it', async () => {
-    for (const role of roles) {
-      const { token } = await buildMember(club.id, role);
-      expect((await read(token)).status, role).to.equal(200);
-    }
-  });
-});
+  describe('a club without a place for another student', () => {
+    beforeEach(async () => {
+      await putOnPlan(club.id, 'starter');
+      await fillWithStudents(club.id, plans.starter.allowances.students.included - 1);
+    });
+    const signUp = (email: string) =>
+      call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-describe('a plan without a feature', () => {
-  it('402 feature_not_in_plan, which names the feature; nothing is written', async () => {
-    await putOnPlan(club.id, 'starter');
-    const before = await rowCounts();
-    const body = { name: 'Open day', delivery_ids: [newId()] };
-    const answer = await call('POST', `/v1/clubs/${club.id}/registration-links`, { token: club.owner.token, body });
-    expectError(answer, 'feature_not_in_plan');
-    expect(answer.body.error.message).to.include('registration links');
-    expect(await rowCounts()).to.deep.equal(before);
-  });
+    it('402 limit_reached at the sign-up: addressed to the person, without a word of plans, and alike for a known e-mail', async () => {
+      const known = await buildStudent(club.id);
+      const before = await rowCounts();
+      const answers = [await signUp(`${newId()}@example.com`), await signUp(known.email)];
+      for (const answer of answers) expectError(answer, 'limit_reached');
+      expect(new Set(answers.map(visible)).size).to.equal(1);
+      expect(answers[0]?.body.error.message).to.not.match(/plan|allowance|limit|subscri/i);
+      expect(await rowCounts()).to.deep.equal(before);
+    });
 
-  it('402 stands in the contract of every operation that needs one', () => {
-    for (const id of ['registerWebhookEndpoint', 'createSalesConnection', 'createRegistrationLink'] as const)
-      expect(operationOf(id).errorCodes, id).to.include('feature_not_in_plan');
-  });
-});
-
-describe('a club without a place for another student', () => {
-  beforeEach(async () => {
-    await putOnPlan(club.id, 'starter');
-    await fillWithStudents(club.id, plans.starter.allowances.students.included - 1);
-  });
-  const signUp = (email: string) =>
-    call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
-
-  it('402 limit_reached at the sign-up: addressed to the person, without a word of plans, and alike for a known e-mail', async () => {
-    const known = await buildStudent(club.id);
-    const before = await rowCounts();
-    const answers = [await signUp(`${newId()}@example.com`), await signUp(known.email)];
-    for (const answer of answers) expectError(answer, 'limit_reached');
-    expect(new Set(answers.map(visible)).size).to.equal(1);
-    expect(answers[0]?.body.error.message).to.not.match(/plan|allowance|limit|subscri/i);
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-
-  it('402 limit_reached for an administrator: the message names the resource', async () => {
-    await buildStudent(club.id);
-    const body = { name: 'Ada', email: `${newId()}@example.com` };
-    const answer = await call('POST', `/v1/clubs/${club.id}/students`, { token: club.owner.token, body });
-    expectError(answer, 'limit_reached');
-    expect(answer.body.error.message).to.include('students');
+    it('402 limit_reached for an administrator: the message names the resource', async () => {
+      await buildStudent(club.id);
+      const body = { name: 'Ada', email: `${newId()}@example.com` };
+      const answer = await call('POST', `/v1/clubs/${club.id}/students`, { token: club.owner.token, body });
+      expectError(answer, 'limit_reached');
+      expect(answer.body.error.message).to.include('students');
+    });
   });
 });

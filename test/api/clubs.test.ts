@@ -6,76 +6,77 @@ import { buildClub, buildMember, type TestClub } from '../toolkit/builders/facto
 import { administering } from '../toolkit/builders/learning.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 
-let club: TestClub;
-let write: ReturnType<typeof administering>;
-beforeEach(async () => {
-  club = await buildClub();
-  write = administering(club);
-});
-const read = async () => (await write('GET', '')).body.data;
-const change = (body: object) => write('PATCH', '', body);
+describe('clubs', () => {
+  let club: TestClub;
+  let write: ReturnType<typeof administering>;
+  beforeEach(async () => {
+    club = await buildClub();
+    write = administering(club);
+  });
+  const read = async () => (await write('GET', '')).body.data;
+  const change = (body: object) => write('PATCH', '', body);
 
-describe('GET /v1/clubs/{clubId}', () => {
-  it('200: the whole record of a new club, to every member', async () => {
-    const { data } = (await write('GET', '')).body;
-    expect(data).to.deep.equal({
-      id: club.id,
-      name: `Club ${club.owner.id}`,
-      slug: data.slug,
-      time_zone: 'UTC',
-      language: 'en',
-      created_at: data.created_at,
+  describe('GET /v1/clubs/{clubId}', () => {
+    it('200: the whole record of a new club, to every member', async () => {
+      const { data } = (await write('GET', '')).body;
+      expect(data).to.deep.equal({
+        id: club.id,
+        name: `Club ${club.owner.id}`,
+        slug: data.slug,
+        time_zone: 'UTC',
+        language: 'en',
+        created_at: data.created_at,
+      });
+      const support = administering(club, (await buildMember(club.id, 'support')).token);
+      expect((await support('GET', '')).body.data).to.deep.equal(data);
     });
-    const support = administering(club, (await buildMember(club.id, 'support')).token);
-    expect((await support('GET', '')).body.data).to.deep.equal(data);
-  });
-});
-
-describe('PATCH /v1/clubs/{clubId}', () => {
-  it('200: changes what is given, each field by itself; what is absent stays, and so does the slug', async () => {
-    let data = await read();
-    for (const given of [
-      { name: 'Harbour Club' },
-      { time_zone: 'America/Sao_Paulo' },
-      { time_zone: 'Asia/Kolkata' },
-      { language: 'pt' },
-    ]) {
-      const { status, body } = await change(given);
-      expect(status).to.equal(200);
-      expect(body.data).to.deep.equal({ ...data, ...given });
-      expect(await read()).to.deep.equal(body.data);
-      ({ data } = body);
-    }
-    expect((await change({ name: '  Old   Pier ' })).body.data.name).to.equal('Old Pier');
   });
 
-  it('200: of other clubs nothing changes', async () => {
-    const other = administering(await buildClub());
-    const { data } = (await other('GET', '')).body;
-    await change({ name: 'Harbour Club', time_zone: 'Europe/Lisbon', language: 'pt' });
-    expect((await other('GET', '')).body.data).to.deep.equal(data);
-  });
+  describe('PATCH /v1/clubs/{clubId}', () => {
+    it('200: changes what is given, each field by itself; what is absent stays, and so does the slug', async () => {
+      let data = await read();
+      for (const given of [
+        { name: 'Harbour Club' },
+        { time_zone: 'America/Sao_Paulo' },
+        { time_zone: 'Asia/Kolkata' },
+        { language: 'pt' },
+      ]) {
+        const { status, body } = await change(given);
+        expect(status).to.equal(200);
+        expect(body.data).to.deep.equal({ ...data, ...given });
+        expect(await read()).to.deep.equal(body.data);
+        ({ data } = body);
+      }
+      expect((await change({ name: '  Old   Pier ' })).body.data.name).to.equal('Old Pier');
+    });
 
-  it('200: another language has every source read anew, the same one none; and neither does a name', async () => {
-    const agent = await buildAgent(club.id);
-    const files = [await buildLibraryFile(club.id), await buildLibraryFile(club.id)];
-    const media = files.map(({ id }) => id);
-    await write('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: media });
-    const versions = async () => (await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion);
-    expect(await wakesBy(club.id, () => change({ language: 'en', name: 'Harbour', time_zone: 'UTC' }))).to.deep.equal(
-      [],
-    );
-    expect(await versions()).to.deep.equal([1, 1]);
-    expect(await wakesBy(club.id, () => change({ language: 'pt' }))).to.have.length(2);
-    expect(await versions()).to.deep.equal([2, 2]);
-  });
+    it('200: of other clubs nothing changes', async () => {
+      const other = administering(await buildClub());
+      const { data } = (await other('GET', '')).body;
+      await change({ name: 'Harbour Club', time_zone: 'Europe/Lisbon', language: 'pt' });
+      expect((await other('GET', '')).body.data).to.deep.equal(data);
+    });
 
-  it('200: more sources than a statement wakes are woken, all of them', async () => {
-    const source = await testDatabase();
-    const agent = await buildAgent(club.id);
-    const count = 1_001;
-    await source.query(
-      `WITH files AS (
+    it('200: another language has every source read anew, the same one none; and neither does a name', async () => {
+      const agent = await buildAgent(club.id);
+      const files = [await buildLibraryFile(club.id), await buildLibraryFile(club.id)];
+      const media = files.map(({ id }) => id);
+      await write('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: media });
+      const versions = async () => (await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion);
+      expect(await wakesBy(club.id, () => change({ language: 'en', name: 'Harbour', time_zone: 'UTC' }))).to.deep.equal(
+        [],
+      );
+      expect(await versions()).to.deep.equal([1, 1]);
+      expect(await wakesBy(club.id, () => change({ language: 'pt' }))).to.have.length(2);
+      expect(await versions()).to.deep.equal([2, 2]);
+    });
+
+    it('200: more sources than a statement wakes are woken, all of them', async () => {
+      const source = await testDatabase();
+      const agent = await buildAgent(club.id);
+      const count = 1_001;
+      await source.query(
+        `WITH files AS (
          INSERT INTO media (id, club_id, purpose, kind, title, provider, status, created_at, updated_at)
          SELECT gen_random_uuid(), $1, 'library', 'document', 'Rope', 'objstore', 'ready', now(), now() FROM generate_series(1, $2)
          RETURNING id),
@@ -83,35 +84,36 @@ describe('PATCH /v1/clubs/{clubId}', () => {
          INSERT INTO agent_materials (id, agent_id, media_id) SELECT gen_random_uuid(), $3, id FROM files)
        INSERT INTO agent_sources (id, club_id, kind, media_id, title, created_at, updated_at)
        SELECT gen_random_uuid(), $1, 'media', id, 'Rope', now(), now() FROM files`,
-      [club.id, count, agent.id],
-    );
-    expect(await wakesBy(club.id, () => change({ language: 'pt' }))).to.have.length(count);
-    expect(new Set((await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion))).to.deep.equal(new Set([2]));
-  });
+        [club.id, count, agent.id],
+      );
+      expect(await wakesBy(club.id, () => change({ language: 'pt' }))).to.have.length(count);
+      expect(new Set((await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion))).to.deep.equal(new Set([2]));
+    });
 
-  it('403 role_not_permitted: an editor', async () => {
-    const editor = administering(club, (await buildMember(club.id, 'editor')).token);
-    expectError(await editor('PATCH', '', { name: 'Mine' }), 'role_not_permitted');
-  });
+    it('403 role_not_permitted: an editor', async () => {
+      const editor = administering(club, (await buildMember(club.id, 'editor')).token);
+      expectError(await editor('PATCH', '', { name: 'Mine' }), 'role_not_permitted');
+    });
 
-  it('422: a time zone or a language that is none, a blank name, nothing; the whole change is refused', async () => {
-    const [before, counts] = [await read(), await rowCounts()];
-    for (const body of [
-      { name: 'New', time_zone: 'Europe/Atlantis' },
-      { time_zone: 'europe/lisbon' },
-      { time_zone: 'posixrules' },
-      { time_zone: '+03:00' },
-      { time_zone: '' },
-      { time_zone: 'x'.repeat(65) },
-      { language: 'xx' },
-      { language: 'EN' },
-      { name: ' ' },
-      { name: 'x'.repeat(121) },
-      {},
-    ])
-      expectError(await change(body), 'invalid_request');
-    expectError(await change({ slug: 'mine' }), 'malformed_request');
-    expect(await read()).to.deep.equal(before);
-    expect(await rowCounts()).to.deep.equal(counts);
+    it('422: a time zone or a language that is none, a blank name, nothing; the whole change is refused', async () => {
+      const [before, counts] = [await read(), await rowCounts()];
+      for (const body of [
+        { name: 'New', time_zone: 'Europe/Atlantis' },
+        { time_zone: 'europe/lisbon' },
+        { time_zone: 'posixrules' },
+        { time_zone: '+03:00' },
+        { time_zone: '' },
+        { time_zone: 'x'.repeat(65) },
+        { language: 'xx' },
+        { language: 'EN' },
+        { name: ' ' },
+        { name: 'x'.repeat(121) },
+        {},
+      ])
+        expectError(await change(body), 'invalid_request');
+      expectError(await change({ slug: 'mine' }), 'malformed_request');
+      expect(await read()).to.deep.equal(before);
+      expect(await rowCounts()).to.deep.equal(counts);
+    });
   });
 });

@@ -6,199 +6,206 @@ import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import { administering, buildOpenCourse } from '../toolkit/builders/learning.ts';
 
-let club: TestClub;
-let write: ReturnType<typeof administering>;
-let courseId: Id;
+describe('course outline', () => {
+  let club: TestClub;
+  let write: ReturnType<typeof administering>;
+  let courseId: Id;
 
-beforeEach(async () => {
-  club = await buildClub();
-  write = administering(club);
-  courseId = (await write('POST', '/courses', { title: 'Knots' })).body.data.id;
-});
-const addModule = async (title: string): Promise<Id> =>
-  (await write('POST', `/courses/${courseId}/modules`, { title })).body.data.id;
-const addLesson = async (moduleId: Id, title: string): Promise<Id> =>
-  (await write('POST', `/modules/${moduleId}/lessons`, { title })).body.data.id;
+  beforeEach(async () => {
+    club = await buildClub();
+    write = administering(club);
+    courseId = (await write('POST', '/courses', { title: 'Knots' })).body.data.id;
+  });
+  const addModule = async (title: string): Promise<Id> =>
+    (await write('POST', `/courses/${courseId}/modules`, { title })).body.data.id;
+  const addLesson = async (moduleId: Id, title: string): Promise<Id> =>
+    (await write('POST', `/modules/${moduleId}/lessons`, { title })).body.data.id;
 
-/** The titles as they stand: `[module, [lessons]]`. */
-async function outline(): Promise<unknown[]> {
-  const { modules } = (await write('GET', `/courses/${courseId}`)).body.data;
-  return modules.map(({ title, lessons }: { title: string; lessons: { title: string }[] }) => [
-    title,
-    lessons.map((lesson) => lesson.title),
-  ]);
-}
-
-describe('modules', () => {
-  it('201: one after another at the end of the course', async () => {
-    const { status, body } = await write('POST', `/courses/${courseId}/modules`, { title: ' Bends ' });
-    expect(status).to.equal(201);
-    const { id, created_at: createdAt } = body.data;
-    expect(body.data).to.deep.equal({ id, course_id: courseId, title: 'Bends', created_at: createdAt });
-    await addModule('Hitches');
-    await addModule('Splices');
-    expect(await outline()).to.deep.equal([
-      ['Bends', []],
-      ['Hitches', []],
-      ['Splices', []],
+  /** The titles as they stand: `[module, [lessons]]`. */
+  async function outline(): Promise<unknown[]> {
+    const { modules } = (await write('GET', `/courses/${courseId}`)).body.data;
+    return modules.map(({ title, lessons }: { title: string; lessons: { title: string }[] }) => [
+      title,
+      lessons.map((lesson) => lesson.title),
     ]);
-  });
+  }
 
-  it('200: is renamed', async () => {
-    const id = await addModule('Bends');
-    expect((await write('PATCH', `/modules/${id}`, { title: 'Hitches' })).body.data).to.include({
-      id,
-      title: 'Hitches',
-    });
-    expect(await outline()).to.deep.equal([['Hitches', []]]);
-  });
-
-  it('204: deleted once it has no lessons; 409 in_use while it has some', async () => {
-    const id = await addModule('Bends');
-    const lesson = await addLesson(id, 'Sheet bend');
-    expectError(await write('DELETE', `/modules/${id}`), 'in_use');
-    await write('DELETE', `/lessons/${lesson}`);
-    expect((await write('DELETE', `/modules/${id}`)).status).to.equal(204);
-    expectError(await write('DELETE', `/modules/${id}`), 'not_found');
-    expect(await outline()).to.deep.equal([]);
-  });
-
-  it('a lesson and the deletion of its module at once: never a lesson without a module', async () => {
-    for (let round = 0; round < 10; round++) {
-      const id = await addModule(`Round ${round}`);
-      const [made, deleted] = await Promise.all([
-        write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
-        write('DELETE', `/modules/${id}`),
+  describe('modules', () => {
+    it('201: one after another at the end of the course', async () => {
+      const { status, body } = await write('POST', `/courses/${courseId}/modules`, { title: ' Bends ' });
+      expect(status).to.equal(201);
+      const { id, created_at: createdAt } = body.data;
+      expect(body.data).to.deep.equal({ id, course_id: courseId, title: 'Bends', created_at: createdAt });
+      await addModule('Hitches');
+      await addModule('Splices');
+      expect(await outline()).to.deep.equal([
+        ['Bends', []],
+        ['Hitches', []],
+        ['Splices', []],
       ]);
-      expect([made.status, deleted.status].join(' ')).to.be.oneOf(['201 409', '404 204']);
-    }
-  });
+    });
 
-  it('404: a module or course that is unknown, or of another club', async () => {
-    const foreign = await buildOpenCourse((await buildClub()).id);
-    for (const id of [newId(), foreign.id])
-      expectError(await write('POST', `/courses/${id}/modules`, { title: 'Bends' }), 'not_found');
-    for (const id of [newId(), foreign.moduleId]) {
-      expectError(await write('PATCH', `/modules/${id}`, { title: 'Bends' }), 'not_found');
+    it('200: is renamed', async () => {
+      const id = await addModule('Bends');
+      expect((await write('PATCH', `/modules/${id}`, { title: 'Hitches' })).body.data).to.include({
+        id,
+        title: 'Hitches',
+      });
+      expect(await outline()).to.deep.equal([['Hitches', []]]);
+    });
+
+    it('204: deleted once it has no lessons; 409 in_use while it has some', async () => {
+      const id = await addModule('Bends');
+      const lesson = await addLesson(id, 'Sheet bend');
+      expectError(await write('DELETE', `/modules/${id}`), 'in_use');
+      await write('DELETE', `/lessons/${lesson}`);
+      expect((await write('DELETE', `/modules/${id}`)).status).to.equal(204);
       expectError(await write('DELETE', `/modules/${id}`), 'not_found');
-      expectError(await write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }), 'not_found');
-    }
-  });
+      expect(await outline()).to.deep.equal([]);
+    });
 
-  it('409: course_full: 100 modules and 500 lessons a course, and no more; removed lessons leave room', async () => {
-    const source = await testDatabase();
-    const id = await addModule('Bends');
-    await source.query(
-      `INSERT INTO modules (id, club_id, course_id, title, position, created_at)
+    it('a lesson and the deletion of its module at once: never a lesson without a module', async () => {
+      for (let round = 0; round < 10; round++) {
+        const id = await addModule(`Round ${round}`);
+        const [made, deleted] = await Promise.all([
+          write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
+          write('DELETE', `/modules/${id}`),
+        ]);
+        expect([made.status, deleted.status].join(' ')).to.be.oneOf(['201 409', '404 204']);
+      }
+    });
+
+    it('404: a module or course that is unknown, or of another club', async () => {
+      const foreign = await buildOpenCourse((await buildClub()).id);
+      for (const id of [newId(), foreign.id])
+        expectError(await write('POST', `/courses/${id}/modules`, { title: 'Bends' }), 'not_found');
+      for (const id of [newId(), foreign.moduleId]) {
+        expectError(await write('PATCH', `/modules/${id}`, { title: 'Bends' }), 'not_found');
+        expectError(await write('DELETE', `/modules/${id}`), 'not_found');
+        expectError(await write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }), 'not_found');
+      }
+    });
+
+    it('409: course_full: 100 modules and 500 lessons a course, and no more; removed lessons leave room', async () => {
+      const source = await testDatabase();
+      const id = await addModule('Bends');
+      await source.query(
+        `INSERT INTO modules (id, club_id, course_id, title, position, created_at)
        SELECT gen_random_uuid(), club_id, course_id, title, 0, created_at FROM modules, generate_series(1, 98) WHERE id = $1`,
-      [id],
-    );
-    const lesson = await addLesson(id, 'Sheet bend');
-    await source.query(
-      `INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, position, created_at, updated_at)
+        [id],
+      );
+      const lesson = await addLesson(id, 'Sheet bend');
+      await source.query(
+        `INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, position, created_at, updated_at)
        SELECT gen_random_uuid(), club_id, course_id, module_id, 'copy-' || number, title, 0, created_at, updated_at
          FROM lessons, generate_series(1, 498) AS number WHERE id = $1`,
-      [lesson],
-    );
-    const answers = await Promise.all(
-      [1, 2, 3].flatMap(() => [
-        write('POST', `/courses/${courseId}/modules`, { title: 'Hitches' }),
-        write('POST', `/modules/${id}/lessons`, { title: 'Carrick bend' }),
-      ]),
-    );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 201, 409, 409, 409, 409]);
-    for (const answer of answers.filter(({ status }) => status === 409)) expectError(answer, 'course_full');
-    await write('DELETE', `/lessons/${lesson}`);
-    expect((await write('POST', `/modules/${id}/lessons`, { title: 'Carrick bend' })).status).to.equal(201);
-  });
-});
-
-describe('PUT /v1/clubs/{clubId}/courses/{courseId}/order', () => {
-  let bends: Id;
-  let hitches: Id;
-  let lessons: Id[];
-  beforeEach(async () => {
-    bends = await addModule('Bends');
-    hitches = await addModule('Hitches');
-    lessons = [await addLesson(bends, 'Sheet'), await addLesson(bends, 'Carrick'), await addLesson(hitches, 'Clove')];
-  });
-  const order = (...modules: [id: Id, lessonIds: (Id | undefined)[]][]) =>
-    write('PUT', `/courses/${courseId}/order`, { modules: modules.map(([id, ids]) => ({ id, lesson_ids: ids })) });
-
-  it('200: modules and lessons in the new order, lessons in other modules; new ones come at the end', async () => {
-    const [sheet, carrick, clove] = lessons;
-    const { status, body } = await order([hitches, [carrick, clove?.toUpperCase(), sheet]], [bends.toUpperCase(), []]);
-    expect(status).to.equal(200);
-    expect(await outline()).to.deep.equal([
-      ['Hitches', ['Carrick', 'Clove', 'Sheet']],
-      ['Bends', []],
-    ]);
-    expect((await write('GET', `/courses/${courseId}`)).body).to.deep.equal(body);
-    expect((await write('GET', `/lessons/${sheet}`)).body.data.module_id).to.equal(hitches);
-    await addLesson(hitches, 'Rolling');
-    await addModule('Splices');
-    expect(await outline()).to.deep.equal([
-      ['Hitches', ['Carrick', 'Clove', 'Sheet', 'Rolling']],
-      ['Bends', []],
-      ['Splices', []],
-    ]);
+        [lesson],
+      );
+      const answers = await Promise.all(
+        [1, 2, 3].flatMap(() => [
+          write('POST', `/courses/${courseId}/modules`, { title: 'Hitches' }),
+          write('POST', `/modules/${id}/lessons`, { title: 'Carrick bend' }),
+        ]),
+      );
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([
+        201, 201, 409, 409, 409, 409,
+      ]);
+      for (const answer of answers.filter(({ status }) => status === 409)) expectError(answer, 'course_full');
+      await write('DELETE', `/lessons/${lesson}`);
+      expect((await write('POST', `/modules/${id}/lessons`, { title: 'Carrick bend' })).status).to.equal(201);
+    });
   });
 
-  it('200: a course without modules', async () => {
-    courseId = (await write('POST', '/courses', { title: 'Empty' })).body.data.id;
-    expect((await order()).status).to.equal(200);
-  });
+  describe('PUT /v1/clubs/{clubId}/courses/{courseId}/order', () => {
+    let bends: Id;
+    let hitches: Id;
+    let lessons: Id[];
+    beforeEach(async () => {
+      bends = await addModule('Bends');
+      hitches = await addModule('Hitches');
+      lessons = [await addLesson(bends, 'Sheet'), await addLesson(bends, 'Carrick'), await addLesson(hitches, 'Clove')];
+    });
+    const order = (...modules: [id: Id, lessonIds: (Id | undefined)[]][]) =>
+      write('PUT', `/courses/${courseId}/order`, { modules: modules.map(([id, ids]) => ({ id, lesson_ids: ids })) });
 
-  it('422: a module or lesson that is missing, named twice, unknown, removed or of another course; nothing is moved', async () => {
-    const [sheet, carrick, clove] = lessons;
-    const removed = await addLesson(bends, 'Removed');
-    await write('DELETE', `/lessons/${removed}`);
-    const other = await buildOpenCourse(club.id);
-    const [theirs] = other.lessons;
-    const before = [await outline(), await rowCounts()];
-    const answers = [
-      await order([bends, [sheet, carrick, clove]]),
-      await order([bends, [sheet, carrick]], [hitches, []]),
-      await order([bends, [sheet, carrick, carrick]], [hitches, [clove]]),
-      await order([bends, [sheet, carrick]], [hitches, [carrick]]),
-      await order([bends, [sheet, carrick]], [bends, [clove]]),
-      await order([bends, [sheet, carrick]], [hitches, [clove]], [hitches, []]),
-      await order([bends, [sheet, carrick]], [hitches, [newId()]]),
-      await order([bends, [sheet, carrick]], [hitches, [clove, theirs?.id]]),
-      await order([bends, [sheet, carrick]], [hitches, [clove, removed]]),
-      await order([bends, [sheet, carrick]], [other.moduleId, [clove]]),
-      await order([bends, [sheet, carrick]], [hitches, [clove]], [other.moduleId, []]),
-      await order(),
-    ];
-    for (const answer of answers) expectError(answer, 'invalid_request');
-    expect([await outline(), await rowCounts()]).to.deep.equal(before);
-  });
+    it('200: modules and lessons in the new order, lessons in other modules; new ones come at the end', async () => {
+      const [sheet, carrick, clove] = lessons;
+      const { status, body } = await order(
+        [hitches, [carrick, clove?.toUpperCase(), sheet]],
+        [bends.toUpperCase(), []],
+      );
+      expect(status).to.equal(200);
+      expect(await outline()).to.deep.equal([
+        ['Hitches', ['Carrick', 'Clove', 'Sheet']],
+        ['Bends', []],
+      ]);
+      expect((await write('GET', `/courses/${courseId}`)).body).to.deep.equal(body);
+      expect((await write('GET', `/lessons/${sheet}`)).body.data.module_id).to.equal(hitches);
+      await addLesson(hitches, 'Rolling');
+      await addModule('Splices');
+      expect(await outline()).to.deep.equal([
+        ['Hitches', ['Carrick', 'Clove', 'Sheet', 'Rolling']],
+        ['Bends', []],
+        ['Splices', []],
+      ]);
+    });
 
-  it('404: an unknown course, and one of another club', async () => {
-    const foreign = await buildOpenCourse((await buildClub()).id);
-    for (const id of [newId(), foreign.id])
-      expectError(await write('PUT', `/courses/${id}/order`, { modules: [] }), 'not_found');
-  });
+    it('200: a course without modules', async () => {
+      courseId = (await write('POST', '/courses', { title: 'Empty' })).body.data.id;
+      expect((await order()).status).to.equal(200);
+    });
 
-  it('with a new lesson at once: it is in the order, or the order is refused', async () => {
-    const [sheet, carrick, clove] = lessons;
-    const [ordered, made] = await Promise.all([
-      order([hitches, [clove]], [bends, [carrick, sheet]]),
-      write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' }),
-    ]);
-    expect(made.status).to.equal(201);
-    expect(ordered.status).to.be.oneOf([200, 422]);
-    const moved = ordered.status === 200;
-    expect(await outline()).to.deep.equal(
-      moved
-        ? [
-            ['Hitches', ['Clove']],
-            ['Bends', ['Carrick', 'Sheet', 'Zeppelin']],
-          ]
-        : [
-            ['Bends', ['Sheet', 'Carrick', 'Zeppelin']],
-            ['Hitches', ['Clove']],
-          ],
-    );
+    it('422: a module or lesson that is missing, named twice, unknown, removed or of another course; nothing is moved', async () => {
+      const [sheet, carrick, clove] = lessons;
+      const removed = await addLesson(bends, 'Removed');
+      await write('DELETE', `/lessons/${removed}`);
+      const other = await buildOpenCourse(club.id);
+      const [theirs] = other.lessons;
+      const before = [await outline(), await rowCounts()];
+      const answers = [
+        await order([bends, [sheet, carrick, clove]]),
+        await order([bends, [sheet, carrick]], [hitches, []]),
+        await order([bends, [sheet, carrick, carrick]], [hitches, [clove]]),
+        await order([bends, [sheet, carrick]], [hitches, [carrick]]),
+        await order([bends, [sheet, carrick]], [bends, [clove]]),
+        await order([bends, [sheet, carrick]], [hitches, [clove]], [hitches, []]),
+        await order([bends, [sheet, carrick]], [hitches, [newId()]]),
+        await order([bends, [sheet, carrick]], [hitches, [clove, theirs?.id]]),
+        await order([bends, [sheet, carrick]], [hitches, [clove, removed]]),
+        await order([bends, [sheet, carrick]], [other.moduleId, [clove]]),
+        await order([bends, [sheet, carrick]], [hitches, [clove]], [other.moduleId, []]),
+        await order(),
+      ];
+      for (const answer of answers) expectError(answer, 'invalid_request');
+      expect([await outline(), await rowCounts()]).to.deep.equal(before);
+    });
+
+    it('404: an unknown course, and one of another club', async () => {
+      const foreign = await buildOpenCourse((await buildClub()).id);
+      for (const id of [newId(), foreign.id])
+        expectError(await write('PUT', `/courses/${id}/order`, { modules: [] }), 'not_found');
+    });
+
+    it('with a new lesson at once: it is in the order, or the order is refused', async () => {
+      const [sheet, carrick, clove] = lessons;
+      const [ordered, made] = await Promise.all([
+        order([hitches, [clove]], [bends, [carrick, sheet]]),
+        write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' }),
+      ]);
+      expect(made.status).to.equal(201);
+      expect(ordered.status).to.be.oneOf([200, 422]);
+      const moved = ordered.status === 200;
+      expect(await outline()).to.deep.equal(
+        moved
+          ? [
+              ['Hitches', ['Clove']],
+              ['Bends', ['Carrick', 'Sheet', 'Zeppelin']],
+            ]
+          : [
+              ['Bends', ['Sheet', 'Carrick', 'Zeppelin']],
+              ['Hitches', ['Clove']],
+            ],
+      );
+    });
   });
 });

@@ -5,199 +5,201 @@ import { rowCounts } from '../toolkit/stack/database.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import { addLesson, administering, buildOpenCourse } from '../toolkit/builders/learning.ts';
 
-let club: TestClub;
-let write: ReturnType<typeof administering>;
+describe('courses', () => {
+  let club: TestClub;
+  let write: ReturnType<typeof administering>;
 
-beforeEach(async () => {
-  club = await buildClub();
-  write = administering(club);
-});
-const create = (body: object) => write('POST', '/courses', body);
-const change = (id: string, body: object) => write('PATCH', `/courses/${id}`, body);
+  beforeEach(async () => {
+    club = await buildClub();
+    write = administering(club);
+  });
+  const create = (body: object) => write('POST', '/courses', body);
+  const change = (id: string, body: object) => write('PATCH', `/courses/${id}`, body);
 
-describe('POST /v1/clubs/{clubId}/courses', () => {
-  describe('201', () => {
-    it('a draft without modules: the whole record, and what is read afterwards', async () => {
-      const { status, body } = await create({ title: '  Knots   for Beginners ' });
-      expect(status).to.equal(201);
-      const { id, created_at: createdAt } = body.data;
-      expect(body.data).to.deep.equal({
-        id,
-        public_id: 'knots-for-beginners',
-        title: 'Knots for Beginners',
-        description: '',
-        status: 'draft',
-        certificate_on_completion: false,
-        lesson_count: 0,
-        published_lesson_count: 0,
-        created_at: createdAt,
-        updated_at: createdAt,
-        modules: [],
+  describe('POST /v1/clubs/{clubId}/courses', () => {
+    describe('201', () => {
+      it('a draft without modules: the whole record, and what is read afterwards', async () => {
+        const { status, body } = await create({ title: '  Knots   for Beginners ' });
+        expect(status).to.equal(201);
+        const { id, created_at: createdAt } = body.data;
+        expect(body.data).to.deep.equal({
+          id,
+          public_id: 'knots-for-beginners',
+          title: 'Knots for Beginners',
+          description: '',
+          status: 'draft',
+          certificate_on_completion: false,
+          lesson_count: 0,
+          published_lesson_count: 0,
+          created_at: createdAt,
+          updated_at: createdAt,
+          modules: [],
+        });
+        expect((await write('GET', `/courses/${id}`)).body).to.deep.equal(body);
       });
-      expect((await write('GET', `/courses/${id}`)).body).to.deep.equal(body);
+
+      it('everything given', async () => {
+        const given = {
+          title: 'Splices',
+          description: 'Eye and back.',
+          public_id: 'Splices_1',
+          hours: 9,
+          certificate_on_completion: true,
+        };
+        expect((await create(given)).body.data).to.include(given);
+      });
+
+      it('a title that others have gets a public_id of its own', async () => {
+        const made = [];
+        for (let course = 0; course < 7; course++) made.push((await create({ title: 'Knots' })).body.data.public_id);
+        expect(made.slice(0, 5)).to.deep.equal(['knots', 'knots-2', 'knots-3', 'knots-4', 'knots-5']);
+        for (const drawn of made.slice(5)) expect(drawn).to.match(/^knots-[0-9a-f]{6}$/);
+        expect(new Set(made).size).to.equal(7);
+      });
+
+      it('ten with one title at once: ten public_ids', async () => {
+        const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
+        expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
+      });
     });
 
-    it('everything given', async () => {
-      const given = {
-        title: 'Splices',
-        description: 'Eye and back.',
-        public_id: 'Splices_1',
-        hours: 9,
-        certificate_on_completion: true,
-      };
-      expect((await create(given)).body.data).to.include(given);
+    describe('409', () => {
+      it('public_id_taken: in the club, not in another; nothing is written', async () => {
+        const body = { title: 'Knots', public_id: 'knots' };
+        await create(body);
+        const before = await rowCounts();
+        expectError(await create(body), 'public_id_taken');
+        expect(await rowCounts()).to.deep.equal(before);
+        expect((await administering(await buildClub())('POST', '/courses', body)).status).to.equal(201);
+      });
+
+      it('public_id_taken: four at once with one public_id: one course', async () => {
+        const answers = await Promise.all([1, 2, 3, 4].map(() => create({ title: 'Knots', public_id: 'knots' })));
+        expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
+      });
     });
 
-    it('a title that others have gets a public_id of its own', async () => {
-      const made = [];
-      for (let course = 0; course < 7; course++) made.push((await create({ title: 'Knots' })).body.data.public_id);
-      expect(made.slice(0, 5)).to.deep.equal(['knots', 'knots-2', 'knots-3', 'knots-4', 'knots-5']);
-      for (const drawn of made.slice(5)) expect(drawn).to.match(/^knots-[0-9a-f]{6}$/);
-      expect(new Set(made).size).to.equal(7);
-    });
-
-    it('ten with one title at once: ten public_ids', async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
-      expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
-    });
-  });
-
-  describe('409', () => {
-    it('public_id_taken: in the club, not in another; nothing is written', async () => {
-      const body = { title: 'Knots', public_id: 'knots' };
-      await create(body);
+    it('422: the bounds of each field, at each limit and one beyond', async () => {
+      const within = [
+        { public_id: 'a' },
+        { public_id: 'A'.repeat(32) },
+        { public_id: '9_-' },
+        { title: '🎓'.repeat(200) },
+        { description: 'x'.repeat(5_000) },
+        { hours: 0 },
+        { hours: 10_000 },
+      ];
+      const beyond = [
+        { public_id: '' },
+        { public_id: 'a'.repeat(33) },
+        { public_id: '-a' },
+        { public_id: '_a' },
+        { public_id: 'a b' },
+        { public_id: 'ä' },
+        { public_id: 'a\n' },
+        { title: ' ' },
+        { title: 'x'.repeat(201) },
+        { description: 'x'.repeat(5_001) },
+        { hours: -1 },
+        { hours: 10_001 },
+      ];
+      for (const body of within) expect((await create({ title: 'Knots', ...body })).status).to.equal(201);
       const before = await rowCounts();
-      expectError(await create(body), 'public_id_taken');
+      for (const body of beyond) expectError(await create({ title: 'Knots', ...body }), 'invalid_request');
       expect(await rowCounts()).to.deep.equal(before);
-      expect((await administering(await buildClub())('POST', '/courses', body)).status).to.equal(201);
-    });
-
-    it('public_id_taken: four at once with one public_id: one course', async () => {
-      const answers = await Promise.all([1, 2, 3, 4].map(() => create({ title: 'Knots', public_id: 'knots' })));
-      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
     });
   });
 
-  it('422: the bounds of each field, at each limit and one beyond', async () => {
-    const within = [
-      { public_id: 'a' },
-      { public_id: 'A'.repeat(32) },
-      { public_id: '9_-' },
-      { title: '🎓'.repeat(200) },
-      { description: 'x'.repeat(5_000) },
-      { hours: 0 },
-      { hours: 10_000 },
-    ];
-    const beyond = [
-      { public_id: '' },
-      { public_id: 'a'.repeat(33) },
-      { public_id: '-a' },
-      { public_id: '_a' },
-      { public_id: 'a b' },
-      { public_id: 'ä' },
-      { public_id: 'a\n' },
-      { title: ' ' },
-      { title: 'x'.repeat(201) },
-      { description: 'x'.repeat(5_001) },
-      { hours: -1 },
-      { hours: 10_001 },
-    ];
-    for (const body of within) expect((await create({ title: 'Knots', ...body })).status).to.equal(201);
-    const before = await rowCounts();
-    for (const body of beyond) expectError(await create({ title: 'Knots', ...body }), 'invalid_request');
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-});
+  describe('GET /v1/clubs/{clubId}/courses', () => {
+    it('200: newest first, page by page, of one status; without their outlines', async () => {
+      for (const title of ['First', 'Second', 'Third']) {
+        await create({ title });
+        clock.advance(1_000);
+      }
+      const [newest, second] = (await write('GET', '/courses')).body.data;
+      await change(second.id, { status: 'published' });
+      const titles = async (query: string) => {
+        const { body } = await write('GET', `/courses${query}`);
+        return [body.data.map(({ title }: { title: string }) => title), body.total];
+      };
+      expect(newest).to.not.have.any.keys('modules');
+      expect(await titles('?page_size=2')).to.deep.equal([['Third', 'Second'], 3]);
+      expect(await titles('?page_size=2&page=2')).to.deep.equal([['First'], 3]);
+      expect(await titles('?status=published')).to.deep.equal([['Second'], 1]);
+      expect(await titles('?status=archived')).to.deep.equal([[], 0]);
+      expect((await administering(await buildClub())('GET', '/courses')).body).to.deep.equal({ data: [], total: 0 });
+    });
 
-describe('GET /v1/clubs/{clubId}/courses', () => {
-  it('200: newest first, page by page, of one status; without their outlines', async () => {
-    for (const title of ['First', 'Second', 'Third']) {
-      await create({ title });
-      clock.advance(1_000);
-    }
-    const [newest, second] = (await write('GET', '/courses')).body.data;
-    await change(second.id, { status: 'published' });
-    const titles = async (query: string) => {
-      const { body } = await write('GET', `/courses${query}`);
-      return [body.data.map(({ title }: { title: string }) => title), body.total];
-    };
-    expect(newest).to.not.have.any.keys('modules');
-    expect(await titles('?page_size=2')).to.deep.equal([['Third', 'Second'], 3]);
-    expect(await titles('?page_size=2&page=2')).to.deep.equal([['First'], 3]);
-    expect(await titles('?status=published')).to.deep.equal([['Second'], 1]);
-    expect(await titles('?status=archived')).to.deep.equal([[], 0]);
-    expect((await administering(await buildClub())('GET', '/courses')).body).to.deep.equal({ data: [], total: 0 });
+    it('200: counts lessons, and published ones; not removed ones', async () => {
+      const course = await buildOpenCourse(club.id, { lessons: 2 });
+      await addLesson(course, { published: false });
+      await write('DELETE', `/lessons/${course.lessons[0]?.id}`);
+      const [listed] = (await write('GET', '/courses')).body.data;
+      expect(listed).to.include({ lesson_count: 2, published_lesson_count: 1 });
+    });
+
+    it('422: an unknown status', async () => {
+      expectError(await write('GET', '/courses?status=hidden'), 'invalid_request');
+    });
   });
 
-  it('200: counts lessons, and published ones; not removed ones', async () => {
-    const course = await buildOpenCourse(club.id, { lessons: 2 });
-    await addLesson(course, { published: false });
-    await write('DELETE', `/lessons/${course.lessons[0]?.id}`);
-    const [listed] = (await write('GET', '/courses')).body.data;
-    expect(listed).to.include({ lesson_count: 2, published_lesson_count: 1 });
-  });
+  describe('PATCH /v1/clubs/{clubId}/courses/{courseId}', () => {
+    it('200: changes what is given, each field by itself; what is absent stays', async () => {
+      let record = (await create({ title: 'Knots', hours: 9 })).body.data;
+      const changes = [
+        { title: 'Splices' },
+        { description: 'Eye and back.' },
+        { public_id: 'splices' },
+        { hours: 12 },
+        { certificate_on_completion: true },
+        { certificate_on_completion: false },
+        { description: '' },
+      ];
+      for (const given of changes) {
+        clock.advance(1_000);
+        const { status, body } = await change(record.id, given);
+        expect(status).to.equal(200);
+        expect(body.data.updated_at > record.updated_at).to.equal(true);
+        record = { ...record, ...given, updated_at: body.data.updated_at };
+        expect(body.data).to.deep.equal(record);
+      }
+      expect((await change(record.id, { hours: 0 })).body.data).to.not.have.any.keys('hours');
+      expect((await write('GET', `/courses/${record.id}`)).body.data).to.include({ title: 'Splices' });
+    });
 
-  it('422: an unknown status', async () => {
-    expectError(await write('GET', '/courses?status=hidden'), 'invalid_request');
-  });
-});
+    it('200: published_at is when it was last published; archiving and a second "published" leave it', async () => {
+      const { id } = (await create({ title: 'Knots' })).body.data;
+      const publishedAt = async (status: string) => {
+        clock.advance(1_000);
+        const { data } = (await change(id, { status })).body;
+        expect(data.status).to.equal(status);
+        return [data.published_at, data.updated_at];
+      };
+      const [first, at] = await publishedAt('published');
+      expect(first).to.equal(at);
+      for (const status of ['published', 'archived', 'draft']) expect((await publishedAt(status))[0]).to.equal(first);
+      expect((await publishedAt('published'))[0] > first).to.equal(true);
+    });
 
-describe('PATCH /v1/clubs/{clubId}/courses/{courseId}', () => {
-  it('200: changes what is given, each field by itself; what is absent stays', async () => {
-    let record = (await create({ title: 'Knots', hours: 9 })).body.data;
-    const changes = [
-      { title: 'Splices' },
-      { description: 'Eye and back.' },
-      { public_id: 'splices' },
-      { hours: 12 },
-      { certificate_on_completion: true },
-      { certificate_on_completion: false },
-      { description: '' },
-    ];
-    for (const given of changes) {
-      clock.advance(1_000);
-      const { status, body } = await change(record.id, given);
-      expect(status).to.equal(200);
-      expect(body.data.updated_at > record.updated_at).to.equal(true);
-      record = { ...record, ...given, updated_at: body.data.updated_at };
-      expect(body.data).to.deep.equal(record);
-    }
-    expect((await change(record.id, { hours: 0 })).body.data).to.not.have.any.keys('hours');
-    expect((await write('GET', `/courses/${record.id}`)).body.data).to.include({ title: 'Splices' });
-  });
+    it('200: its own public_id again', async () => {
+      const { id } = (await create({ title: 'Knots', public_id: 'knots' })).body.data;
+      expect((await change(id, { public_id: 'knots' })).status).to.equal(200);
+    });
 
-  it('200: published_at is when it was last published; archiving and a second "published" leave it', async () => {
-    const { id } = (await create({ title: 'Knots' })).body.data;
-    const publishedAt = async (status: string) => {
-      clock.advance(1_000);
-      const { data } = (await change(id, { status })).body;
-      expect(data.status).to.equal(status);
-      return [data.published_at, data.updated_at];
-    };
-    const [first, at] = await publishedAt('published');
-    expect(first).to.equal(at);
-    for (const status of ['published', 'archived', 'draft']) expect((await publishedAt(status))[0]).to.equal(first);
-    expect((await publishedAt('published'))[0] > first).to.equal(true);
-  });
+    it('409: public_id_taken; nothing is changed, not even the title that came along', async () => {
+      await create({ title: 'Knots', public_id: 'knots' });
+      const other = (await create({ title: 'Splices' })).body;
+      expectError(await change(other.data.id, { title: 'New', public_id: 'knots' }), 'public_id_taken');
+      expect((await write('GET', `/courses/${other.data.id}`)).body).to.deep.equal(other);
+    });
 
-  it('200: its own public_id again', async () => {
-    const { id } = (await create({ title: 'Knots', public_id: 'knots' })).body.data;
-    expect((await change(id, { public_id: 'knots' })).status).to.equal(200);
-  });
-
-  it('409: public_id_taken; nothing is changed, not even the title that came along', async () => {
-    await create({ title: 'Knots', public_id: 'knots' });
-    const other = (await create({ title: 'Splices' })).body;
-    expectError(await change(other.data.id, { title: 'New', public_id: 'knots' }), 'public_id_taken');
-    expect((await write('GET', `/courses/${other.data.id}`)).body).to.deep.equal(other);
-  });
-
-  it('404: an unknown course, and one of another club; 422: nothing to change', async () => {
-    const foreign = await buildOpenCourse((await buildClub()).id);
-    for (const id of [newId(), foreign.id]) {
-      for (const answer of [await change(id, { title: 'Knots' }), await write('GET', `/courses/${id}`)])
-        expectError(answer, 'not_found');
-    }
-    expectError(await change(newId(), {}), 'invalid_request');
+    it('404: an unknown course, and one of another club; 422: nothing to change', async () => {
+      const foreign = await buildOpenCourse((await buildClub()).id);
+      for (const id of [newId(), foreign.id]) {
+        for (const answer of [await change(id, { title: 'Knots' }), await write('GET', `/courses/${id}`)])
+          expectError(answer, 'not_found');
+      }
+      expectError(await change(newId(), {}), 'invalid_request');
+    });
   });
 });

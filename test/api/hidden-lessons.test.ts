@@ -28,115 +28,118 @@ const onCourses: typeof onLessons = {
   'GET …/courses/{publicId}': (classroom, publicId) => classroom.course(publicId),
 };
 
-let club: TestClub;
-let course: OpenCourse;
-let learner: Learner;
-let classroom: Classroom;
+describe('hidden lessons', () => {
+  let club: TestClub;
+  let course: OpenCourse;
+  let learner: Learner;
+  let classroom: Classroom;
 
-beforeEach(async () => {
-  club = await buildClub();
-  course = await buildOpenCourse(club.id, { lessons: 2 });
-  learner = await buildLearner(course);
-  classroom = classroomOf(course, learner);
-});
-
-/** Asserts that all are 404, that nothing tells them apart, and that nothing was written since. */
-async function expectAlike(before: Record<string, number>, answers: readonly Answer[]): Promise<void> {
-  for (const answer of answers) expectError(answer, 'not_found');
-  // A budget that is spent call by call shows in no answer but a refused one.
-  expect(new Set(answers.map(visible)).size).to.equal(1);
-  expect(await rowCounts()).to.deep.equal(before);
-}
-
-for (const [operation, act] of Object.entries(onLessons)) {
-  describe(operation, () => {
-    it('404: unknown, unpublished, removed, of a draft, of an archived course, without access, of another club: byte for byte alike', async () => {
-      const outsider = classroomOf(course, await buildStudent(club.id));
-      const foreign = await addLesson(await buildOpenCourse((await buildClub()).id));
-      const hidden = await addLesson(course, { published: false });
-      const removed = await addLesson(course);
-      await administering(club)('DELETE', `/lessons/${removed.id}`);
-      const closed = [];
-      for (const status of ['draft', 'archived'] as const) {
-        const other = await buildOpenCourse(club.id, { status });
-        await buildLearner(other, learner);
-        closed.push(other.lessons[0]?.publicId ?? '');
-      }
-      const before = await rowCounts();
-      const answers = [await act(outsider, course.lessons[0]?.publicId ?? '')];
-      for (const publicId of ['nothing', hidden.publicId, removed.publicId, ...closed, foreign.publicId])
-        answers.push(await act(classroom, publicId));
-      await expectAlike(before, answers);
-    });
-
-    it('422: a publicId of 33 characters; 1 and 32 are well formed', async () => {
-      for (const length of [1, 32]) expectError(await act(classroom, 'x'.repeat(length)), 'not_found');
-      expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
-    });
-  });
-}
-
-for (const [operation, act] of Object.entries(onCourses)) {
-  describe(operation, () => {
-    it('404: unknown, a draft, archived, without access, of another club: byte for byte alike', async () => {
-      const outsider = classroomOf(course, await buildStudent(club.id));
-      const foreign = await buildOpenCourse((await buildClub()).id);
-      const answers = [await act(outsider, course.publicId)];
-      for (const status of ['draft', 'archived'] as const) {
-        const other = await buildOpenCourse(club.id, { status });
-        await buildLearner(other, learner);
-        answers.push(await act(classroom, other.publicId));
-      }
-      const before = await rowCounts();
-      for (const publicId of ['nothing', foreign.publicId]) answers.push(await act(classroom, publicId));
-      await expectAlike(before, answers);
-    });
-
-    it('422: a publicId of 33 characters; 1 and 32 are well formed', async () => {
-      for (const length of [1, 32]) expectError(await act(classroom, 'x'.repeat(length)), 'not_found');
-      expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
-    });
-  });
-}
-
-describe('access to the lessons of a course', () => {
-  const [first, second] = [() => course.lessons[0]?.publicId ?? '', () => course.lessons[1]?.publicId ?? ''];
-
-  it('ends to the moment when the enrollment ends, begins when it begins, and ends with its revocation', async () => {
-    const source = await testDatabase();
-    const change = (set: string) => source.query(`UPDATE enrollments SET ${set} WHERE id = $1`, [learner.enrollmentId]);
-    await change(`ends_at = now() + interval '1 minute'`);
-    expect((await classroom.lesson(first())).status).to.equal(200);
-    clock.advance(61_000);
-    expectError(await classroom.complete(first()), 'not_found');
-    await change(`ends_at = NULL, starts_at = now() + interval '1 hour'`);
-    expectError(await classroom.complete(first()), 'not_found');
-    await change(`starts_at = now() - interval '1 hour'`);
-    expect((await classroom.lesson(first())).status).to.equal(200);
-    await revoke(course, learner);
-    expectError(await classroom.complete(first()), 'not_found');
-    expect((await classroom.courses()).body).to.deep.equal({ data: [], total: 0 });
-    expect(await completionsOf(learner.id)).to.deep.equal([]);
+  beforeEach(async () => {
+    club = await buildClub();
+    course = await buildOpenCourse(club.id, { lessons: 2 });
+    learner = await buildLearner(course);
+    classroom = classroomOf(course, learner);
   });
 
-  it('a course that is unpublished meanwhile: nothing is written; published again, it goes on', async () => {
-    const write = administering(club);
-    await classroom.complete(first());
-    await write('PATCH', `/courses/${course.id}`, { status: 'draft' });
-    for (const publicId of [first(), second()]) expectError(await classroom.complete(publicId), 'not_found');
-    expectError(await classroom.undo(first()), 'not_found');
-    await write('PATCH', `/courses/${course.id}`, { status: 'published' });
-    await classroom.complete(second());
-    expect(await completionsOf(learner.id)).to.deep.equal([
-      `lesson.completed ${course.lessons[0]?.id}`,
-      `lesson.completed ${course.lessons[1]?.id}`,
-      `course.completed ${course.id}`,
-    ]);
-  });
+  /** Asserts that all are 404, that nothing tells them apart, and that nothing was written since. */
+  async function expectAlike(before: Record<string, number>, answers: readonly Answer[]): Promise<void> {
+    for (const answer of answers) expectError(answer, 'not_found');
+    // A budget that is spent call by call shows in no answer but a refused one.
+    expect(new Set(answers.map(visible)).size).to.equal(1);
+    expect(await rowCounts()).to.deep.equal(before);
+  }
 
-  it('an administrator’s session is none of a student: 401', async () => {
-    const { token } = club.owner;
-    const path = `/v1/clubs/${club.id}/classroom/lessons/${first()}`;
-    expectError(await call('GET', path, { token }), 'unauthenticated');
+  for (const [operation, act] of Object.entries(onLessons)) {
+    describe(operation, () => {
+      it('404: unknown, unpublished, removed, of a draft, of an archived course, without access, of another club: byte for byte alike', async () => {
+        const outsider = classroomOf(course, await buildStudent(club.id));
+        const foreign = await addLesson(await buildOpenCourse((await buildClub()).id));
+        const hidden = await addLesson(course, { published: false });
+        const removed = await addLesson(course);
+        await administering(club)('DELETE', `/lessons/${removed.id}`);
+        const closed = [];
+        for (const status of ['draft', 'archived'] as const) {
+          const other = await buildOpenCourse(club.id, { status });
+          await buildLearner(other, learner);
+          closed.push(other.lessons[0]?.publicId ?? '');
+        }
+        const before = await rowCounts();
+        const answers = [await act(outsider, course.lessons[0]?.publicId ?? '')];
+        for (const publicId of ['nothing', hidden.publicId, removed.publicId, ...closed, foreign.publicId])
+          answers.push(await act(classroom, publicId));
+        await expectAlike(before, answers);
+      });
+
+      it('422: a publicId of 33 characters; 1 and 32 are well formed', async () => {
+        for (const length of [1, 32]) expectError(await act(classroom, 'x'.repeat(length)), 'not_found');
+        expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
+      });
+    });
+  }
+
+  for (const [operation, act] of Object.entries(onCourses)) {
+    describe(operation, () => {
+      it('404: unknown, a draft, archived, without access, of another club: byte for byte alike', async () => {
+        const outsider = classroomOf(course, await buildStudent(club.id));
+        const foreign = await buildOpenCourse((await buildClub()).id);
+        const answers = [await act(outsider, course.publicId)];
+        for (const status of ['draft', 'archived'] as const) {
+          const other = await buildOpenCourse(club.id, { status });
+          await buildLearner(other, learner);
+          answers.push(await act(classroom, other.publicId));
+        }
+        const before = await rowCounts();
+        for (const publicId of ['nothing', foreign.publicId]) answers.push(await act(classroom, publicId));
+        await expectAlike(before, answers);
+      });
+
+      it('422: a publicId of 33 characters; 1 and 32 are well formed', async () => {
+        for (const length of [1, 32]) expectError(await act(classroom, 'x'.repeat(length)), 'not_found');
+        expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
+      });
+    });
+  }
+
+  describe('access to the lessons of a course', () => {
+    const [first, second] = [() => course.lessons[0]?.publicId ?? '', () => course.lessons[1]?.publicId ?? ''];
+
+    it('ends to the moment when the enrollment ends, begins when it begins, and ends with its revocation', async () => {
+      const source = await testDatabase();
+      const change = (set: string) =>
+        source.query(`UPDATE enrollments SET ${set} WHERE id = $1`, [learner.enrollmentId]);
+      await change(`ends_at = now() + interval '1 minute'`);
+      expect((await classroom.lesson(first())).status).to.equal(200);
+      clock.advance(61_000);
+      expectError(await classroom.complete(first()), 'not_found');
+      await change(`ends_at = NULL, starts_at = now() + interval '1 hour'`);
+      expectError(await classroom.complete(first()), 'not_found');
+      await change(`starts_at = now() - interval '1 hour'`);
+      expect((await classroom.lesson(first())).status).to.equal(200);
+      await revoke(course, learner);
+      expectError(await classroom.complete(first()), 'not_found');
+      expect((await classroom.courses()).body).to.deep.equal({ data: [], total: 0 });
+      expect(await completionsOf(learner.id)).to.deep.equal([]);
+    });
+
+    it('a course that is unpublished meanwhile: nothing is written; published again, it goes on', async () => {
+      const write = administering(club);
+      await classroom.complete(first());
+      await write('PATCH', `/courses/${course.id}`, { status: 'draft' });
+      for (const publicId of [first(), second()]) expectError(await classroom.complete(publicId), 'not_found');
+      expectError(await classroom.undo(first()), 'not_found');
+      await write('PATCH', `/courses/${course.id}`, { status: 'published' });
+      await classroom.complete(second());
+      expect(await completionsOf(learner.id)).to.deep.equal([
+        `lesson.completed ${course.lessons[0]?.id}`,
+        `lesson.completed ${course.lessons[1]?.id}`,
+        `course.completed ${course.id}`,
+      ]);
+    });
+
+    it('an administrator’s session is none of a student: 401', async () => {
+      const { token } = club.owner;
+      const path = `/v1/clubs/${club.id}/classroom/lessons/${first()}`;
+      expectError(await call('GET', path, { token }), 'unauthenticated');
+    });
   });
 });

@@ -14,149 +14,154 @@ import {
   type OpenCourse,
 } from '../toolkit/builders/learning.ts';
 
-let club: TestClub;
-let course: OpenCourse;
-let lesson: string;
-let learner: Learner;
-let classroom: ReturnType<typeof classroomOf>;
-let write: ReturnType<typeof administering>;
+describe('lesson comments', () => {
+  let club: TestClub;
+  let course: OpenCourse;
+  let lesson: string;
+  let learner: Learner;
+  let classroom: ReturnType<typeof classroomOf>;
+  let write: ReturnType<typeof administering>;
 
-beforeEach(async () => {
-  club = await buildClub();
-  course = await buildOpenCourse(club.id, { lessons: 2 });
-  lesson = course.lessons[0]?.publicId ?? '';
-  learner = await buildLearner(course);
-  classroom = classroomOf(course, learner);
-  write = administering(club);
-});
-/** Windows of the limits begin with the minutes of the clock: what is counted must not fall into two. */
-const awaitMinute = () => clock.advance(60_000 - (clock.now().getTime() % 60_000));
-const administratorsList = (query = '') => write('GET', `/lessons/${course.lessons[0]?.id}/comments${query}`);
-
-describe('POST /v1/clubs/{clubId}/classroom/lessons/{publicId}/comments', () => {
-  it('201: the whole record, as the author, as others and as administrators see it', async () => {
-    const { status, body } = await classroom.comment(lesson, '  The bowline\n holds. ');
-    expect(status).to.equal(201);
-    const { id, created_at: createdAt } = body.data;
-    const comment = { id, body: '  The bowline\n holds. ', created_at: createdAt };
-    const seen = { ...comment, author: { name: 'Stella Student' } };
-    expect(body.data).to.deep.equal({ ...seen, own: true });
-    expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: true }], total: 1 });
-    const other = classroomOf(course, await buildLearner(course));
-    expect((await other.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: false }], total: 1 });
-    const student = { id: learner.id, name: 'Stella Student', email: learner.email };
-    expect((await administratorsList()).body).to.deep.equal({ data: [{ ...comment, student }], total: 1 });
+  beforeEach(async () => {
+    club = await buildClub();
+    course = await buildOpenCourse(club.id, { lessons: 2 });
+    lesson = course.lessons[0]?.publicId ?? '';
+    learner = await buildLearner(course);
+    classroom = classroomOf(course, learner);
+    write = administering(club);
   });
+  /** Windows of the limits begin with the minutes of the clock: what is counted must not fall into two. */
+  const awaitMinute = () => clock.advance(60_000 - (clock.now().getTime() % 60_000));
+  const administratorsList = (query = '') => write('GET', `/lessons/${course.lessons[0]?.id}/comments${query}`);
 
-  it('200: newest first, page by page, each lesson for itself', async () => {
-    for (const body of ['one', 'two', 'three']) {
-      await classroom.comment(lesson, body);
-      clock.advance(1_000);
-    }
-    await classroom.comment(course.lessons[1]?.publicId ?? '', 'elsewhere');
-    for (const list of [(query: string) => classroom.comments(lesson, query), administratorsList]) {
-      const bodies = async (query: string) => {
-        const { body } = await list(query);
-        return [body.data.map((comment: { body: string }) => comment.body), body.total];
-      };
-      expect(await bodies('')).to.deep.equal([['three', 'two', 'one'], 3]);
-      expect(await bodies('?page_size=2&page=2')).to.deep.equal([['one'], 3]);
-    }
-  });
-
-  it('422: 1 to 5000 characters, not only blanks; nothing is written', async () => {
-    for (const body of ['x', '🎓'.repeat(5_000)]) expect((await classroom.comment(lesson, body)).status).to.equal(201);
-    const before = await rowCounts();
-    for (const body of ['', ' \n', 'x'.repeat(5_001), 'a\u0000b'])
-      expectError(await classroom.comment(lesson, body), 'invalid_request');
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-
-  it('429: the eleventh of a student in a minute, whatever the lesson; others, reads and completions go on; the next minute too', async () => {
-    awaitMinute();
-    const [, second] = course.lessons;
-    for (let number = 1; number <= 10; number++) {
-      const { status } = await classroom.comment(
-        number % 2 === 0 ? lesson : (second?.publicId ?? ''),
-        `number ${number}`,
-      );
+  describe('POST /v1/clubs/{clubId}/classroom/lessons/{publicId}/comments', () => {
+    it('201: the whole record, as the author, as others and as administrators see it', async () => {
+      const { status, body } = await classroom.comment(lesson, '  The bowline\n holds. ');
       expect(status).to.equal(201);
-    }
-    const before = await rowCounts();
-    const refused = await classroom.comment(lesson, 'number 11');
-    expectError(refused, 'rate_limited');
-    const retryAfter = Number(refused.headers.get('retry-after'));
-    expect(retryAfter).to.be.within(1, 60);
-    expect(await rowCounts()).to.deep.equal(before);
+      const { id, created_at: createdAt } = body.data;
+      const comment = { id, body: '  The bowline\n holds. ', created_at: createdAt };
+      const seen = { ...comment, author: { name: 'Stella Student' } };
+      expect(body.data).to.deep.equal({ ...seen, own: true });
+      expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: true }], total: 1 });
+      const other = classroomOf(course, await buildLearner(course));
+      expect((await other.comments(lesson)).body).to.deep.equal({ data: [{ ...seen, own: false }], total: 1 });
+      const student = { id: learner.id, name: 'Stella Student', email: learner.email };
+      expect((await administratorsList()).body).to.deep.equal({ data: [{ ...comment, student }], total: 1 });
+    });
 
-    expect((await classroomOf(course, await buildLearner(course)).comment(lesson, 'mine')).status).to.equal(201);
-    expect((await classroom.comments(lesson)).status).to.equal(200);
-    expect((await classroom.complete(lesson)).status).to.equal(200);
-    clock.advance(retryAfter * 1_000);
-    expect((await classroom.comment(lesson, 'number 11')).status).to.equal(201);
+    it('200: newest first, page by page, each lesson for itself', async () => {
+      for (const body of ['one', 'two', 'three']) {
+        await classroom.comment(lesson, body);
+        clock.advance(1_000);
+      }
+      await classroom.comment(course.lessons[1]?.publicId ?? '', 'elsewhere');
+      for (const list of [(query: string) => classroom.comments(lesson, query), administratorsList]) {
+        const bodies = async (query: string) => {
+          const { body } = await list(query);
+          return [body.data.map((comment: { body: string }) => comment.body), body.total];
+        };
+        expect(await bodies('')).to.deep.equal([['three', 'two', 'one'], 3]);
+        expect(await bodies('?page_size=2&page=2')).to.deep.equal([['one'], 3]);
+      }
+    });
+
+    it('422: 1 to 5000 characters, not only blanks; nothing is written', async () => {
+      for (const body of ['x', '🎓'.repeat(5_000)])
+        expect((await classroom.comment(lesson, body)).status).to.equal(201);
+      const before = await rowCounts();
+      for (const body of ['', ' \n', 'x'.repeat(5_001), 'a\u0000b'])
+        expectError(await classroom.comment(lesson, body), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('429: the eleventh of a student in a minute, whatever the lesson; others, reads and completions go on; the next minute too', async () => {
+      awaitMinute();
+      const [, second] = course.lessons;
+      for (let number = 1; number <= 10; number++) {
+        const { status } = await classroom.comment(
+          number % 2 === 0 ? lesson : (second?.publicId ?? ''),
+          `number ${number}`,
+        );
+        expect(status).to.equal(201);
+      }
+      const before = await rowCounts();
+      const refused = await classroom.comment(lesson, 'number 11');
+      expectError(refused, 'rate_limited');
+      const retryAfter = Number(refused.headers.get('retry-after'));
+      expect(retryAfter).to.be.within(1, 60);
+      expect(await rowCounts()).to.deep.equal(before);
+
+      expect((await classroomOf(course, await buildLearner(course)).comment(lesson, 'mine')).status).to.equal(201);
+      expect((await classroom.comments(lesson)).status).to.equal(200);
+      expect((await classroom.complete(lesson)).status).to.equal(200);
+      clock.advance(retryAfter * 1_000);
+      expect((await classroom.comment(lesson, 'number 11')).status).to.equal(201);
+    });
+
+    it('429: twenty at once: ten comments', async () => {
+      awaitMinute();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => classroom.comment(lesson, `${index}`)),
+      );
+      expect(answers.filter(({ status }) => status === 201)).to.have.length(10);
+      expect((await administratorsList()).body.total).to.equal(10);
+    });
   });
 
-  it('429: twenty at once: ten comments', async () => {
-    awaitMinute();
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => classroom.comment(lesson, `${index}`)));
-    expect(answers.filter(({ status }) => status === 201)).to.have.length(10);
-    expect((await administratorsList()).body.total).to.equal(10);
-  });
-});
+  describe('DELETE /v1/clubs/{clubId}/classroom/comments/{commentId}', () => {
+    it('204: an own comment, also after access has ended; once', async () => {
+      const [kept, gone] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
+      await revoke(course, learner);
+      expect((await classroom.deleteComment(gone.body.data.id)).status).to.equal(204);
+      expectError(await classroom.deleteComment(gone.body.data.id), 'not_found');
+      const { data, total } = (await administratorsList()).body;
+      expect([data[0].id, total]).to.deep.equal([kept.body.data.id, 1]);
+    });
 
-describe('DELETE /v1/clubs/{clubId}/classroom/comments/{commentId}', () => {
-  it('204: an own comment, also after access has ended; once', async () => {
-    const [kept, gone] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
-    await revoke(course, learner);
-    expect((await classroom.deleteComment(gone.body.data.id)).status).to.equal(204);
-    expectError(await classroom.deleteComment(gone.body.data.id), 'not_found');
-    const { data, total } = (await administratorsList()).body;
-    expect([data[0].id, total]).to.deep.equal([kept.body.data.id, 1]);
-  });
-
-  it('404: one of somebody else, of another club, and an unknown one: byte for byte alike; nothing is deleted', async () => {
-    const foreignCourse = await buildOpenCourse((await buildClub()).id);
-    const foreign = classroomOf(foreignCourse, await buildLearner(foreignCourse));
-    const { id: foreignId } = (await foreign.comment(foreignCourse.lessons[0]?.publicId ?? '', 'theirs')).body.data;
-    const { id } = (await classroomOf(course, await buildLearner(course)).comment(lesson, 'theirs')).body.data;
-    const before = await rowCounts();
-    const answers = [];
-    for (const other of [id, foreignId, newId()]) answers.push(await classroom.deleteComment(other));
-    for (const answer of answers) expectError(answer, 'not_found');
-    expect(new Set(answers.map(visible)).size).to.equal(1);
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-});
-
-describe('DELETE /v1/clubs/{clubId}/comments/{commentId}', () => {
-  it('204: every member may moderate', async () => {
-    for (const role of roles) {
-      const { id } = (await classroom.comment(lesson, `for ${role}`)).body.data;
-      const { token } = role === 'owner' ? club.owner : await buildMember(club.id, role);
-      const path = `/v1/clubs/${club.id}/comments/${id}`;
-      expect((await call('DELETE', path, { token })).status).to.equal(204);
-      expectError(await call('DELETE', path, { token }), 'not_found');
-    }
-    expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [], total: 0 });
+    it('404: one of somebody else, of another club, and an unknown one: byte for byte alike; nothing is deleted', async () => {
+      const foreignCourse = await buildOpenCourse((await buildClub()).id);
+      const foreign = classroomOf(foreignCourse, await buildLearner(foreignCourse));
+      const { id: foreignId } = (await foreign.comment(foreignCourse.lessons[0]?.publicId ?? '', 'theirs')).body.data;
+      const { id } = (await classroomOf(course, await buildLearner(course)).comment(lesson, 'theirs')).body.data;
+      const before = await rowCounts();
+      const answers = [];
+      for (const other of [id, foreignId, newId()]) answers.push(await classroom.deleteComment(other));
+      for (const answer of answers) expectError(answer, 'not_found');
+      expect(new Set(answers.map(visible)).size).to.equal(1);
+      expect(await rowCounts()).to.deep.equal(before);
+    });
   });
 
-  it('404: of another club; nothing is deleted', async () => {
-    const { id } = (await classroom.comment(lesson, 'ours')).body.data;
-    const elsewhere = administering(await buildClub());
-    const before = await rowCounts();
-    expectError(await elsewhere('DELETE', `/comments/${id}`), 'not_found');
-    expectError(await elsewhere('GET', `/lessons/${course.lessons[0]?.id}/comments`), 'not_found');
-    expectError(await write('GET', `/lessons/${newId()}/comments`), 'not_found');
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-});
+  describe('DELETE /v1/clubs/{clubId}/comments/{commentId}', () => {
+    it('204: every member may moderate', async () => {
+      for (const role of roles) {
+        const { id } = (await classroom.comment(lesson, `for ${role}`)).body.data;
+        const { token } = role === 'owner' ? club.owner : await buildMember(club.id, role);
+        const path = `/v1/clubs/${club.id}/comments/${id}`;
+        expect((await call('DELETE', path, { token })).status).to.equal(204);
+        expectError(await call('DELETE', path, { token }), 'not_found');
+      }
+      expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [], total: 0 });
+    });
 
-describe('a student of the club without access', () => {
-  it('sees and writes no comment: 404', async () => {
-    await classroom.comment(lesson, 'ours');
-    const outsider = classroomOf(course, await buildStudent(club.id));
-    for (const answer of [await outsider.comments(lesson), await outsider.comment(lesson, 'theirs')])
-      expectError(answer, 'not_found');
-    expect((await administratorsList()).body.total).to.equal(1);
+    it('404: of another club; nothing is deleted', async () => {
+      const { id } = (await classroom.comment(lesson, 'ours')).body.data;
+      const elsewhere = administering(await buildClub());
+      const before = await rowCounts();
+      expectError(await elsewhere('DELETE', `/comments/${id}`), 'not_found');
+      expectError(await elsewhere('GET', `/lessons/${course.lessons[0]?.id}/comments`), 'not_found');
+      expectError(await write('GET', `/lessons/${newId()}/comments`), 'not_found');
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+  });
+
+  describe('a student of the club without access', () => {
+    it('sees and writes no comment: 404', async () => {
+      await classroom.comment(lesson, 'ours');
+      const outsider = classroomOf(course, await buildStudent(club.id));
+      for (const answer of [await outsider.comments(lesson), await outsider.comment(lesson, 'theirs')])
+        expectError(answer, 'not_found');
+      expect((await administratorsList()).body.total).to.equal(1);
+    });
   });
 });

@@ -11,180 +11,182 @@ import {
   type OpenCourse,
 } from '../toolkit/builders/learning.ts';
 
-let club: TestClub;
-let course: OpenCourse;
-let write: ReturnType<typeof administering>;
+describe('lessons', () => {
+  let club: TestClub;
+  let course: OpenCourse;
+  let write: ReturnType<typeof administering>;
 
-beforeEach(async () => {
-  club = await buildClub();
-  course = await buildOpenCourse(club.id);
-  write = administering(club);
-});
-const create = (body: object) => write('POST', `/modules/${course.moduleId}/lessons`, body);
-const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);
+  beforeEach(async () => {
+    club = await buildClub();
+    course = await buildOpenCourse(club.id);
+    write = administering(club);
+  });
+  const create = (body: object) => write('POST', `/modules/${course.moduleId}/lessons`, body);
+  const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);
 
-describe('POST /v1/clubs/{clubId}/modules/{moduleId}/lessons', () => {
-  it('201: unpublished and without points: the whole record, and what is read afterwards', async () => {
-    const { status, body } = await create({ title: ' Sheet  bend ' });
-    expect(status).to.equal(201);
-    const { id, created_at: createdAt } = body.data;
-    expect(body.data).to.deep.equal({
-      id,
-      public_id: 'sheet-bend',
-      course_id: course.id,
-      module_id: course.moduleId,
-      title: 'Sheet bend',
-      content: '',
-      points: 0,
-      published: false,
-      created_at: createdAt,
-      updated_at: createdAt,
+  describe('POST /v1/clubs/{clubId}/modules/{moduleId}/lessons', () => {
+    it('201: unpublished and without points: the whole record, and what is read afterwards', async () => {
+      const { status, body } = await create({ title: ' Sheet  bend ' });
+      expect(status).to.equal(201);
+      const { id, created_at: createdAt } = body.data;
+      expect(body.data).to.deep.equal({
+        id,
+        public_id: 'sheet-bend',
+        course_id: course.id,
+        module_id: course.moduleId,
+        title: 'Sheet bend',
+        content: '',
+        points: 0,
+        published: false,
+        created_at: createdAt,
+        updated_at: createdAt,
+      });
+      expect((await write('GET', `/lessons/${id}`)).body).to.deep.equal(body);
     });
-    expect((await write('GET', `/lessons/${id}`)).body).to.deep.equal(body);
-  });
 
-  it('201: everything given; published at once', async () => {
-    const given = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
-    const { data } = (await create(given)).body;
-    expect(data).to.include({ ...given, published_at: data.created_at });
-    const { data: outline } = (await write('GET', `/courses/${course.id}`)).body;
-    expect(outline.modules[0].lessons[1]).to.deep.equal({
-      id: data.id,
-      public_id: 'Bends_1',
-      title: 'Carrick bend',
-      points: 10,
-      published: true,
+    it('201: everything given; published at once', async () => {
+      const given = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
+      const { data } = (await create(given)).body;
+      expect(data).to.include({ ...given, published_at: data.created_at });
+      const { data: outline } = (await write('GET', `/courses/${course.id}`)).body;
+      expect(outline.modules[0].lessons[1]).to.deep.equal({
+        id: data.id,
+        public_id: 'Bends_1',
+        title: 'Carrick bend',
+        points: 10,
+        published: true,
+      });
+    });
+
+    it('409: public_id_taken, by a lesson of any course of the club, and by a removed one; nothing is written', async () => {
+      const { data } = (await create({ title: 'Sheet bend', public_id: 'bend' })).body;
+      const other = await buildOpenCourse(club.id);
+      const again = () => write('POST', `/modules/${other.moduleId}/lessons`, { title: 'Bend', public_id: 'bend' });
+      const before = await rowCounts();
+      expectError(await again(), 'public_id_taken');
+      await write('DELETE', `/lessons/${data.id}`);
+      expectError(await again(), 'public_id_taken');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await create({ title: 'Bend' })).body.data.public_id).to.equal('bend-2');
+    });
+
+    it('422: the bounds of each field, at each limit and one beyond', async () => {
+      const within = [
+        { public_id: 'a'.repeat(32) },
+        { points: 0 },
+        { points: 10_000 },
+        { content: '🎓'.repeat(100_000) },
+      ];
+      const beyond = [
+        { public_id: 'a'.repeat(33) },
+        { public_id: '.a' },
+        { points: -1 },
+        { points: 10_001 },
+        { content: 'x'.repeat(100_001) },
+        { title: '' },
+        { title: 'x'.repeat(201) },
+      ];
+      for (const body of within) expect((await create({ title: 'Bend', ...body })).status).to.equal(201);
+      const before = await rowCounts();
+      for (const body of beyond) expectError(await create({ title: 'Bend', ...body }), 'invalid_request');
+      expect(await rowCounts()).to.deep.equal(before);
     });
   });
 
-  it('409: public_id_taken, by a lesson of any course of the club, and by a removed one; nothing is written', async () => {
-    const { data } = (await create({ title: 'Sheet bend', public_id: 'bend' })).body;
-    const other = await buildOpenCourse(club.id);
-    const again = () => write('POST', `/modules/${other.moduleId}/lessons`, { title: 'Bend', public_id: 'bend' });
-    const before = await rowCounts();
-    expectError(await again(), 'public_id_taken');
-    await write('DELETE', `/lessons/${data.id}`);
-    expectError(await again(), 'public_id_taken');
-    expect(await rowCounts()).to.deep.equal(before);
-    expect((await create({ title: 'Bend' })).body.data.public_id).to.equal('bend-2');
-  });
-
-  it('422: the bounds of each field, at each limit and one beyond', async () => {
-    const within = [
-      { public_id: 'a'.repeat(32) },
-      { points: 0 },
-      { points: 10_000 },
-      { content: '🎓'.repeat(100_000) },
-    ];
-    const beyond = [
-      { public_id: 'a'.repeat(33) },
-      { public_id: '.a' },
-      { points: -1 },
-      { points: 10_001 },
-      { content: 'x'.repeat(100_001) },
-      { title: '' },
-      { title: 'x'.repeat(201) },
-    ];
-    for (const body of within) expect((await create({ title: 'Bend', ...body })).status).to.equal(201);
-    const before = await rowCounts();
-    for (const body of beyond) expectError(await create({ title: 'Bend', ...body }), 'invalid_request');
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-});
-
-describe('PATCH /v1/clubs/{clubId}/lessons/{lessonId}', () => {
-  it('200: changes what is given, each field by itself; what is absent stays', async () => {
-    let record = (await create({ title: 'Bend', points: 5 })).body.data;
-    for (const given of [
-      { title: 'Hitch' },
-      { content: '# How' },
-      { public_id: 'hitch' },
-      { points: 0 },
-      { content: '' },
-    ]) {
-      clock.advance(1_000);
-      const { status, body } = await change(record.id, given);
-      expect(status).to.equal(200);
-      expect(body.data.updated_at > record.updated_at).to.equal(true);
-      record = { ...record, ...given, updated_at: body.data.updated_at };
-      expect(body.data).to.deep.equal(record);
-    }
-  });
-
-  it('200: published since it first was in a row; unpublished it has no date', async () => {
-    const { id } = (await create({ title: 'Bend' })).body.data;
-    const since = async (published: boolean): Promise<string | undefined> => {
-      clock.advance(1_000);
-      const { data } = (await change(id, { published })).body;
-      expect(data.published).to.equal(published);
-      return data.published_at;
-    };
-    const first = (await since(true)) ?? '';
-    expect(await since(true)).to.equal(first);
-    expect(await since(false)).to.equal(undefined);
-    expect(((await since(true)) ?? '') > first).to.equal(true);
-  });
-
-  it('409: public_id_taken; nothing is changed, not even the title that came along', async () => {
-    await create({ title: 'Bend', public_id: 'bend' });
-    const other = (await create({ title: 'Hitch' })).body;
-    expectError(await change(other.data.id, { title: 'New', public_id: 'bend' }), 'public_id_taken');
-    expect((await write('GET', `/lessons/${other.data.id}`)).body).to.deep.equal(other);
-  });
-});
-
-describe('DELETE /v1/clubs/{clubId}/lessons/{lessonId}', () => {
-  it('204: gone from the outline, from reads and from the classroom; its comments are deleted', async () => {
-    const [lesson = { id: '', publicId: '' }] = course.lessons;
-    const classroom = classroomOf(course, await buildLearner(course));
-    const { data: comment } = (await classroom.comment(lesson.publicId, 'It holds.')).body;
-    expect((await write('DELETE', `/lessons/${lesson.id}`)).status).to.equal(204);
-    expect((await write('GET', `/courses/${course.id}`)).body.data).to.deep.include({
-      lesson_count: 0,
-      published_lesson_count: 0,
-      modules: [{ id: course.moduleId, title: 'Module 1', lessons: [] }],
+  describe('PATCH /v1/clubs/{clubId}/lessons/{lessonId}', () => {
+    it('200: changes what is given, each field by itself; what is absent stays', async () => {
+      let record = (await create({ title: 'Bend', points: 5 })).body.data;
+      for (const given of [
+        { title: 'Hitch' },
+        { content: '# How' },
+        { public_id: 'hitch' },
+        { points: 0 },
+        { content: '' },
+      ]) {
+        clock.advance(1_000);
+        const { status, body } = await change(record.id, given);
+        expect(status).to.equal(200);
+        expect(body.data.updated_at > record.updated_at).to.equal(true);
+        record = { ...record, ...given, updated_at: body.data.updated_at };
+        expect(body.data).to.deep.equal(record);
+      }
     });
-    for (const answer of [
-      await write('GET', `/lessons/${lesson.id}`),
-      await write('PATCH', `/lessons/${lesson.id}`, { title: 'Back' }),
-      await write('DELETE', `/lessons/${lesson.id}`),
-      await write('GET', `/lessons/${lesson.id}/comments`),
-      await write('DELETE', `/comments/${comment.id}`),
-      await classroom.lesson(lesson.publicId),
-    ])
-      expectError(answer, 'not_found');
-    expect((await classroom.course(course.publicId)).body.data.modules).to.deep.equal([]);
-  });
 
-  it('404: a lesson that is unknown, or of another club; nothing is written', async () => {
-    const [foreign] = (await buildOpenCourse((await buildClub()).id)).lessons;
-    const before = await rowCounts();
-    for (const id of [newId(), foreign?.id ?? '']) {
-      expectError(await write('GET', `/lessons/${id}`), 'not_found');
-      expectError(await change(id, { title: 'Bend' }), 'not_found');
-      expectError(await write('DELETE', `/lessons/${id}`), 'not_found');
-    }
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-
-  it('three removals at once: one is made', async () => {
-    for (let round = 0; round < 5; round++) {
+    it('200: published since it first was in a row; unpublished it has no date', async () => {
       const { id } = (await create({ title: 'Bend' })).body.data;
-      const answers = await Promise.all([1, 2, 3].map(() => write('DELETE', `/lessons/${id}`)));
-      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([204, 404, 404]);
-    }
+      const since = async (published: boolean): Promise<string | undefined> => {
+        clock.advance(1_000);
+        const { data } = (await change(id, { published })).body;
+        expect(data.published).to.equal(published);
+        return data.published_at;
+      };
+      const first = (await since(true)) ?? '';
+      expect(await since(true)).to.equal(first);
+      expect(await since(false)).to.equal(undefined);
+      expect(((await since(true)) ?? '') > first).to.equal(true);
+    });
+
+    it('409: public_id_taken; nothing is changed, not even the title that came along', async () => {
+      await create({ title: 'Bend', public_id: 'bend' });
+      const other = (await create({ title: 'Hitch' })).body;
+      expectError(await change(other.data.id, { title: 'New', public_id: 'bend' }), 'public_id_taken');
+      expect((await write('GET', `/lessons/${other.data.id}`)).body).to.deep.equal(other);
+    });
   });
 
-  it('a removal while it is changed at once: the change is made before or refused', async () => {
-    for (let round = 0; round < 10; round++) {
-      const { id } = (await create({ title: 'Bend' })).body.data;
-      const [removed, changed] = await Promise.all([
-        write('DELETE', `/lessons/${id}`),
-        change(id, { published: true }),
-      ]);
-      expect(removed.status).to.equal(204);
-      expect(changed.status).to.be.oneOf([200, 404]);
-      expectError(await write('GET', `/lessons/${id}`), 'not_found');
-    }
+  describe('DELETE /v1/clubs/{clubId}/lessons/{lessonId}', () => {
+    it('204: gone from the outline, from reads and from the classroom; its comments are deleted', async () => {
+      const [lesson = { id: '', publicId: '' }] = course.lessons;
+      const classroom = classroomOf(course, await buildLearner(course));
+      const { data: comment } = (await classroom.comment(lesson.publicId, 'It holds.')).body;
+      expect((await write('DELETE', `/lessons/${lesson.id}`)).status).to.equal(204);
+      expect((await write('GET', `/courses/${course.id}`)).body.data).to.deep.include({
+        lesson_count: 0,
+        published_lesson_count: 0,
+        modules: [{ id: course.moduleId, title: 'Module 1', lessons: [] }],
+      });
+      for (const answer of [
+        await write('GET', `/lessons/${lesson.id}`),
+        await write('PATCH', `/lessons/${lesson.id}`, { title: 'Back' }),
+        await write('DELETE', `/lessons/${lesson.id}`),
+        await write('GET', `/lessons/${lesson.id}/comments`),
+        await write('DELETE', `/comments/${comment.id}`),
+        await classroom.lesson(lesson.publicId),
+      ])
+        expectError(answer, 'not_found');
+      expect((await classroom.course(course.publicId)).body.data.modules).to.deep.equal([]);
+    });
+
+    it('404: a lesson that is unknown, or of another club; nothing is written', async () => {
+      const [foreign] = (await buildOpenCourse((await buildClub()).id)).lessons;
+      const before = await rowCounts();
+      for (const id of [newId(), foreign?.id ?? '']) {
+        expectError(await write('GET', `/lessons/${id}`), 'not_found');
+        expectError(await change(id, { title: 'Bend' }), 'not_found');
+        expectError(await write('DELETE', `/lessons/${id}`), 'not_found');
+      }
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('three removals at once: one is made', async () => {
+      for (let round = 0; round < 5; round++) {
+        const { id } = (await create({ title: 'Bend' })).body.data;
+        const answers = await Promise.all([1, 2, 3].map(() => write('DELETE', `/lessons/${id}`)));
+        expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([204, 404, 404]);
+      }
+    });
+
+    it('a removal while it is changed at once: the change is made before or refused', async () => {
+      for (let round = 0; round < 10; round++) {
+        const { id } = (await create({ title: 'Bend' })).body.data;
+        const [removed, changed] = await Promise.all([
+          write('DELETE', `/lessons/${id}`),
+          change(id, { published: true }),
+        ]);
+        expect(removed.status).to.equal(204);
+        expect(changed.status).to.be.oneOf([200, 404]);
+        expectError(await write('GET', `/lessons/${id}`), 'not_found');
+      }
+    });
   });
 });

@@ -29,327 +29,331 @@ const text = (name: string, mime: string, words: string): TestFile => ({
 });
 const notes = text('notes.md', 'text/markdown', '# Nós\n\nUma volta redonda.\n');
 
-let club: TestClub;
-let uploader: Uploader;
-beforeEach(async () => {
-  club = await buildClub();
-  uploader = { club };
-});
-
-const read = async (id: string): Promise<MediaRecord> =>
-  (await call('GET', libraryPath(club, id), { token: club.owner.token })).body.data;
-const remove = (id: string, token = club.owner.token) => call('DELETE', libraryPath(club, id), { token });
-const list = async (query = '') =>
-  (await call('GET', `${libraryPath(club)}${query}`, { token: club.owner.token })).body;
-
-describe('POST /v1/clubs/{clubId}/media', () => {
-  it('201: private, self-hosted, uploading; titled as asked, or like the file', async () => {
-    const { media, upload } = await reserve(uploader, notes, { title: '  About \n knots ' });
-    expect(media).to.deep.include({
-      kind: 'document',
-      type: 'file',
-      title: 'About knots',
-      file_name: 'notes.md',
-      mime: 'text/markdown',
-      provider: 'objstore',
-      status: 'uploading',
-      visibility: 'private',
-      archived: false,
-    });
-    expect(media).to.not.have.any.keys(
-      'size_bytes',
-      'preview_url',
-      'download_url',
-      'error',
-      'external_id',
-      'expires_at',
-    );
-    expect(upload.method).to.equal('put');
-    expect(await read(media.id)).to.deep.equal(media);
-    expect((await reserve(uploader, notes)).media.title).to.equal('notes.md');
+describe('media', () => {
+  let club: TestClub;
+  let uploader: Uploader;
+  beforeEach(async () => {
+    club = await buildClub();
+    uploader = { club };
   });
 
-  it('422 for what a library does not take; 400 for what is missing or unknown; nothing is left behind', async () => {
-    const before = await rowCounts();
-    for (const body of [
-      { mime: 'video/mp4' },
-      { mime: 'image/svg+xml' },
-      { mime: 'text/markdown; charset=utf-8' },
-      { size_bytes: 0 },
-      { size_bytes: -1 },
-      { size_bytes: 100 * 1_024 * 1_024 + 1 },
-      { mime: 'image/png', size_bytes: 20 * 1_024 * 1_024 + 1 },
-      { title: '' },
-      { title: ' \n' },
-      { title: 'x'.repeat(256) },
-      { file_name: 'x'.repeat(256) },
-    ])
-      expectError(await reserving(uploader, notes, body), 'invalid_request');
-    for (const body of [{ mime: undefined }, { file_name: 3 }, { visibility: 'public' }, { id: newId() }])
-      expectError(await reserving(uploader, notes, body), 'malformed_request');
-    expect(await rowCounts()).to.deep.equal(before);
-    expect((await reserving(uploader, notes, { size_bytes: 100 * 1_024 * 1_024 })).status).to.equal(201);
-  });
+  const read = async (id: string): Promise<MediaRecord> =>
+    (await call('GET', libraryPath(club, id), { token: club.owner.token })).body.data;
+  const remove = (id: string, token = club.owner.token) => call('DELETE', libraryPath(club, id), { token });
+  const list = async (query = '') =>
+    (await call('GET', `${libraryPath(club)}${query}`, { token: club.owner.token })).body;
 
-  it('422 for a file name that is a path, hides something, or is none', async () => {
-    const names = [
-      '../../etc/passwd',
-      'C:\\notes.md',
-      'a/b',
-      '.',
-      '..',
-      '   ',
-      'a\u0000b',
-      'a\nb: c',
-      'a\u0085',
-      '\u007f',
-      'x\u202efdp.md',
-      'a\u2028b',
-      '\ud800.md',
-    ];
-    for (const name of names) {
-      const answer = await reserving(uploader, notes, { file_name: name });
-      expectError(answer, 'invalid_request');
-      expect(answer.body.error.message).to.match(/file_name/);
-    }
-    expect(await list()).to.deep.equal({ data: [], total: 0 });
-  });
-});
-
-describe('the address of an upload', () => {
-  it('takes the announced type and size, and nothing else', async () => {
-    const { media, upload } = await reserve(uploader, notes);
-    expect(await put(upload, notes.bytes, { 'content-type': 'text/html' })).to.equal(403);
-    expect(await put(upload, Buffer.concat([notes.bytes, notes.bytes]), { 'content-length': undefined })).to.equal(403);
-    expect(await put(upload, notes.bytes.subarray(1), { 'content-length': undefined })).to.equal(403);
-    expect(await put(upload, notes.bytes, { 'if-none-match': undefined })).to.equal(403);
-    const elsewhere = upload.url.replace(media.id, newId());
-    expect(await put({ ...upload, url: elsewhere }, notes.bytes)).to.equal(403);
-    expect(await filesOf(club)).to.deep.equal([]);
-    expect(await put(upload, notes.bytes)).to.equal(200);
-    expect(await filesOf(club)).to.deep.equal([media.id]);
-  });
-
-  it('reads nothing, and an address to read does not write', async () => {
-    const { upload } = await reserve(uploader, notes);
-    await put(upload, notes.bytes);
-    expect((await fetch(upload.url)).status).to.equal(403);
-    const ready = await uploadFile(uploader, notes);
-    expect(await put({ url: ready.download_url ?? '', headers: {} }, notes.bytes)).to.equal(403);
-    const bare = new URL(ready.download_url ?? '');
-    bare.search = '';
-    expect((await fetch(bare)).status).to.equal(403);
-  });
-
-  it('takes one file: what was checked cannot be exchanged afterwards', async () => {
-    const other = Buffer.from(notes.bytes.toString().toUpperCase());
-    const { media, upload } = await reserve(uploader, notes);
-    expect(await put(upload, notes.bytes)).to.equal(200);
-    expect(await put(upload, other)).to.equal(412);
-    await completing(uploader, media.id);
-    expect(await put(upload, other)).to.equal(412);
-    const stored = await fetch((await read(media.id)).download_url ?? '');
-    expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
-  });
-
-  it('takes one file of two that are under way at once: who comes second is refused, though it began first', async () => {
-    const { media, upload } = await reserve(uploader, notes);
-    const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
-    const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
-    slow.flushHeaders();
-    await once(slow, 'continue'); // the store takes it, and waits for its bytes
-    slow.write(Buffer.alloc(5, 0x21));
-    expect(await put(upload, notes.bytes)).to.equal(200);
-    expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
-    slow.end(Buffer.alloc(notes.bytes.length - 5, 0x21));
-    expect(await answered).to.equal(412);
-    const stored = await fetch((await read(media.id)).download_url ?? '');
-    expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
-  });
-});
-
-describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {
-  it('200 ready: PDF, DOCX, PPTX, Markdown, HTML, plain text and images, with type and addresses', async () => {
-    const files: [TestFile, string, string][] = [
-      [{ fileName: 'a.pdf', mime: 'application/pdf', bytes: await pdf('Knots') }, 'pdf', 'application/pdf'],
-      [
-        { fileName: 'a.docx', mime: `${page}wordprocessingml.document`, bytes: await docx('Knots') },
-        'file',
-        `${page}wordprocessingml.document`,
-      ],
-      [
-        { fileName: 'a.pptx', mime: `${page}presentationml.presentation`, bytes: await pptx('Knots') },
-        'file',
-        `${page}presentationml.presentation`,
-      ],
-      [notes, 'file', 'text/plain; charset=utf-8'],
-      [text('a.html', 'text/html', '<script>alert(1)</script>'), 'file', 'text/plain; charset=utf-8'],
-      [text('a.txt', 'text/plain', 'Knots'), 'file', 'text/plain; charset=utf-8'],
-      [{ fileName: 'a.png', mime: 'image/png', bytes: png(3, 4) }, 'image', 'image/png'],
-    ];
-    for (const [file, type, shownAs] of files) {
-      const ready = await uploadFile(uploader, file);
-      expect(ready).to.include({
-        status: 'ready',
-        type,
-        kind: type === 'image' ? 'image' : 'document',
-        mime: file.mime,
-        size_bytes: file.bytes.length,
-        file_name: file.fileName,
+  describe('POST /v1/clubs/{clubId}/media', () => {
+    it('201: private, self-hosted, uploading; titled as asked, or like the file', async () => {
+      const { media, upload } = await reserve(uploader, notes, { title: '  About \n knots ' });
+      expect(media).to.deep.include({
+        kind: 'document',
+        type: 'file',
+        title: 'About knots',
+        file_name: 'notes.md',
+        mime: 'text/markdown',
+        provider: 'objstore',
+        status: 'uploading',
+        visibility: 'private',
+        archived: false,
       });
-      const preview = await fetch(ready.preview_url ?? '');
-      expect(preview.headers.get('content-type'), file.fileName).to.equal(shownAs);
-      expect(preview.headers.get('content-disposition')).to.match(/^inline;/);
-      expect(Buffer.from(await preview.arrayBuffer()).equals(file.bytes)).to.equal(true);
-      const download = await fetch(ready.download_url ?? '');
-      expect(download.headers.get('content-disposition')).to.match(/^attachment;/);
-      await download.arrayBuffer();
-    }
-    expect(await filesOf(club)).to.have.length(files.length);
-  });
-
-  it('200 failed: the record stays and says why, the file is erased', async () => {
-    const { media, upload } = await reserve(uploader, { ...notes, mime: 'application/pdf' });
-    await put(upload, notes.bytes);
-    const { body } = await completing(uploader, media.id);
-    expect(body.data).to.deep.equal({
-      ...media,
-      status: 'failed',
-      error: 'content_not_allowed',
-      size_bytes: notes.bytes.length,
+      expect(media).to.not.have.any.keys(
+        'size_bytes',
+        'preview_url',
+        'download_url',
+        'error',
+        'external_id',
+        'expires_at',
+      );
+      expect(upload.method).to.equal('put');
+      expect(await read(media.id)).to.deep.equal(media);
+      expect((await reserve(uploader, notes)).media.title).to.equal('notes.md');
     });
-    expect(await filesOf(club)).to.deep.equal([]);
-    expect((await completing(uploader, media.id)).body.data).to.deep.equal(body.data);
-    expect(await read(media.id)).to.deep.equal(body.data);
+
+    it('422 for what a library does not take; 400 for what is missing or unknown; nothing is left behind', async () => {
+      const before = await rowCounts();
+      for (const body of [
+        { mime: 'video/mp4' },
+        { mime: 'image/svg+xml' },
+        { mime: 'text/markdown; charset=utf-8' },
+        { size_bytes: 0 },
+        { size_bytes: -1 },
+        { size_bytes: 100 * 1_024 * 1_024 + 1 },
+        { mime: 'image/png', size_bytes: 20 * 1_024 * 1_024 + 1 },
+        { title: '' },
+        { title: ' \n' },
+        { title: 'x'.repeat(256) },
+        { file_name: 'x'.repeat(256) },
+      ])
+        expectError(await reserving(uploader, notes, body), 'invalid_request');
+      for (const body of [{ mime: undefined }, { file_name: 3 }, { visibility: 'public' }, { id: newId() }])
+        expectError(await reserving(uploader, notes, body), 'malformed_request');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await reserving(uploader, notes, { size_bytes: 100 * 1_024 * 1_024 })).status).to.equal(201);
+    });
+
+    it('422 for a file name that is a path, hides something, or is none', async () => {
+      const names = [
+        '../../etc/passwd',
+        'C:\\notes.md',
+        'a/b',
+        '.',
+        '..',
+        '   ',
+        'a\u0000b',
+        'a\nb: c',
+        'a\u0085',
+        '\u007f',
+        'x\u202efdp.md',
+        'a\u2028b',
+        '\ud800.md',
+      ];
+      for (const name of names) {
+        const answer = await reserving(uploader, notes, { file_name: name });
+        expectError(answer, 'invalid_request');
+        expect(answer.body.error.message).to.match(/file_name/);
+      }
+      expect(await list()).to.deep.equal({ data: [], total: 0 });
+    });
   });
 
-  it('409 upload_missing while nothing is there; 404 for what is not in the library of this club', async () => {
-    const { media } = await reserve(uploader, notes);
-    expectError(await completing(uploader, media.id), 'upload_missing');
-    expectError(await completing(uploader, newId()), 'not_found');
-    expectError(await completing({ club: await buildClub() }, media.id), 'not_found');
-    expectError(await completing({ club, student: await buildStudent(club.id) }, media.id), 'not_found');
-    expect(await read(media.id)).to.deep.equal(media);
+  describe('the address of an upload', () => {
+    it('takes the announced type and size, and nothing else', async () => {
+      const { media, upload } = await reserve(uploader, notes);
+      expect(await put(upload, notes.bytes, { 'content-type': 'text/html' })).to.equal(403);
+      expect(await put(upload, Buffer.concat([notes.bytes, notes.bytes]), { 'content-length': undefined })).to.equal(
+        403,
+      );
+      expect(await put(upload, notes.bytes.subarray(1), { 'content-length': undefined })).to.equal(403);
+      expect(await put(upload, notes.bytes, { 'if-none-match': undefined })).to.equal(403);
+      const elsewhere = upload.url.replace(media.id, newId());
+      expect(await put({ ...upload, url: elsewhere }, notes.bytes)).to.equal(403);
+      expect(await filesOf(club)).to.deep.equal([]);
+      expect(await put(upload, notes.bytes)).to.equal(200);
+      expect(await filesOf(club)).to.deep.equal([media.id]);
+    });
+
+    it('reads nothing, and an address to read does not write', async () => {
+      const { upload } = await reserve(uploader, notes);
+      await put(upload, notes.bytes);
+      expect((await fetch(upload.url)).status).to.equal(403);
+      const ready = await uploadFile(uploader, notes);
+      expect(await put({ url: ready.download_url ?? '', headers: {} }, notes.bytes)).to.equal(403);
+      const bare = new URL(ready.download_url ?? '');
+      bare.search = '';
+      expect((await fetch(bare)).status).to.equal(403);
+    });
+
+    it('takes one file: what was checked cannot be exchanged afterwards', async () => {
+      const other = Buffer.from(notes.bytes.toString().toUpperCase());
+      const { media, upload } = await reserve(uploader, notes);
+      expect(await put(upload, notes.bytes)).to.equal(200);
+      expect(await put(upload, other)).to.equal(412);
+      await completing(uploader, media.id);
+      expect(await put(upload, other)).to.equal(412);
+      const stored = await fetch((await read(media.id)).download_url ?? '');
+      expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
+    });
+
+    it('takes one file of two that are under way at once: who comes second is refused, though it began first', async () => {
+      const { media, upload } = await reserve(uploader, notes);
+      const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
+      const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
+      slow.flushHeaders();
+      await once(slow, 'continue'); // the store takes it, and waits for its bytes
+      slow.write(Buffer.alloc(5, 0x21));
+      expect(await put(upload, notes.bytes)).to.equal(200);
+      expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
+      slow.end(Buffer.alloc(notes.bytes.length - 5, 0x21));
+      expect(await answered).to.equal(412);
+      const stored = await fetch((await read(media.id)).download_url ?? '');
+      expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
+    });
   });
 
-  it('a file downloads with its original name, whatever the name', async () => {
-    const names = [
-      'Nós & voltas.md',
-      '漢字.md',
-      'a "quoted" 100% name\'s (copy)*.md',
-      `${'😀'.repeat(252)}.md`,
-      `${'ñ'.repeat(252)}.md`,
-      '-rf .md',
-    ];
-    for (const fileName of names) {
-      const ready = await uploadFile(uploader, { ...notes, fileName });
-      expect(ready.file_name).to.equal(fileName);
-      const download = await fetch(ready.download_url ?? '');
-      expect(download.status).to.equal(200);
-      const [, plain = '', full = ''] =
-        /^attachment; filename="([\x20-\x7e]*)"; filename\*=UTF-8''([\w!#$&+.^`|~%-]+)$/.exec(
-          download.headers.get('content-disposition') ?? '',
-        ) ?? [];
-      expect(decodeURIComponent(full)).to.equal(fileName);
-      expect(plain).to.not.match(/["\\%]/);
-      await download.arrayBuffer();
-    }
-  });
-});
+  describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {
+    it('200 ready: PDF, DOCX, PPTX, Markdown, HTML, plain text and images, with type and addresses', async () => {
+      const files: [TestFile, string, string][] = [
+        [{ fileName: 'a.pdf', mime: 'application/pdf', bytes: await pdf('Knots') }, 'pdf', 'application/pdf'],
+        [
+          { fileName: 'a.docx', mime: `${page}wordprocessingml.document`, bytes: await docx('Knots') },
+          'file',
+          `${page}wordprocessingml.document`,
+        ],
+        [
+          { fileName: 'a.pptx', mime: `${page}presentationml.presentation`, bytes: await pptx('Knots') },
+          'file',
+          `${page}presentationml.presentation`,
+        ],
+        [notes, 'file', 'text/plain; charset=utf-8'],
+        [text('a.html', 'text/html', '<script>alert(1)</script>'), 'file', 'text/plain; charset=utf-8'],
+        [text('a.txt', 'text/plain', 'Knots'), 'file', 'text/plain; charset=utf-8'],
+        [{ fileName: 'a.png', mime: 'image/png', bytes: png(3, 4) }, 'image', 'image/png'],
+      ];
+      for (const [file, type, shownAs] of files) {
+        const ready = await uploadFile(uploader, file);
+        expect(ready).to.include({
+          status: 'ready',
+          type,
+          kind: type === 'image' ? 'image' : 'document',
+          mime: file.mime,
+          size_bytes: file.bytes.length,
+          file_name: file.fileName,
+        });
+        const preview = await fetch(ready.preview_url ?? '');
+        expect(preview.headers.get('content-type'), file.fileName).to.equal(shownAs);
+        expect(preview.headers.get('content-disposition')).to.match(/^inline;/);
+        expect(Buffer.from(await preview.arrayBuffer()).equals(file.bytes)).to.equal(true);
+        const download = await fetch(ready.download_url ?? '');
+        expect(download.headers.get('content-disposition')).to.match(/^attachment;/);
+        await download.arrayBuffer();
+      }
+      expect(await filesOf(club)).to.have.length(files.length);
+    });
 
-describe('GET /v1/clubs/{clubId}/media', () => {
-  it('200: newest first, page by page, without removed files and students’ images', async () => {
-    const ids: string[] = [];
-    for (let at = 0; at < 3; at++) {
-      clock.advance(1_000);
-      ids.unshift((await reserve(uploader, notes)).media.id);
-    }
-    await reserve({ club, student: await buildStudent(club.id) }, { ...notes, mime: 'image/png' });
-    await reserve({ club: await buildClub() }, notes);
-    const idsOf = ({ data }: { data: MediaRecord[] }) => data.map(({ id }) => id);
-    expect(idsOf(await list())).to.deep.equal(ids);
-    expect(idsOf(await list('?page=2&page_size=2'))).to.deep.equal(ids.slice(2));
-    await remove(ids[0] ?? '');
-    const left = await list('?page_size=1');
-    expect([left.total, idsOf(left)]).to.deep.equal([2, [ids[1]]]);
-  });
-});
+    it('200 failed: the record stays and says why, the file is erased', async () => {
+      const { media, upload } = await reserve(uploader, { ...notes, mime: 'application/pdf' });
+      await put(upload, notes.bytes);
+      const { body } = await completing(uploader, media.id);
+      expect(body.data).to.deep.equal({
+        ...media,
+        status: 'failed',
+        error: 'content_not_allowed',
+        size_bytes: notes.bytes.length,
+      });
+      expect(await filesOf(club)).to.deep.equal([]);
+      expect((await completing(uploader, media.id)).body.data).to.deep.equal(body.data);
+      expect(await read(media.id)).to.deep.equal(body.data);
+    });
 
-describe('DELETE /v1/clubs/{clubId}/media/{mediaId}', () => {
-  it('204: gone from the library, from the bucket, and its name from every table', async () => {
-    const fileName = `secret ${newId()}.md`;
-    const ready = await uploadFile(uploader, { ...notes, fileName }, { title: `about ${fileName}` });
-    const answer = await remove(ready.id);
-    expect([answer.status, answer.text]).to.deep.equal([204, '']);
-    expect(await filesOf(club)).to.deep.equal([]);
-    expect(await columnsHolding(fileName)).to.deep.equal([]);
-    for (const again of [
-      await call('GET', libraryPath(club, ready.id), { token: club.owner.token }),
-      await remove(ready.id),
-      await completing(uploader, ready.id),
-    ])
-      expectError(again, 'not_found');
-    expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
+    it('409 upload_missing while nothing is there; 404 for what is not in the library of this club', async () => {
+      const { media } = await reserve(uploader, notes);
+      expectError(await completing(uploader, media.id), 'upload_missing');
+      expectError(await completing(uploader, newId()), 'not_found');
+      expectError(await completing({ club: await buildClub() }, media.id), 'not_found');
+      expectError(await completing({ club, student: await buildStudent(club.id) }, media.id), 'not_found');
+      expect(await read(media.id)).to.deep.equal(media);
+    });
+
+    it('a file downloads with its original name, whatever the name', async () => {
+      const names = [
+        'Nós & voltas.md',
+        '漢字.md',
+        'a "quoted" 100% name\'s (copy)*.md',
+        `${'😀'.repeat(252)}.md`,
+        `${'ñ'.repeat(252)}.md`,
+        '-rf .md',
+      ];
+      for (const fileName of names) {
+        const ready = await uploadFile(uploader, { ...notes, fileName });
+        expect(ready.file_name).to.equal(fileName);
+        const download = await fetch(ready.download_url ?? '');
+        expect(download.status).to.equal(200);
+        const [, plain = '', full = ''] =
+          /^attachment; filename="([\x20-\x7e]*)"; filename\*=UTF-8''([\w!#$&+.^`|~%-]+)$/.exec(
+            download.headers.get('content-disposition') ?? '',
+          ) ?? [];
+        expect(decodeURIComponent(full)).to.equal(fileName);
+        expect(plain).to.not.match(/["\\%]/);
+        await download.arrayBuffer();
+      }
+    });
   });
 
-  it("404 for another club's file, which stays", async () => {
-    const ready = await uploadFile(uploader, notes);
-    const other = await buildClub();
-    expectError(await call('DELETE', libraryPath(other, ready.id), { token: other.owner.token }), 'not_found');
-    expect((await read(ready.id)).status).to.equal('ready');
+  describe('GET /v1/clubs/{clubId}/media', () => {
+    it('200: newest first, page by page, without removed files and students’ images', async () => {
+      const ids: string[] = [];
+      for (let at = 0; at < 3; at++) {
+        clock.advance(1_000);
+        ids.unshift((await reserve(uploader, notes)).media.id);
+      }
+      await reserve({ club, student: await buildStudent(club.id) }, { ...notes, mime: 'image/png' });
+      await reserve({ club: await buildClub() }, notes);
+      const idsOf = ({ data }: { data: MediaRecord[] }) => data.map(({ id }) => id);
+      expect(idsOf(await list())).to.deep.equal(ids);
+      expect(idsOf(await list('?page=2&page_size=2'))).to.deep.equal(ids.slice(2));
+      await remove(ids[0] ?? '');
+      const left = await list('?page_size=1');
+      expect([left.total, idsOf(left)]).to.deep.equal([2, [ids[1]]]);
+    });
   });
 
-  it('of what is still to arrive: a completion finds nothing, and what arrives later is erased in the end', async () => {
-    const { media, upload } = await reserve(uploader, notes);
-    expect((await remove(media.id)).status).to.equal(204);
-    expect(await put(upload, notes.bytes)).to.equal(200);
-    expectError(await completing(uploader, media.id), 'not_found');
-    const source = await testDatabase();
-    const [row] = await source.query<{ erases: number }[]>(
-      `SELECT extract(epoch FROM erases_at - upload_expires_at)::int AS erases FROM media WHERE id = $1`,
-      [media.id],
-    );
-    expect(row?.erases).to.equal(24 * 3_600);
-  });
-});
+  describe('DELETE /v1/clubs/{clubId}/media/{mediaId}', () => {
+    it('204: gone from the library, from the bucket, and its name from every table', async () => {
+      const fileName = `secret ${newId()}.md`;
+      const ready = await uploadFile(uploader, { ...notes, fileName }, { title: `about ${fileName}` });
+      const answer = await remove(ready.id);
+      expect([answer.status, answer.text]).to.deep.equal([204, '']);
+      expect(await filesOf(club)).to.deep.equal([]);
+      expect(await columnsHolding(fileName)).to.deep.equal([]);
+      for (const again of [
+        await call('GET', libraryPath(club, ready.id), { token: club.owner.token }),
+        await remove(ready.id),
+        await completing(uploader, ready.id),
+      ])
+        expectError(again, 'not_found');
+      expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
+    });
 
-describe('a file of the library that agents answer from', () => {
-  it('enters the index when it is ready, and leaves it when it is removed', async () => {
-    const source = await testDatabase();
-    const { media, upload } = await reserve(uploader, notes);
-    const agentId = newId();
-    await source.query(
-      `INSERT INTO agents (id, club_id, public_id, name, instructions, status, daily_limit, answer_max_tokens, created_at, updated_at)
-       VALUES ($1, $2, $3, 'Bosun', '', 'published', 10, 1000, now(), now())`,
-      [agentId, club.id, agentId.slice(-12)],
-    );
-    await source.query(`INSERT INTO agent_materials (id, agent_id, media_id) VALUES ($1, $2, $3)`, [
-      newId(),
-      agentId,
-      media.id,
-    ]);
-    const sources = () =>
-      source.query<object[]>(
-        `SELECT source.title, source.status, (SELECT count(*)::int FROM wakes WHERE subject_id = source.id) AS wakes
-           FROM agent_sources source WHERE media_id = $1`,
+    it("404 for another club's file, which stays", async () => {
+      const ready = await uploadFile(uploader, notes);
+      const other = await buildClub();
+      expectError(await call('DELETE', libraryPath(other, ready.id), { token: other.owner.token }), 'not_found');
+      expect((await read(ready.id)).status).to.equal('ready');
+    });
+
+    it('of what is still to arrive: a completion finds nothing, and what arrives later is erased in the end', async () => {
+      const { media, upload } = await reserve(uploader, notes);
+      expect((await remove(media.id)).status).to.equal(204);
+      expect(await put(upload, notes.bytes)).to.equal(200);
+      expectError(await completing(uploader, media.id), 'not_found');
+      const source = await testDatabase();
+      const [row] = await source.query<{ erases: number }[]>(
+        `SELECT extract(epoch FROM erases_at - upload_expires_at)::int AS erases FROM media WHERE id = $1`,
         [media.id],
       );
-    await put(upload, notes.bytes);
-    expect(await sources()).to.deep.equal([]);
-    await completing(uploader, media.id);
-    expect(await sources()).to.deep.equal([{ title: 'notes.md', status: 'pending', wakes: 1 }]);
-    await remove(media.id);
-    expect(await sources()).to.deep.equal([]);
+      expect(row?.erases).to.equal(24 * 3_600);
+    });
   });
-});
 
-describe('roles', () => {
-  it('support reads the library and writes nothing of it', async () => {
-    const { token } = await buildMember(club.id, 'support');
-    const ready = await uploadFile(uploader, notes);
-    expect((await call('GET', libraryPath(club, ready.id), { token })).body.data.id).to.equal(ready.id);
-    expectError(await reserving({ club, token }, notes), 'role_not_permitted');
-    expectError(await completing({ club, token }, ready.id), 'role_not_permitted');
-    expectError(await remove(ready.id, token), 'role_not_permitted');
+  describe('a file of the library that agents answer from', () => {
+    it('enters the index when it is ready, and leaves it when it is removed', async () => {
+      const source = await testDatabase();
+      const { media, upload } = await reserve(uploader, notes);
+      const agentId = newId();
+      await source.query(
+        `INSERT INTO agents (id, club_id, public_id, name, instructions, status, daily_limit, answer_max_tokens, created_at, updated_at)
+       VALUES ($1, $2, $3, 'Bosun', '', 'published', 10, 1000, now(), now())`,
+        [agentId, club.id, agentId.slice(-12)],
+      );
+      await source.query(`INSERT INTO agent_materials (id, agent_id, media_id) VALUES ($1, $2, $3)`, [
+        newId(),
+        agentId,
+        media.id,
+      ]);
+      const sources = () =>
+        source.query<object[]>(
+          `SELECT source.title, source.status, (SELECT count(*)::int FROM wakes WHERE subject_id = source.id) AS wakes
+           FROM agent_sources source WHERE media_id = $1`,
+          [media.id],
+        );
+      await put(upload, notes.bytes);
+      expect(await sources()).to.deep.equal([]);
+      await completing(uploader, media.id);
+      expect(await sources()).to.deep.equal([{ title: 'notes.md', status: 'pending', wakes: 1 }]);
+      await remove(media.id);
+      expect(await sources()).to.deep.equal([]);
+    });
+  });
+
+  describe('roles', () => {
+    it('support reads the library and writes nothing of it', async () => {
+      const { token } = await buildMember(club.id, 'support');
+      const ready = await uploadFile(uploader, notes);
+      expect((await call('GET', libraryPath(club, ready.id), { token })).body.data.id).to.equal(ready.id);
+      expectError(await reserving({ club, token }, notes), 'role_not_permitted');
+      expectError(await completing({ club, token }, ready.id), 'role_not_permitted');
+      expectError(await remove(ready.id, token), 'role_not_permitted');
+    });
   });
 });

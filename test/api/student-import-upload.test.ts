@@ -22,161 +22,163 @@ const rows = (count: number, from = 0) =>
   Array.from({ length: count }, (_, at) => `u${from + at}@example.com,U ${from + at},${'x'.repeat(1_000)}\n`).join('');
 const header = 'email,name,note\n';
 
-let club: TestClub;
-beforeEach(async () => {
-  club = await buildClub();
-});
+describe('student import upload', () => {
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
+  });
 
-/** An upload whose length is not announced, and which goes on as the test says. */
-async function open(
-  first: string,
-): Promise<{ sent: ClientRequest; answer: Promise<{ status: number; code: string }> }> {
-  const { port } = await testApi();
-  const headers = {
-    authorization: `Bearer ${club.owner.token}`,
-    'content-type': 'text/csv',
-    'transfer-encoding': 'chunked',
-    'x-forwarded-for': someAddress(),
-  };
-  const sent = request({ port, host: '127.0.0.1', method: 'POST', path: importsPath(club), headers });
-  const answer = once(sent, 'response').then(async ([response]) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString()) as {
-      error?: { code: string };
-      data?: { status: string };
+  /** An upload whose length is not announced, and which goes on as the test says. */
+  async function open(
+    first: string,
+  ): Promise<{ sent: ClientRequest; answer: Promise<{ status: number; code: string }> }> {
+    const { port } = await testApi();
+    const headers = {
+      authorization: `Bearer ${club.owner.token}`,
+      'content-type': 'text/csv',
+      'transfer-encoding': 'chunked',
+      'x-forwarded-for': someAddress(),
     };
-    return { status: Number(response.statusCode), code: body.error?.code ?? body.data?.status ?? '' };
-  });
-  answer.catch(() => {});
-  sent.on('error', () => {});
-  sent.write(first);
-  return { sent, answer };
-}
+    const sent = request({ port, host: '127.0.0.1', method: 'POST', path: importsPath(club), headers });
+    const answer = once(sent, 'response').then(async ([response]) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as {
+        error?: { code: string };
+        data?: { status: string };
+      };
+      return { status: Number(response.statusCode), code: body.error?.code ?? body.data?.status ?? '' };
+    });
+    answer.catch(() => {});
+    sent.on('error', () => {});
+    sent.write(first);
+    return { sent, answer };
+  }
 
-async function only(): Promise<ImportRecord> {
-  const { body } = await call('GET', importsPath(club), { token: club.owner.token });
-  expect(body.total).to.equal(1);
-  return body.data[0];
-}
+  async function only(): Promise<ImportRecord> {
+    const { body } = await call('GET', importsPath(club), { token: club.owner.token });
+    expect(body.total).to.equal(1);
+    return body.data[0];
+  }
 
-const untilImport = (what: string, isSo: (record: ImportRecord) => boolean) =>
-  until(
-    what,
-    async () => {
-      const { body } = await call('GET', importsPath(club), { token: club.owner.token });
-      if (!body.data[0] || !isSo(body.data[0])) throw new Error('not yet');
-    },
-    { timeoutMs: 10_000 },
-  );
-
-describe('an upload of 20 MB', function () {
-  this.timeout(60_000);
-
-  it('arrives in parts, whole, and is worked through in pieces of 128 KB', async () => {
-    const { status, body } = await upload(club, header + rows(20_000));
-    expect([status, body.data.rows_total]).to.deep.equal([202, 20_000]);
-    await step(body.data.id);
-    const { created, status: now } = await readImport(club, body.data.id);
-    expect([now, created]).to.deep.equal(['running', 128]); // of a kilobyte each
-  });
-});
-
-describe('an upload that breaks off', function () {
-  this.timeout(30_000);
-
-  it('because its sender goes away: failed, upload_interrupted, and nothing stays in the store', async () => {
-    const { sent } = await open(header + rows(6_000));
-    await untilImport('the row', ({ status }) => status === 'uploading');
-    sent.write(rows(6_000, 6_000));
-    await until(
-      'a part',
+  const untilImport = (what: string, isSo: (record: ImportRecord) => boolean) =>
+    until(
+      what,
       async () => {
-        if ((await storedOf(club)).length === 0) throw new Error('not yet');
+        const { body } = await call('GET', importsPath(club), { token: club.owner.token });
+        if (!body.data[0] || !isSo(body.data[0])) throw new Error('not yet');
       },
       { timeoutMs: 10_000 },
     );
-    sent.destroy();
-    await untilImport('its end', ({ status }) => status === 'failed');
-    const { id, error, rows_done: done } = await only();
-    expect([error, done]).to.deep.equal(['upload_interrupted', 0]);
-    await runImport(id);
-    expect(await storedOf(club)).to.deep.equal([]);
+
+  describe('an upload of 20 MB', function () {
+    this.timeout(60_000);
+
+    it('arrives in parts, whole, and is worked through in pieces of 128 KB', async () => {
+      const { status, body } = await upload(club, header + rows(20_000));
+      expect([status, body.data.rows_total]).to.deep.equal([202, 20_000]);
+      await step(body.data.id);
+      const { created, status: now } = await readImport(club, body.data.id);
+      expect([now, created]).to.deep.equal(['running', 128]); // of a kilobyte each
+    });
   });
 
-  it('because it is longer than 32 MB: 413, failed, upload_too_large, and nothing stays in the store', async () => {
-    const { sent, answer } = await open(header);
-    const block = rows(1_000);
-    for (let blocks = 0; blocks < 33 && !sent.destroyed; blocks++) {
-      if (!sent.write(block)) await Promise.race([once(sent, 'drain'), answer]);
-    }
-    expect(await answer).to.deep.equal({ status: 413, code: 'body_too_large' });
-    sent.destroy();
-    const { id, status, error } = await only();
-    expect([status, error]).to.deep.equal(['failed', 'upload_too_large']);
-    await runImport(id);
-    expect(await storedOf(club)).to.deep.equal([]);
-  });
+  describe('an upload that breaks off', function () {
+    this.timeout(30_000);
 
-  it('because the API dies: its workflow ends it a quarter of an hour later, and takes the parts away', async () => {
-    const { sent } = await open(header + rows(6_000));
-    sent.write(rows(1_000, 6_000));
-    await until(
-      'a part',
-      async () => {
-        if ((await storedOf(club)).length === 0) throw new Error('not yet');
-      },
-      { timeoutMs: 10_000 },
-    );
-    const { id } = await only();
-    expect(await step(id)).to.include({ done: false, status: 'uploading' });
-    expect(await readImport(club, id)).to.include({ status: 'uploading' });
-    clock.advance(importRules.uploadMs + 1_000);
-    expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'failed' });
-    expect([(await readImport(club, id)).error, await storedOf(club)]).to.deep.equal(['upload_interrupted', []]);
-    sent.destroy();
-  });
+    it('because its sender goes away: failed, upload_interrupted, and nothing stays in the store', async () => {
+      const { sent } = await open(header + rows(6_000));
+      await untilImport('the row', ({ status }) => status === 'uploading');
+      sent.write(rows(6_000, 6_000));
+      await until(
+        'a part',
+        async () => {
+          if ((await storedOf(club)).length === 0) throw new Error('not yet');
+        },
+        { timeoutMs: 10_000 },
+      );
+      sent.destroy();
+      await untilImport('its end', ({ status }) => status === 'failed');
+      const { id, error, rows_done: done } = await only();
+      expect([error, done]).to.deep.equal(['upload_interrupted', 0]);
+      await runImport(id);
+      expect(await storedOf(club)).to.deep.equal([]);
+    });
 
-  it('because the store is away: 500, failed, and the file is removed when the store is back', async () => {
-    const api = await serveApp({
-      platform: (usual) => ({
-        ...usual,
-        services: {
-          ...usual.services,
-          storage: {
-            ...usual.services.storage,
-            put: async (...args) => {
-              await usual.services.storage.put(...args);
-              throw new Error('The store is away');
+    it('because it is longer than 32 MB: 413, failed, upload_too_large, and nothing stays in the store', async () => {
+      const { sent, answer } = await open(header);
+      const block = rows(1_000);
+      for (let blocks = 0; blocks < 33 && !sent.destroyed; blocks++) {
+        if (!sent.write(block)) await Promise.race([once(sent, 'drain'), answer]);
+      }
+      expect(await answer).to.deep.equal({ status: 413, code: 'body_too_large' });
+      sent.destroy();
+      const { id, status, error } = await only();
+      expect([status, error]).to.deep.equal(['failed', 'upload_too_large']);
+      await runImport(id);
+      expect(await storedOf(club)).to.deep.equal([]);
+    });
+
+    it('because the API dies: its workflow ends it a quarter of an hour later, and takes the parts away', async () => {
+      const { sent } = await open(header + rows(6_000));
+      sent.write(rows(1_000, 6_000));
+      await until(
+        'a part',
+        async () => {
+          if ((await storedOf(club)).length === 0) throw new Error('not yet');
+        },
+        { timeoutMs: 10_000 },
+      );
+      const { id } = await only();
+      expect(await step(id)).to.include({ done: false, status: 'uploading' });
+      expect(await readImport(club, id)).to.include({ status: 'uploading' });
+      clock.advance(importRules.uploadMs + 1_000);
+      expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect([(await readImport(club, id)).error, await storedOf(club)]).to.deep.equal(['upload_interrupted', []]);
+      sent.destroy();
+    });
+
+    it('because the store is away: 500, failed, and the file is removed when the store is back', async () => {
+      const api = await serveApp({
+        platform: (usual) => ({
+          ...usual,
+          services: {
+            ...usual.services,
+            storage: {
+              ...usual.services.storage,
+              put: async (...args) => {
+                await usual.services.storage.put(...args);
+                throw new Error('The store is away');
+              },
             },
           },
-        },
-      }),
+        }),
+      });
+      const headers = { authorization: `Bearer ${club.owner.token}`, 'content-type': 'text/csv' };
+      const answer = await fetch(api.base + importsPath(club), { method: 'POST', headers, body: header + rows(3) });
+      expect(answer.status).to.equal(500);
+      await api.close();
+      const { id, status, error } = await only();
+      expect([status, error]).to.deep.equal(['failed', 'upload_interrupted']);
+      await runImport(id);
+      expect(await storedOf(club)).to.deep.equal([]);
     });
-    const headers = { authorization: `Bearer ${club.owner.token}`, 'content-type': 'text/csv' };
-    const answer = await fetch(api.base + importsPath(club), { method: 'POST', headers, body: header + rows(3) });
-    expect(answer.status).to.equal(500);
-    await api.close();
-    const { id, status, error } = await only();
-    expect([status, error]).to.deep.equal(['failed', 'upload_interrupted']);
-    await runImport(id);
-    expect(await storedOf(club)).to.deep.equal([]);
   });
-});
 
-describe('an import that is canceled while its file arrives', () => {
-  it('stays canceled; the file goes, whether it arrived before or after', async () => {
-    const { sent, answer } = await open(header + rows(100));
-    await untilImport('the row', ({ status }) => status === 'uploading');
-    const { id } = await only();
-    await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
-    expect(await runImport(id)).to.include({ done: false, status: 'canceled' }); // it may still arrive
-    sent.end(rows(100, 100));
-    expect(await answer).to.deep.equal({ status: 202, code: 'canceled' });
-    expect(await storedOf(club)).to.have.length(1);
-    await runImport(id);
-    expect(await storedOf(club)).to.deep.equal([]);
-    clock.advance(importRules.uploadMs + 1_000);
-    expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'canceled' });
+  describe('an import that is canceled while its file arrives', () => {
+    it('stays canceled; the file goes, whether it arrived before or after', async () => {
+      const { sent, answer } = await open(header + rows(100));
+      await untilImport('the row', ({ status }) => status === 'uploading');
+      const { id } = await only();
+      await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
+      expect(await runImport(id)).to.include({ done: false, status: 'canceled' }); // it may still arrive
+      sent.end(rows(100, 100));
+      expect(await answer).to.deep.equal({ status: 202, code: 'canceled' });
+      expect(await storedOf(club)).to.have.length(1);
+      await runImport(id);
+      expect(await storedOf(club)).to.deep.equal([]);
+      clock.advance(importRules.uploadMs + 1_000);
+      expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'canceled' });
+    });
   });
 });

@@ -5,193 +5,200 @@ import { rowCounts } from '../toolkit/stack/database.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
 import { factsWithSubjects, standingCalls } from '../toolkit/drive/standing-calls.ts';
 
-let club: TestClub;
-let student: TestStudent;
-let calls: ReturnType<typeof standingCalls>;
+describe('tags', () => {
+  let club: TestClub;
+  let student: TestStudent;
+  let calls: ReturnType<typeof standingCalls>;
 
-const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
-const tagged = (subjectId: Id) => ({ type: 'student.tagged', subjectId });
-const untagged = (subjectId: Id) => ({ type: 'student.untagged', subjectId });
+  const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
+  const tagged = (subjectId: Id) => ({ type: 'student.tagged', subjectId });
+  const untagged = (subjectId: Id) => ({ type: 'student.untagged', subjectId });
 
-beforeEach(async () => {
-  club = await buildClub();
-  student = await buildStudent(club.id);
-  calls = standingCalls(club);
-});
-
-describe('/v1/clubs/{clubId}/tags', () => {
-  it('201, 200: creates a tag, renames it, lists them by name, in pages', async () => {
-    const { status, body } = await calls.createTag('  Very   important ');
-    expect([status, body.data.name]).to.deep.equal([201, 'Very important']);
-    expect(Object.keys(body.data)).to.deep.equal(['id', 'name', 'created_at']);
-    const renamed = await calls.renameTag(body.data.id, 'vip');
-    expect([renamed.status, renamed.body.data]).to.deep.equal([200, { ...body.data, name: 'vip' }]);
-    await calls.createTag('Alpha');
-    await calls.createTag('beta');
-    const list = async (query: string) => (await calls.send('GET', `/tags${query}`)).body;
-    const names = (found: { data: { name: string }[] }) => found.data.map(({ name }) => name);
-    const [first, second] = [await list('?page_size=2'), await list('?page_size=2&page=2')];
-    expect([first.total, names(first), second.total, names(second)]).to.deep.equal([3, ['Alpha', 'beta'], 3, ['vip']]);
+  beforeEach(async () => {
+    club = await buildClub();
+    student = await buildStudent(club.id);
+    calls = standingCalls(club);
   });
 
-  it('409 name_taken, in any case and spacing; the name is free in other clubs, and after the deletion; nothing is written', async () => {
-    const id = await calls.buildTag('Straße Öl');
-    const other = await calls.buildTag('other');
-    const before = await rowCounts();
-    expectError(await calls.createTag(' straße   öL'), 'name_taken');
-    expectError(await calls.renameTag(other, 'STRAßE ÖL'), 'name_taken');
-    expect(await rowCounts()).to.deep.equal(before);
-    expect((await calls.renameTag(id, 'STRAßE ÖL')).status).to.equal(200);
-    expect((await standingCalls(await buildClub()).createTag('Straße Öl')).status).to.equal(201);
-    expect((await calls.deleteTag(id)).status).to.equal(204);
-    expect((await calls.createTag('Straße Öl')).status).to.equal(201);
-  });
+  describe('/v1/clubs/{clubId}/tags', () => {
+    it('201, 200: creates a tag, renames it, lists them by name, in pages', async () => {
+      const { status, body } = await calls.createTag('  Very   important ');
+      expect([status, body.data.name]).to.deep.equal([201, 'Very important']);
+      expect(Object.keys(body.data)).to.deep.equal(['id', 'name', 'created_at']);
+      const renamed = await calls.renameTag(body.data.id, 'vip');
+      expect([renamed.status, renamed.body.data]).to.deep.equal([200, { ...body.data, name: 'vip' }]);
+      await calls.createTag('Alpha');
+      await calls.createTag('beta');
+      const list = async (query: string) => (await calls.send('GET', `/tags${query}`)).body;
+      const names = (found: { data: { name: string }[] }) => found.data.map(({ name }) => name);
+      const [first, second] = [await list('?page_size=2'), await list('?page_size=2&page=2')];
+      expect([first.total, names(first), second.total, names(second)]).to.deep.equal([
+        3,
+        ['Alpha', 'beta'],
+        3,
+        ['vip'],
+      ]);
+    });
 
-  it('409 name_taken: several at once with one name: one is made', async () => {
-    const answers = await Promise.all([1, 2, 3, 4].map(() => calls.createTag('vip')));
-    expect(statusesOf(answers)).to.deep.equal([201, 409, 409, 409]);
-  });
+    it('409 name_taken, in any case and spacing; the name is free in other clubs, and after the deletion; nothing is written', async () => {
+      const id = await calls.buildTag('Straße Öl');
+      const other = await calls.buildTag('other');
+      const before = await rowCounts();
+      expectError(await calls.createTag(' straße   öL'), 'name_taken');
+      expectError(await calls.renameTag(other, 'STRAßE ÖL'), 'name_taken');
+      expect(await rowCounts()).to.deep.equal(before);
+      expect((await calls.renameTag(id, 'STRAßE ÖL')).status).to.equal(200);
+      expect((await standingCalls(await buildClub()).createTag('Straße Öl')).status).to.equal(201);
+      expect((await calls.deleteTag(id)).status).to.equal(204);
+      expect((await calls.createTag('Straße Öl')).status).to.equal(201);
+    });
 
-  it('409 in_use: a tag that a student has is not deleted', async () => {
-    const id = await calls.buildTag('vip');
-    await calls.tag(student.id, id);
-    expectError(await calls.deleteTag(id), 'in_use');
-    await calls.untag(student.id, id);
-    expect((await calls.deleteTag(id)).status).to.equal(204);
-  });
+    it('409 name_taken: several at once with one name: one is made', async () => {
+      const answers = await Promise.all([1, 2, 3, 4].map(() => calls.createTag('vip')));
+      expect(statusesOf(answers)).to.deep.equal([201, 409, 409, 409]);
+    });
 
-  it('404: an unknown tag, one of another club, a deleted one', async () => {
-    const foreign = await standingCalls(await buildClub()).buildTag('foreign');
-    const deleted = await calls.buildTag('deleted');
-    await calls.deleteTag(deleted);
-    const before = await rowCounts();
-    for (const id of [newId(), foreign, deleted]) {
-      for (const answer of [
-        await calls.renameTag(id, 'new'),
-        await calls.deleteTag(id),
-        await calls.tag(student.id, id),
-        await calls.untag(student.id, id),
-      ])
-        expectError(answer, 'not_found');
-    }
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-
-  it('422: the bounds of a name: 1 and 80 characters, not only blanks', async () => {
-    for (const name of ['a', 'a'.repeat(80)]) expect((await calls.createTag(name)).status).to.equal(201);
-    for (const name of ['', ' ', 'a'.repeat(81)]) expectError(await calls.createTag(name), 'invalid_request');
-  });
-});
-
-describe('/v1/clubs/{clubId}/students/{studentId}/tags/{tagId}', () => {
-  it('204: tagged and untagged, a fact for each real change and none for others', async () => {
-    const id = await calls.buildTag('vip');
-    const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
-    for (const step of steps) expect((await step(student.id, id)).status).to.equal(204);
-    expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
-  });
-
-  it('tag and untag at once: the facts alternate, and end where the tag stands', async () => {
-    const id = await calls.buildTag('vip');
-    const steps = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? calls.tag : calls.untag));
-    const answers = await Promise.all(steps.map((step) => step(student.id, id)));
-    expect(statusesOf(answers)).to.deep.equal(answers.map(() => 204));
-    const facts = await factsWithSubjects(club.id);
-    expect(facts.length).to.be.greaterThan(0);
-    expect(facts).to.deep.equal(facts.map((_, index) => (index % 2 === 0 ? tagged(id) : untagged(id))));
-    const { tags } = await calls.standing(student.id);
-    expect(tags.length).to.equal(facts.length % 2);
-  });
-
-  it('a deletion and taggings at once: the tag is gone and on nobody, or it is on somebody and stays', async () => {
-    for (let round = 0; round < 5; round++) {
+    it('409 in_use: a tag that a student has is not deleted', async () => {
       const id = await calls.buildTag('vip');
-      const [deletion, tagging] = await Promise.all([calls.deleteTag(id), calls.tag(student.id, id)]);
-      expect([deletion.status, tagging.status]).to.be.deep.oneOf([
-        [204, 404],
-        [409, 204],
-      ]);
+      await calls.tag(student.id, id);
+      expectError(await calls.deleteTag(id), 'in_use');
       await calls.untag(student.id, id);
-      await calls.deleteTag(id);
-    }
+      expect((await calls.deleteTag(id)).status).to.equal(204);
+    });
+
+    it('404: an unknown tag, one of another club, a deleted one', async () => {
+      const foreign = await standingCalls(await buildClub()).buildTag('foreign');
+      const deleted = await calls.buildTag('deleted');
+      await calls.deleteTag(deleted);
+      const before = await rowCounts();
+      for (const id of [newId(), foreign, deleted]) {
+        for (const answer of [
+          await calls.renameTag(id, 'new'),
+          await calls.deleteTag(id),
+          await calls.tag(student.id, id),
+          await calls.untag(student.id, id),
+        ])
+          expectError(answer, 'not_found');
+      }
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+
+    it('422: the bounds of a name: 1 and 80 characters, not only blanks', async () => {
+      for (const name of ['a', 'a'.repeat(80)]) expect((await calls.createTag(name)).status).to.equal(201);
+      for (const name of ['', ' ', 'a'.repeat(81)]) expectError(await calls.createTag(name), 'invalid_request');
+    });
   });
 
-  it('404: an unknown student, one of another club, a removed one', async () => {
-    const id = await calls.buildTag('vip');
-    const foreign = await buildStudent((await buildClub()).id);
-    const removed = await buildStudent(club.id);
-    await calls.send('DELETE', `/students/${removed.id}`);
-    const before = await rowCounts();
-    for (const one of [newId(), foreign.id, removed.id]) {
-      expectError(await calls.tag(one, id), 'not_found');
-      expectError(await calls.untag(one, id), 'not_found');
-    }
-    expect(await rowCounts()).to.deep.equal(before);
-  });
-});
+  describe('/v1/clubs/{clubId}/students/{studentId}/tags/{tagId}', () => {
+    it('204: tagged and untagged, a fact for each real change and none for others', async () => {
+      const id = await calls.buildTag('vip');
+      const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
+      for (const step of steps) expect((await step(student.id, id)).status).to.equal(204);
+      expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
+    });
 
-describe('/v1/clubs/{clubId}/levels', () => {
-  it('201, 200: creates a level, changes it, lists them from the lowest, in pages', async () => {
-    const { status, body } = await calls.createLevel(' Bosun ', 500);
-    expect([status, body.data]).to.deep.equal([
-      201,
-      { id: body.data.id, name: 'Bosun', points: 500, created_at: body.data.created_at },
-    ]);
-    const renamed = await calls.changeLevel(body.data.id, { name: 'Boatswain' });
-    expect(renamed.body.data).to.deep.equal({ ...body.data, name: 'Boatswain' });
-    await calls.createLevel('Deckhand', 0);
-    await calls.createLevel('Captain', 1_000_000_000);
-    const list = (await calls.send('GET', '/levels?page_size=2')).body;
-    expect([list.total, list.data.map(({ name }: { name: string }) => name)]).to.deep.equal([
-      3,
-      ['Deckhand', 'Boatswain'],
-    ]);
+    it('tag and untag at once: the facts alternate, and end where the tag stands', async () => {
+      const id = await calls.buildTag('vip');
+      const steps = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? calls.tag : calls.untag));
+      const answers = await Promise.all(steps.map((step) => step(student.id, id)));
+      expect(statusesOf(answers)).to.deep.equal(answers.map(() => 204));
+      const facts = await factsWithSubjects(club.id);
+      expect(facts.length).to.be.greaterThan(0);
+      expect(facts).to.deep.equal(facts.map((_, index) => (index % 2 === 0 ? tagged(id) : untagged(id))));
+      const { tags } = await calls.standing(student.id);
+      expect(tags.length).to.equal(facts.length % 2);
+    });
+
+    it('a deletion and taggings at once: the tag is gone and on nobody, or it is on somebody and stays', async () => {
+      for (let round = 0; round < 5; round++) {
+        const id = await calls.buildTag('vip');
+        const [deletion, tagging] = await Promise.all([calls.deleteTag(id), calls.tag(student.id, id)]);
+        expect([deletion.status, tagging.status]).to.be.deep.oneOf([
+          [204, 404],
+          [409, 204],
+        ]);
+        await calls.untag(student.id, id);
+        await calls.deleteTag(id);
+      }
+    });
+
+    it('404: an unknown student, one of another club, a removed one', async () => {
+      const id = await calls.buildTag('vip');
+      const foreign = await buildStudent((await buildClub()).id);
+      const removed = await buildStudent(club.id);
+      await calls.send('DELETE', `/students/${removed.id}`);
+      const before = await rowCounts();
+      for (const one of [newId(), foreign.id, removed.id]) {
+        expectError(await calls.tag(one, id), 'not_found');
+        expectError(await calls.untag(one, id), 'not_found');
+      }
+      expect(await rowCounts()).to.deep.equal(before);
+    });
   });
 
-  it('409 points_taken: two levels do not begin at the same points', async () => {
-    await calls.createLevel('Bosun', 500);
-    const other = await calls.buildLevel('Captain', 900);
-    expectError(await calls.createLevel('Mate', 500), 'points_taken');
-    expectError(await calls.changeLevel(other, { points: 500 }), 'points_taken');
-    expect((await calls.changeLevel(other, { points: 900 })).status).to.equal(200);
-    expect((await standingCalls(await buildClub()).createLevel('Bosun', 500)).status).to.equal(201);
-  });
-
-  it('409 in_use: a level that a student has reached is not deleted, though the points have fallen', async () => {
-    const id = await calls.buildLevel('Bosun', 500);
-    for (const points of [500, -400]) await calls.award(student.id, { id: newId(), points });
-    expectError(await calls.deleteLevel(id), 'in_use');
-  });
-
-  it('a deletion and an award at once: the level is gone and reached by nobody, or it is reached and stays', async () => {
-    for (let round = 0; round < 5; round++) {
-      const one = await buildStudent(club.id);
-      const id = await calls.buildLevel('Bosun', 500 + round);
-      const [deletion] = await Promise.all([
-        calls.deleteLevel(id),
-        calls.award(one.id, { id: newId(), points: 500 + round }),
+  describe('/v1/clubs/{clubId}/levels', () => {
+    it('201, 200: creates a level, changes it, lists them from the lowest, in pages', async () => {
+      const { status, body } = await calls.createLevel(' Bosun ', 500);
+      expect([status, body.data]).to.deep.equal([
+        201,
+        { id: body.data.id, name: 'Bosun', points: 500, created_at: body.data.created_at },
       ]);
-      const facts = (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id);
-      expect([deletion.status, facts.length]).to.be.deep.oneOf([
-        [204, 0],
-        [409, 1],
+      const renamed = await calls.changeLevel(body.data.id, { name: 'Boatswain' });
+      expect(renamed.body.data).to.deep.equal({ ...body.data, name: 'Boatswain' });
+      await calls.createLevel('Deckhand', 0);
+      await calls.createLevel('Captain', 1_000_000_000);
+      const list = (await calls.send('GET', '/levels?page_size=2')).body;
+      expect([list.total, list.data.map(({ name }: { name: string }) => name)]).to.deep.equal([
+        3,
+        ['Deckhand', 'Boatswain'],
       ]);
-    }
-  });
+    });
 
-  it('404: an unknown level, one of another club, a deleted one, whose points are free again', async () => {
-    const foreign = await standingCalls(await buildClub()).buildLevel('Foreign', 5);
-    const deleted = await calls.buildLevel('Deleted', 5);
-    expect((await calls.deleteLevel(deleted)).status).to.equal(204);
-    for (const id of [newId(), foreign, deleted]) {
-      expectError(await calls.changeLevel(id, { name: 'New' }), 'not_found');
-      expectError(await calls.deleteLevel(id), 'not_found');
-    }
-    expect((await calls.createLevel('Deckhand', 5)).status).to.equal(201);
-  });
+    it('409 points_taken: two levels do not begin at the same points', async () => {
+      await calls.createLevel('Bosun', 500);
+      const other = await calls.buildLevel('Captain', 900);
+      expectError(await calls.createLevel('Mate', 500), 'points_taken');
+      expectError(await calls.changeLevel(other, { points: 500 }), 'points_taken');
+      expect((await calls.changeLevel(other, { points: 900 })).status).to.equal(200);
+      expect((await standingCalls(await buildClub()).createLevel('Bosun', 500)).status).to.equal(201);
+    });
 
-  it('422: the bounds of points', async () => {
-    for (const points of [-1, 1_000_000_001]) expectError(await calls.createLevel('Off', points), 'invalid_request');
-    expectError(await calls.changeLevel(await calls.buildLevel('On', 1), {}), 'invalid_request');
+    it('409 in_use: a level that a student has reached is not deleted, though the points have fallen', async () => {
+      const id = await calls.buildLevel('Bosun', 500);
+      for (const points of [500, -400]) await calls.award(student.id, { id: newId(), points });
+      expectError(await calls.deleteLevel(id), 'in_use');
+    });
+
+    it('a deletion and an award at once: the level is gone and reached by nobody, or it is reached and stays', async () => {
+      for (let round = 0; round < 5; round++) {
+        const one = await buildStudent(club.id);
+        const id = await calls.buildLevel('Bosun', 500 + round);
+        const [deletion] = await Promise.all([
+          calls.deleteLevel(id),
+          calls.award(one.id, { id: newId(), points: 500 + round }),
+        ]);
+        const facts = (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id);
+        expect([deletion.status, facts.length]).to.be.deep.oneOf([
+          [204, 0],
+          [409, 1],
+        ]);
+      }
+    });
+
+    it('404: an unknown level, one of another club, a deleted one, whose points are free again', async () => {
+      const foreign = await standingCalls(await buildClub()).buildLevel('Foreign', 5);
+      const deleted = await calls.buildLevel('Deleted', 5);
+      expect((await calls.deleteLevel(deleted)).status).to.equal(204);
+      for (const id of [newId(), foreign, deleted]) {
+        expectError(await calls.changeLevel(id, { name: 'New' }), 'not_found');
+        expectError(await calls.deleteLevel(id), 'not_found');
+      }
+      expect((await calls.createLevel('Deckhand', 5)).status).to.equal(201);
+    });
+
+    it('422: the bounds of points', async () => {
+      for (const points of [-1, 1_000_000_001]) expectError(await calls.createLevel('Off', points), 'invalid_request');
+      expectError(await calls.changeLevel(await calls.buildLevel('On', 1), {}), 'invalid_request');
+    });
   });
 });

@@ -27,255 +27,261 @@ const day = 1_440 * minute;
 /** What takes an endpoint out of `enabled`. */
 const shut = ['pause', 'disable'] as const;
 
-let scene: Scene;
-let id: string;
-beforeEach(async () => {
-  scene = await buildScene();
-  id = scene.endpoint.id;
-});
-const read = async () => (await scene.webhooks.read(id)).body.data;
-
-describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
-  const sendTest = () => scene.webhooks.sendTest(id);
-
-  it('202: a webhook.test delivery, whole, as it reads afterwards; due now', async () => {
-    const { status, body } = await sendTest();
-    expect(status).to.equal(202);
-    const { data } = body;
-    expect(data).to.deep.equal({
-      id: data.id,
-      event_id: data.event_id,
-      event_type: 'webhook.test',
-      endpoint_id: id,
-      status: 'pending',
-      payload_purged: false,
-      attempt_count: 0,
-      next_attempt_at: data.created_at,
-      created_at: data.created_at,
-    });
-    expect((await scene.webhooks.deliveries(id)).body).to.deep.equal({ data: [data], total: 1 });
-    expect(await read()).to.include({ pending_deliveries: 1 });
-  });
-
-  it('the body is the contract`s own for webhook.test: the endpoint, and nobody`s data', async () => {
-    const { data } = (await sendTest()).body;
-    const { body, type, studentId } = await eventRow(data.event_id);
-    expect({ type, studentId }).to.deep.equal({ type: 'webhook.test', studentId: null });
-    const message: unknown = JSON.parse(body ?? '');
-    expect(eventFaults('webhook.test', message)).to.deep.equal([]);
-    expect(message).to.deep.equal({
-      id: data.event_id,
-      type: 'webhook.test',
-      occurred_at: data.created_at,
-      club_id: scene.club.id,
-      data: { endpoint: { id } },
-    });
-    expect((await scene.webhooks.delivery(id, data.id)).body.data.body).to.deep.equal(message);
-  });
-
-  it('goes to this endpoint, which cannot ask for it, and to no other', async () => {
-    const other = await buildEndpoint(scene.club.id, publicUrl);
-    await sendTest();
-    expect((await scene.webhooks.deliveries(other.id)).body.total).to.equal(0);
-    expect((await read()).event_types).to.not.include('webhook.test');
-  });
-
-  it('wakes the delivery, and not the gate: it waits for no breaker', async () => {
-    await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
-    let answer: Answer | undefined;
-    const wakes = await wakesBy(scene.club.id, async () => (answer = await sendTest()));
-    expect(wakes).to.deep.equal([deliveryRun(answer?.body.data)]);
-    const [wake] = await wakesOf(scene.club.id);
-    expect(wake).to.include({ workflowType: 'webhookDelivery', subjectId: answer?.body.data.id });
-    expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'webhook.test' });
-    expect(await deliveryRow(answer?.body.data.id)).to.include({ requested: 'test', schedulePosition: 0 });
-  });
-
-  it('each is an event of its own', async () => {
-    const events = [(await sendTest()).body.data.event_id, (await sendTest()).body.data.event_id];
-    expect(new Set(events).size).to.equal(2);
-  });
-
-  it('leaves the endpoint as it is', async () => {
-    const before = await endpointRow(id);
-    await sendTest();
-    expect(await endpointRow(id)).to.deep.equal(before);
-  });
-
-  for (const operation of shut) {
-    it(`409 endpoint_not_enabled after ${operation}: nothing is written`, async () => {
-      await scene.webhooks[operation](id);
-      const before = await rowCounts();
-      const wakes = await wakesBy(scene.club.id, async () => expectError(await sendTest(), 'endpoint_not_enabled'));
-      expect(wakes).to.deep.equal([]);
-      expect({ ...(await rowCounts()), wakes: 0 }).to.deep.equal({ ...before, wakes: 0 });
-    });
-
-    it(`409: it comes after ${operation} when both are asked for at once`, async () => {
-      const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), sendTest]);
-      if (late) expectError(late, 'endpoint_not_enabled');
-      expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
-    });
-  }
-
-  it('a disable that comes after it cancels it', async () => {
-    const [made] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
-    expect(await deliveryRow(made?.body.data.id)).to.include({ status: 'canceled', requested: null });
-  });
-
-  it('404: an unknown endpoint, one of another club and a deleted one answer alike', async () => {
-    const answers = [];
-    for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.sendTest(unknown));
-    for (const answer of answers) expectError(answer, 'not_found');
-    expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
-  });
-});
-
-describe('POST …/webhook-endpoints/{endpointId}/deliveries/{deliveryId}/resend', () => {
-  let delivery: TestDelivery;
+describe('webhook manual', () => {
+  let scene: Scene;
+  let id: string;
   beforeEach(async () => {
-    delivery = await buildDelivery(scene.subscription);
+    scene = await buildScene();
+    id = scene.endpoint.id;
   });
-  const resend = () => scene.webhooks.resend(id, delivery.id);
-  const end = (status: string, columns: object = {}) =>
-    alter('webhook_deliveries', delivery.id, { status, completed_at: new Date(), ...columns });
-  /** A refusal changes no row and wakes nobody. */
-  const expectRefused = async (code: 'payload_purged' | 'endpoint_not_enabled' | 'not_found') => {
-    const before = await deliveryRow(delivery.id);
-    expect(await wakesBy(scene.club.id, async () => expectError(await resend(), code))).to.deep.equal([]);
-    expect(await deliveryRow(delivery.id)).to.deep.equal(before);
-  };
+  const read = async () => (await scene.webhooks.read(id)).body.data;
 
-  for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-    it(`202: ${status}: the delivery as it is; one manual attempt is asked for, and its state stays`, async () => {
-      await end(status, { attempt_count: 8, schedule_position: 8 });
-      const before = (await scene.webhooks.delivery(id, delivery.id)).body.data;
-      const { status: answered, body } = await resend();
-      expect(answered).to.equal(202);
-      const { attempts: _, body: __, ...record } = before;
-      expect(body.data).to.deep.equal(record);
-      expect(body.data.status).to.equal(status);
-      expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', attemptCount: 8, schedulePosition: 8 });
-      expect((await read()).pending_deliveries).to.equal(0);
-    });
-  }
+  describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
+    const sendTest = () => scene.webhooks.sendTest(id);
 
-  it('202: pending: the next attempt is brought forward to now, and it stays on its schedule', async () => {
-    await alter('webhook_deliveries', delivery.id, {
-      next_attempt_at: new Date(Date.now() + 60 * minute),
-      attempt_count: 3,
-      schedule_position: 3,
-      parked_at: new Date(),
-    });
-    const { data } = (await resend()).body;
-    expect(data).to.include({ status: 'pending', attempt_count: 3 });
-    expect(Date.parse(data.next_attempt_at)).to.be.within(Date.now() - 10_000, Date.now());
-    expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', parkedAt: null, schedulePosition: 3 });
-  });
-
-  it('pending and overdue: it is due from now, so that the sweeper does not take it for forgotten', async () => {
-    await alter('webhook_deliveries', delivery.id, { next_attempt_at: new Date(Date.now() - 60 * minute) });
-    const { data } = (await resend()).body;
-    expect(Date.parse(data.next_attempt_at)).to.be.within(Date.now() - 10_000, Date.now());
-  });
-
-  it('wakes the delivery, and not the gate: it waits for no breaker', async () => {
-    await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
-    expect(await wakesBy(scene.club.id, resend)).to.deep.equal([deliveryRun(delivery)]);
-    const [wake] = await wakesOf(scene.club.id);
-    expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'student.updated' });
-  });
-
-  it('asked for twice before it is made, it is made once', async () => {
-    await end('failed');
-    await resend();
-    expect((await resend()).status).to.equal(202);
-    expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
-  });
-
-  it('a test or a recovery that is not yet made stays what it is: it is only hurried', async () => {
-    for (const requested of ['test', 'recovery'] as const) {
-      await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
-      await resend();
-      expect(await deliveryRow(delivery.id)).to.include({ requested, parkedAt: null });
-    }
-  });
-
-  describe('409 payload_purged', () => {
-    it('the body was purged: it stays in the history, and cannot be resent', async () => {
-      await end('failed', { payload_purged_at: new Date() });
-      expect((await scene.webhooks.delivery(id, delivery.id)).body.data.payload_purged).to.equal(true);
-      await expectRefused('payload_purged');
+    it('202: a webhook.test delivery, whole, as it reads afterwards; due now', async () => {
+      const { status, body } = await sendTest();
+      expect(status).to.equal(202);
+      const { data } = body;
+      expect(data).to.deep.equal({
+        id: data.id,
+        event_id: data.event_id,
+        event_type: 'webhook.test',
+        endpoint_id: id,
+        status: 'pending',
+        payload_purged: false,
+        attempt_count: 0,
+        next_attempt_at: data.created_at,
+        created_at: data.created_at,
+      });
+      expect((await scene.webhooks.deliveries(id)).body).to.deep.equal({ data: [data], total: 1 });
+      expect(await read()).to.include({ pending_deliveries: 1 });
     });
 
-    it('30 days after its creation, whether or not retention has run yet', async () => {
-      await end('failed');
-      clock.advance(30 * day - minute);
-      expect((await resend()).status).to.equal(202);
-      await alter('webhook_deliveries', delivery.id, { requested: null });
-      clock.advance(minute);
-      expect((await deliveryRow(delivery.id)).payloadPurgedAt).to.equal(null);
-      await expectRefused('payload_purged');
+    it('the body is the contract`s own for webhook.test: the endpoint, and nobody`s data', async () => {
+      const { data } = (await sendTest()).body;
+      const { body, type, studentId } = await eventRow(data.event_id);
+      expect({ type, studentId }).to.deep.equal({ type: 'webhook.test', studentId: null });
+      const message: unknown = JSON.parse(body ?? '');
+      expect(eventFaults('webhook.test', message)).to.deep.equal([]);
+      expect(message).to.deep.equal({
+        id: data.event_id,
+        type: 'webhook.test',
+        occurred_at: data.created_at,
+        club_id: scene.club.id,
+        data: { endpoint: { id } },
+      });
+      expect((await scene.webhooks.delivery(id, data.id)).body.data.body).to.deep.equal(message);
     });
 
-    it('its student was removed', async () => {
-      const path = `/v1/clubs/${scene.club.id}/students/${scene.subscription.studentId}`;
-      expect((await call('DELETE', path, { token: scene.club.owner.token })).status).to.be.below(300);
-      expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
-      await expectRefused('payload_purged');
+    it('goes to this endpoint, which cannot ask for it, and to no other', async () => {
+      const other = await buildEndpoint(scene.club.id, publicUrl);
+      await sendTest();
+      expect((await scene.webhooks.deliveries(other.id)).body.total).to.equal(0);
+      expect((await read()).event_types).to.not.include('webhook.test');
     });
 
-    it('it expired', async () => {
-      await end('canceled', { cancel_reason: 'expired', payload_purged_at: new Date() });
-      await expectRefused('payload_purged');
+    it('wakes the delivery, and not the gate: it waits for no breaker', async () => {
+      await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
+      let answer: Answer | undefined;
+      const wakes = await wakesBy(scene.club.id, async () => (answer = await sendTest()));
+      expect(wakes).to.deep.equal([deliveryRun(answer?.body.data)]);
+      const [wake] = await wakesOf(scene.club.id);
+      expect(wake).to.include({ workflowType: 'webhookDelivery', subjectId: answer?.body.data.id });
+      expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'webhook.test' });
+      expect(await deliveryRow(answer?.body.data.id)).to.include({ requested: 'test', schedulePosition: 0 });
     });
-  });
 
-  describe('409 endpoint_not_enabled', () => {
+    it('each is an event of its own', async () => {
+      const events = [(await sendTest()).body.data.event_id, (await sendTest()).body.data.event_id];
+      expect(new Set(events).size).to.equal(2);
+    });
+
+    it('leaves the endpoint as it is', async () => {
+      const before = await endpointRow(id);
+      await sendTest();
+      expect(await endpointRow(id)).to.deep.equal(before);
+    });
+
     for (const operation of shut) {
-      it(`after ${operation}`, async () => {
-        await end('failed');
+      it(`409 endpoint_not_enabled after ${operation}: nothing is written`, async () => {
         await scene.webhooks[operation](id);
-        await expectRefused('endpoint_not_enabled');
+        const before = await rowCounts();
+        const wakes = await wakesBy(scene.club.id, async () => expectError(await sendTest(), 'endpoint_not_enabled'));
+        expect(wakes).to.deep.equal([]);
+        expect({ ...(await rowCounts()), wakes: 0 }).to.deep.equal({ ...before, wakes: 0 });
       });
 
-      it(`when ${operation} is asked for at once and comes first`, async () => {
-        await end('failed');
-        const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), resend]);
+      it(`409: it comes after ${operation} when both are asked for at once`, async () => {
+        const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), sendTest]);
         if (late) expectError(late, 'endpoint_not_enabled');
-        expect((await deliveryRow(delivery.id)).requested).to.equal(null);
+        expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
       });
     }
+
+    it('a disable that comes after it cancels it', async () => {
+      const [made] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
+      expect(await deliveryRow(made?.body.data.id)).to.include({ status: 'canceled', requested: null });
+    });
+
+    it('404: an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+      const answers = [];
+      for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.sendTest(unknown));
+      for (const answer of answers) expectError(answer, 'not_found');
+      expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+    });
   });
 
-  describe('404', () => {
-    it('a delivery of nobody, of another club, and of another endpoint of the same club answer alike', async () => {
-      const answers = [];
-      for (const unknown of await noDeliveriesOf(scene)) answers.push(await scene.webhooks.resend(id, unknown));
-      for (const answer of answers) expectError(answer, 'not_found');
-      expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
-      const source = await testDatabase();
-      expect(
-        await source.query(`SELECT id FROM webhook_deliveries WHERE requested IS NOT NULL AND club_id = $1`, [
-          scene.club.id,
-        ]),
-      ).to.deep.equal([]);
+  describe('POST …/webhook-endpoints/{endpointId}/deliveries/{deliveryId}/resend', () => {
+    let delivery: TestDelivery;
+    beforeEach(async () => {
+      delivery = await buildDelivery(scene.subscription);
+    });
+    const resend = () => scene.webhooks.resend(id, delivery.id);
+    const end = (status: string, columns: object = {}) =>
+      alter('webhook_deliveries', delivery.id, { status, completed_at: new Date(), ...columns });
+    /** A refusal changes no row and wakes nobody. */
+    const expectRefused = async (code: 'payload_purged' | 'endpoint_not_enabled' | 'not_found') => {
+      const before = await deliveryRow(delivery.id);
+      expect(await wakesBy(scene.club.id, async () => expectError(await resend(), code))).to.deep.equal([]);
+      expect(await deliveryRow(delivery.id)).to.deep.equal(before);
+    };
+
+    for (const status of ['succeeded', 'failed', 'canceled'] as const) {
+      it(`202: ${status}: the delivery as it is; one manual attempt is asked for, and its state stays`, async () => {
+        await end(status, { attempt_count: 8, schedule_position: 8 });
+        const before = (await scene.webhooks.delivery(id, delivery.id)).body.data;
+        const { status: answered, body } = await resend();
+        expect(answered).to.equal(202);
+        const { attempts: _, body: __, ...record } = before;
+        expect(body.data).to.deep.equal(record);
+        expect(body.data.status).to.equal(status);
+        expect(await deliveryRow(delivery.id)).to.include({
+          requested: 'manual',
+          attemptCount: 8,
+          schedulePosition: 8,
+        });
+        expect((await read()).pending_deliveries).to.equal(0);
+      });
+    }
+
+    it('202: pending: the next attempt is brought forward to now, and it stays on its schedule', async () => {
+      await alter('webhook_deliveries', delivery.id, {
+        next_attempt_at: new Date(Date.now() + 60 * minute),
+        attempt_count: 3,
+        schedule_position: 3,
+        parked_at: new Date(),
+      });
+      const { data } = (await resend()).body;
+      expect(data).to.include({ status: 'pending', attempt_count: 3 });
+      expect(Date.parse(data.next_attempt_at)).to.be.within(Date.now() - 10_000, Date.now());
+      expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', parkedAt: null, schedulePosition: 3 });
     });
 
-    it('an unknown endpoint, one of another club and a deleted one answer alike', async () => {
-      const answers = [];
-      for (const unknown of await noEndpointsOf(scene)) {
-        answers.push(await scene.webhooks.resend(unknown, delivery.id));
-      }
-      for (const answer of answers) expectError(answer, 'not_found');
-      expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+    it('pending and overdue: it is due from now, so that the sweeper does not take it for forgotten', async () => {
+      await alter('webhook_deliveries', delivery.id, { next_attempt_at: new Date(Date.now() - 60 * minute) });
+      const { data } = (await resend()).body;
+      expect(Date.parse(data.next_attempt_at)).to.be.within(Date.now() - 10_000, Date.now());
     });
 
-    it('comes before 409: an unknown delivery of a paused endpoint', async () => {
-      await scene.webhooks.pause(id);
-      for (const unknown of await noDeliveriesOf(scene)) {
-        expectError(await scene.webhooks.resend(id, unknown), 'not_found');
+    it('wakes the delivery, and not the gate: it waits for no breaker', async () => {
+      await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
+      expect(await wakesBy(scene.club.id, resend)).to.deep.equal([deliveryRun(delivery)]);
+      const [wake] = await wakesOf(scene.club.id);
+      expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'student.updated' });
+    });
+
+    it('asked for twice before it is made, it is made once', async () => {
+      await end('failed');
+      await resend();
+      expect((await resend()).status).to.equal(202);
+      expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
+    });
+
+    it('a test or a recovery that is not yet made stays what it is: it is only hurried', async () => {
+      for (const requested of ['test', 'recovery'] as const) {
+        await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
+        await resend();
+        expect(await deliveryRow(delivery.id)).to.include({ requested, parkedAt: null });
       }
+    });
+
+    describe('409 payload_purged', () => {
+      it('the body was purged: it stays in the history, and cannot be resent', async () => {
+        await end('failed', { payload_purged_at: new Date() });
+        expect((await scene.webhooks.delivery(id, delivery.id)).body.data.payload_purged).to.equal(true);
+        await expectRefused('payload_purged');
+      });
+
+      it('30 days after its creation, whether or not retention has run yet', async () => {
+        await end('failed');
+        clock.advance(30 * day - minute);
+        expect((await resend()).status).to.equal(202);
+        await alter('webhook_deliveries', delivery.id, { requested: null });
+        clock.advance(minute);
+        expect((await deliveryRow(delivery.id)).payloadPurgedAt).to.equal(null);
+        await expectRefused('payload_purged');
+      });
+
+      it('its student was removed', async () => {
+        const path = `/v1/clubs/${scene.club.id}/students/${scene.subscription.studentId}`;
+        expect((await call('DELETE', path, { token: scene.club.owner.token })).status).to.be.below(300);
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
+        await expectRefused('payload_purged');
+      });
+
+      it('it expired', async () => {
+        await end('canceled', { cancel_reason: 'expired', payload_purged_at: new Date() });
+        await expectRefused('payload_purged');
+      });
+    });
+
+    describe('409 endpoint_not_enabled', () => {
+      for (const operation of shut) {
+        it(`after ${operation}`, async () => {
+          await end('failed');
+          await scene.webhooks[operation](id);
+          await expectRefused('endpoint_not_enabled');
+        });
+
+        it(`when ${operation} is asked for at once and comes first`, async () => {
+          await end('failed');
+          const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), resend]);
+          if (late) expectError(late, 'endpoint_not_enabled');
+          expect((await deliveryRow(delivery.id)).requested).to.equal(null);
+        });
+      }
+    });
+
+    describe('404', () => {
+      it('a delivery of nobody, of another club, and of another endpoint of the same club answer alike', async () => {
+        const answers = [];
+        for (const unknown of await noDeliveriesOf(scene)) answers.push(await scene.webhooks.resend(id, unknown));
+        for (const answer of answers) expectError(answer, 'not_found');
+        expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+        const source = await testDatabase();
+        expect(
+          await source.query(`SELECT id FROM webhook_deliveries WHERE requested IS NOT NULL AND club_id = $1`, [
+            scene.club.id,
+          ]),
+        ).to.deep.equal([]);
+      });
+
+      it('an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+        const answers = [];
+        for (const unknown of await noEndpointsOf(scene)) {
+          answers.push(await scene.webhooks.resend(unknown, delivery.id));
+        }
+        for (const answer of answers) expectError(answer, 'not_found');
+        expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
+      });
+
+      it('comes before 409: an unknown delivery of a paused endpoint', async () => {
+        await scene.webhooks.pause(id);
+        for (const unknown of await noDeliveriesOf(scene)) {
+          expectError(await scene.webhooks.resend(id, unknown), 'not_found');
+        }
+      });
     });
   });
 });

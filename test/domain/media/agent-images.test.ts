@@ -10,125 +10,127 @@ import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../
 import { reserve, testStore, uploadFile } from '../../toolkit/drive/media.ts';
 import { jpeg, png } from '../../toolkit/builders/pictures.ts';
 
-let club: TestClub;
-let student: TestStudent;
-beforeEach(async () => {
-  club = await buildClub();
-  student = await buildStudent(club.id);
-});
-
-const imageOf = async (owner: TestStudent, bytes = png(2, 3)) =>
-  uploadFile({ club, student: owner }, { fileName: 'knot.png', mime: 'image/png', bytes });
-
-const required = async (imageIds: Id[], studentId = student.id, clubId = club.id) => {
-  const { database } = await testPlatform();
-  return inTransaction(database, (tx) => requireOwnImages(tx, { clubId, studentId, imageIds })).then(
-    (rows) => rows.map(({ id }) => id),
-    (error: unknown) => (error instanceof DomainError ? [error.status, error.code] : [String(error)]),
-  );
-};
-
-/** A question that shows these images, in a conversation of its own. */
-async function questionWith(imageIds: readonly Id[]): Promise<Id> {
-  const source = await testDatabase();
-  const [agentId, conversationId, questionId] = [newId(), newId(), newId()];
-  await source.query(
-    `INSERT INTO agents (id, club_id, public_id, name, instructions, status, daily_limit, answer_max_tokens, created_at, updated_at)
-     VALUES ($1, $2, $3, 'Bosun', '', 'published', 10, 1000, now(), now())`,
-    [agentId, club.id, agentId.slice(-12)],
-  );
-  await source.query(
-    `INSERT INTO agent_conversations (id, club_id, agent_id, student_id, title, last_message_at, created_at)
-     VALUES ($1, $2, $3, $4, '', now(), now())`,
-    [conversationId, club.id, agentId, student.id],
-  );
-  await source.query(
-    `INSERT INTO agent_questions (id, club_id, agent_id, conversation_id, student_id, content, asked_at)
-     VALUES ($1, $2, $3, $4, $5, '', now())`,
-    [questionId, club.id, agentId, conversationId, student.id],
-  );
-  for (const [position, mediaId] of imageIds.entries()) {
-    await source.query(`INSERT INTO agent_question_images (question_id, position, media_id) VALUES ($1, $2, $3)`, [
-      questionId,
-      position,
-      mediaId,
-    ]);
-  }
-  return questionId;
-}
-
-describe('the images that a question may name', () => {
-  it("are the student's own that are ready, in the order in which they are named", async () => {
-    const [first, second] = [await imageOf(student), await imageOf(student)];
-    expect(await required([])).to.deep.equal([]);
-    expect(await required([second.id, first.id])).to.deep.equal([second.id, first.id]);
-    expect(await required([first.id.toUpperCase()])).to.deep.equal([first.id]);
+describe('agent images', () => {
+  let club: TestClub;
+  let student: TestStudent;
+  beforeEach(async () => {
+    club = await buildClub();
+    student = await buildStudent(club.id);
   });
 
-  it('422 invalid_image for an unknown one, one of another, of the library, not ready, failed, removed, or named twice', async () => {
-    const refused = [422, 'invalid_image'];
-    const own = await imageOf(student);
-    const others = await imageOf(await buildStudent(club.id));
-    const library = await uploadFile({ club }, { fileName: 'a.png', mime: 'image/png', bytes: png() });
-    const { media: uploading } = await reserve(
-      { club, student },
-      { fileName: 'a.png', mime: 'image/png', bytes: png() },
+  const imageOf = async (owner: TestStudent, bytes = png(2, 3)) =>
+    uploadFile({ club, student: owner }, { fileName: 'knot.png', mime: 'image/png', bytes });
+
+  const required = async (imageIds: Id[], studentId = student.id, clubId = club.id) => {
+    const { database } = await testPlatform();
+    return inTransaction(database, (tx) => requireOwnImages(tx, { clubId, studentId, imageIds })).then(
+      (rows) => rows.map(({ id }) => id),
+      (error: unknown) => (error instanceof DomainError ? [error.status, error.code] : [String(error)]),
     );
-    const failed = await imageOf(student, Buffer.from('none'));
-    expect(failed.status).to.equal('failed');
-    for (const { id } of [{ id: newId() }, others, library, uploading, failed]) {
-      expect(await required([id])).to.deep.equal(refused);
-      expect(await required([own.id, id])).to.deep.equal(refused);
+  };
+
+  /** A question that shows these images, in a conversation of its own. */
+  async function questionWith(imageIds: readonly Id[]): Promise<Id> {
+    const source = await testDatabase();
+    const [agentId, conversationId, questionId] = [newId(), newId(), newId()];
+    await source.query(
+      `INSERT INTO agents (id, club_id, public_id, name, instructions, status, daily_limit, answer_max_tokens, created_at, updated_at)
+     VALUES ($1, $2, $3, 'Bosun', '', 'published', 10, 1000, now(), now())`,
+      [agentId, club.id, agentId.slice(-12)],
+    );
+    await source.query(
+      `INSERT INTO agent_conversations (id, club_id, agent_id, student_id, title, last_message_at, created_at)
+     VALUES ($1, $2, $3, $4, '', now(), now())`,
+      [conversationId, club.id, agentId, student.id],
+    );
+    await source.query(
+      `INSERT INTO agent_questions (id, club_id, agent_id, conversation_id, student_id, content, asked_at)
+     VALUES ($1, $2, $3, $4, $5, '', now())`,
+      [questionId, club.id, agentId, conversationId, student.id],
+    );
+    for (const [position, mediaId] of imageIds.entries()) {
+      await source.query(`INSERT INTO agent_question_images (question_id, position, media_id) VALUES ($1, $2, $3)`, [
+        questionId,
+        position,
+        mediaId,
+      ]);
     }
-    expect(await required([own.id, own.id])).to.deep.equal(refused);
-    expect(await required([own.id, own.id.toUpperCase()])).to.deep.equal(refused);
-    expect(await required([own.id], student.id, (await buildClub()).id)).to.deep.equal(refused);
-    const { database } = await testPlatform();
-    await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
-    expect(await required([own.id])).to.deep.equal(refused);
-  });
-});
+    return questionId;
+  }
 
-describe('the images of a question', () => {
-  it('are read whole and in their order, with the type of their content', async () => {
-    const [second, first] = [await imageOf(student, png(9, 9)), await imageOf(student, jpeg(8, 8))];
-    const questionId = await questionWith([first.id, second.id]);
-    const source = await testDatabase();
-    expect(await readImages(await testStore(), source.manager, questionId)).to.deep.equal([
-      { mediaType: 'image/jpeg', bytes: jpeg(8, 8) },
-      { mediaType: 'image/png', bytes: png(9, 9) },
-    ]);
-    expect(await readImages(await testStore(), source.manager, newId())).to.deep.equal([]);
-  });
+  describe('the images that a question may name', () => {
+    it("are the student's own that are ready, in the order in which they are named", async () => {
+      const [first, second] = [await imageOf(student), await imageOf(student)];
+      expect(await required([])).to.deep.equal([]);
+      expect(await required([second.id, first.id])).to.deep.equal([second.id, first.id]);
+      expect(await required([first.id.toUpperCase()])).to.deep.equal([first.id]);
+    });
 
-  it('are presented by question, signed; of a removed student none are left', async () => {
-    const [first, second] = [await imageOf(student), await imageOf(student)];
-    const questions = [
-      await questionWith([first.id, second.id]),
-      await questionWith([]),
-      await questionWith([first.id]),
-    ];
-    const { database } = await testPlatform();
-    const { manager } = database.source;
-    const presented = await presentImages(manager, await testStore(), questions);
-    expect(questions.map((id) => presented.get(id)?.map((image) => image.id))).to.deep.equal([
-      [first.id, second.id],
-      undefined,
-      [first.id],
-    ]);
-    expect((await fetch(presented.get(questions[2] ?? '')?.[0]?.preview_url ?? '')).status).to.equal(200);
-    await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
-    expect((await presentImages(manager, await testStore(), questions)).size).to.equal(0);
-    expect(await readImages(await testStore(), manager, questions[0] ?? '')).to.deep.equal([]);
+    it('422 invalid_image for an unknown one, one of another, of the library, not ready, failed, removed, or named twice', async () => {
+      const refused = [422, 'invalid_image'];
+      const own = await imageOf(student);
+      const others = await imageOf(await buildStudent(club.id));
+      const library = await uploadFile({ club }, { fileName: 'a.png', mime: 'image/png', bytes: png() });
+      const { media: uploading } = await reserve(
+        { club, student },
+        { fileName: 'a.png', mime: 'image/png', bytes: png() },
+      );
+      const failed = await imageOf(student, Buffer.from('none'));
+      expect(failed.status).to.equal('failed');
+      for (const { id } of [{ id: newId() }, others, library, uploading, failed]) {
+        expect(await required([id])).to.deep.equal(refused);
+        expect(await required([own.id, id])).to.deep.equal(refused);
+      }
+      expect(await required([own.id, own.id])).to.deep.equal(refused);
+      expect(await required([own.id, own.id.toUpperCase()])).to.deep.equal(refused);
+      expect(await required([own.id], student.id, (await buildClub()).id)).to.deep.equal(refused);
+      const { database } = await testPlatform();
+      await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+      expect(await required([own.id])).to.deep.equal(refused);
+    });
   });
 
-  it('that is ready and not in the store is a fault of ours', async () => {
-    const image = await imageOf(student);
-    const questionId = await questionWith([image.id]);
-    const store = await testStore();
-    await store.remove(`media/${club.id}/${image.id}`);
-    const source = await testDatabase();
-    const outcome = await readImages(store, source.manager, questionId).catch((error: Error) => error.message);
-    expect(outcome).to.equal('An image that is ready is not in the store');
+  describe('the images of a question', () => {
+    it('are read whole and in their order, with the type of their content', async () => {
+      const [second, first] = [await imageOf(student, png(9, 9)), await imageOf(student, jpeg(8, 8))];
+      const questionId = await questionWith([first.id, second.id]);
+      const source = await testDatabase();
+      expect(await readImages(await testStore(), source.manager, questionId)).to.deep.equal([
+        { mediaType: 'image/jpeg', bytes: jpeg(8, 8) },
+        { mediaType: 'image/png', bytes: png(9, 9) },
+      ]);
+      expect(await readImages(await testStore(), source.manager, newId())).to.deep.equal([]);
+    });
+
+    it('are presented by question, signed; of a removed student none are left', async () => {
+      const [first, second] = [await imageOf(student), await imageOf(student)];
+      const questions = [
+        await questionWith([first.id, second.id]),
+        await questionWith([]),
+        await questionWith([first.id]),
+      ];
+      const { database } = await testPlatform();
+      const { manager } = database.source;
+      const presented = await presentImages(manager, await testStore(), questions);
+      expect(questions.map((id) => presented.get(id)?.map((image) => image.id))).to.deep.equal([
+        [first.id, second.id],
+        undefined,
+        [first.id],
+      ]);
+      expect((await fetch(presented.get(questions[2] ?? '')?.[0]?.preview_url ?? '')).status).to.equal(200);
+      await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+      expect((await presentImages(manager, await testStore(), questions)).size).to.equal(0);
+      expect(await readImages(await testStore(), manager, questions[0] ?? '')).to.deep.equal([]);
+    });
+
+    it('that is ready and not in the store is a fault of ours', async () => {
+      const image = await imageOf(student);
+      const questionId = await questionWith([image.id]);
+      const store = await testStore();
+      await store.remove(`media/${club.id}/${image.id}`);
+      const source = await testDatabase();
+      const outcome = await readImages(store, source.manager, questionId).catch((error: Error) => error.message);
+      expect(outcome).to.equal('An image that is ready is not in the store');
+    });
   });
 });

@@ -7,7 +7,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 import { alter, until } from '../toolkit/builders/deliveries.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/factories.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
+import { useWorker } from '../toolkit/stack/worker.ts';
 import { administrators, studentsOf } from '../toolkit/drive/accounts.ts';
 
 const second = 1_000;
@@ -15,7 +15,7 @@ const someone = () => `${newId()}@example.com`;
 
 describe('mails', function () {
   this.timeout(40 * second);
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorker();
   let mailbox: Mailbox;
   let club: TestClub;
   before('start the worker', async function () {

@@ -18,17 +18,17 @@ import {
 import { useEngine } from '../toolkit/stack/engine.ts';
 import { buildEndpoint } from '../toolkit/builders/factories.ts';
 import { eventsNamed, summariesOf } from '../toolkit/assert/histories.ts';
-import type { WorkerProcess } from '../toolkit/stack/worker.ts';
+import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
 describe('from a fact to its delivery, in a worker process', function () {
   this.timeout(60 * second);
   const engine = useEngine();
-  const { startWorker, runOf } = engine;
-  let worker: WorkerProcess;
+  const { startWorkerHere, runOf } = engine;
+  let worker: ObservedWorker;
   before('start the worker', async () => {
-    worker = await startWorker();
+    worker = await startWorkerHere();
   });
 
   const subscribed = async (...answers: readonly Answer[]) => {

@@ -19,17 +19,17 @@ import {
 import { useEngine } from '../toolkit/stack/engine.ts';
 import { eventsNamed } from '../toolkit/assert/histories.ts';
 import { wakesOf } from '../toolkit/assert/wakes.ts';
-import type { WorkerProcess } from '../toolkit/stack/worker.ts';
+import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
 describe('signals at awkward moments, in a worker process', function () {
   this.timeout(60 * second);
   const engine = useEngine();
-  const { startWorker, runOf } = engine;
-  let worker: WorkerProcess;
+  const { startWorkerHere, runOf } = engine;
+  let worker: ObservedWorker;
   before('start the worker', async () => {
-    worker = await startWorker();
+    worker = await startWorkerHere();
   });
 
   const fannedOut = (eventId: string, subscription: Subscription): Promise<TestDelivery> =>

@@ -16,7 +16,7 @@ import {
 } from '../toolkit/builders/deliveries.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
+import { useTemporal, useWorker, type ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -24,10 +24,10 @@ const minute = 60 * second;
 describe('the sweeper, in a worker process', function () {
   this.timeout(60 * second);
   after('let its rounds go on', () => temporal().schedule.getHandle('sweeper').unpause());
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorker();
   const temporal = useTemporal();
   const delivering = useDeliveries();
-  let worker: WorkerProcess;
+  let worker: ObservedWorker;
 
   before('start the worker; its rounds are the test’s own', async () => {
     worker = await startWorker();

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { foldEmail, likePattern, tidyName } from '../../../domain/core/text.policy.ts';
-import { testDatabase } from '../../toolkit/stack/database.ts';
+import { foldEmail, tidyName } from '../../../domain/core/text.policy.ts';
 
 describe('foldEmail', () => {
   it('case, surrounding blanks and the composition of accents do not matter', () => {
@@ -27,22 +26,5 @@ describe('tidyName', () => {
   it('keeps letters and case; white space becomes single blanks', () => {
     expect(tidyName(' \t Ada\u00a0\u2003 de\nLove-lace ')).to.equal('Ada de Love-lace');
     expect(tidyName('Zoe\u0308')).to.equal('Zo\u00eb');
-  });
-});
-
-describe('likePattern', () => {
-  it('finds what holds the text, letter for letter, in Postgres', async () => {
-    const source = await testDatabase();
-    const letters = fc.string({ unit: fc.constantFrom('a', 'B', '%', '_', '\\', "'", ' '), maxLength: 8 });
-    await fc.assert(
-      fc.asyncProperty(letters, letters, async (text, search) => {
-        const [row] = await source.query<{ found: boolean }[]>(`SELECT $1::text ILIKE $2 AS found`, [
-          text,
-          likePattern(search),
-        ]);
-        expect(row?.found).to.equal(text.toLowerCase().includes(search.toLowerCase()));
-      }),
-      { numRuns: 200 },
-    );
   });
 });

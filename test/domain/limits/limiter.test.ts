@@ -156,7 +156,7 @@ for (const [name, start, available, address] of backends) {
         run(process.execPath, [
           '--import',
           'tsx',
-          'test/domain/limits/charge-burst.ts',
+          'test/toolkit/drive/charge-burst.ts',
           store.url.reveal(),
           counter,
           '60',

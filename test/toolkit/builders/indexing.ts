@@ -14,11 +14,6 @@ import { buildClub } from './factories.ts';
 import { testStack } from '../stack/stack.ts';
 
 let store: ObjectStore | undefined;
-after('leave the store', () => {
-  store?.close();
-  store = undefined;
-});
-
 export async function testStore(): Promise<ObjectStore> {
   await testStack();
   store ??= createObjectStore(readConfig().storage);

@@ -30,12 +30,6 @@ export function upload(
 
 let store: ObjectStore | undefined;
 let s3: S3Client | undefined;
-after('leave the store', () => {
-  store?.close();
-  s3?.destroy();
-  [store, s3] = [undefined, undefined];
-});
-
 async function testStore(): Promise<ObjectStore> {
   await testStack();
   store ??= createObjectStore(readConfig().storage);

@@ -23,12 +23,6 @@ export const libraryPath = ({ id }: { id: Id }, ...further: string[]) =>
 
 let store: ObjectStore | undefined;
 let s3: S3Client | undefined;
-after('leave the store', () => {
-  store?.close();
-  s3?.destroy();
-  [store, s3] = [undefined, undefined];
-});
-
 export async function testStore(): Promise<ObjectStore> {
   await testStack();
   store ??= createObjectStore(readConfig().storage);

@@ -6,8 +6,8 @@ import { ask, buildAsker } from '../../toolkit/builders/charges.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import { buildClub } from '../../toolkit/builders/factories.ts';
 
-describe('the events of an answer', () => {
-  it('Postgres is away when the answer has ended: done comes when it is back, once', async () => {
+describe('events of an answer', () => {
+  it('end with one done event once Postgres is back, when it was away at the end of the answer', async () => {
     const real = await testDatabase();
     const answerId = await ask(await buildAsker((await buildClub()).id), 1n, new Date());
     await finish(answerId, { text: 'words' });

@@ -4,7 +4,7 @@ import { likePattern } from '../../../domain/core/text.policy.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 
 describe('likePattern', () => {
-  it('finds what holds the text, letter for letter, in Postgres', async () => {
+  it('makes ILIKE in Postgres find a text literally', async () => {
     const source = await testDatabase();
     const letters = fc.string({ unit: fc.constantFrom('a', 'B', '%', '_', '\\', "'", ' '), maxLength: 8 });
     await fc.assert(

@@ -22,12 +22,12 @@ export async function mochaGlobalTeardown(): Promise<void> {
   await server?.stop();
 }
 
-let begunAt = 0;
+let begun = { at: 0, cpu: process.cpuUsage() };
 
 /** In every process; where files run in several processes, `beforeAll` and `afterAll` are those of each file. */
 export const mochaHooks = {
   beforeAll: function checkFile(this: Context): void {
-    begunAt = performance.now();
+    begun = { at: performance.now(), cpu: process.cpuUsage() };
     const hooks = strayHooks(rootOf(this));
     if (hooks.length > 0) {
       throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
@@ -40,8 +40,14 @@ export const mochaHooks = {
     this.timeout(60_000); // what a file has opened may take a moment to close
     await fileEnded();
     const timings = process.env['TEST_TIMINGS'];
-    const timing = { file: fileOf(rootOf(this)), ms: Math.round(performance.now() - begunAt) };
-    if (timings) appendFileSync(timings, `${JSON.stringify(timing)}\n`);
+    if (!timings) return;
+    const { user, system } = process.cpuUsage(begun.cpu);
+    const timing = {
+      file: fileOf(rootOf(this)),
+      ms: Math.round(performance.now() - begun.at),
+      cpuMs: Math.round((user + system) / 1_000),
+    };
+    appendFileSync(timings, `${JSON.stringify(timing)}\n`);
   },
 };
 

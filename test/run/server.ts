@@ -39,6 +39,7 @@ const directoryPrefix = 'club-learning-test-';
  */
 export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
   if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');
+  const givenDatabase = env['DATABASE_URL']; // now: the files of a run that has one process change their environment
   await removeLeftovers();
   const directory = directoryOf(process.pid);
   const namespaces = Array.from({ length: jobs }, (_, job) => namespaceOf(job));
@@ -102,8 +103,9 @@ export async function startRunServer(jobs: number, env: Environment = process.en
       server.close();
       // A stack that did not start has stopped itself.
       const started = await stack?.catch(() => undefined);
-      const url = env['DATABASE_URL'];
-      if (url) for (const name of databases) await administer(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      for (const name of givenDatabase ? databases : []) {
+        await administer(givenDatabase ?? '', `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      }
       await started?.stop();
       await rm(directory, { recursive: true, force: true });
     },

@@ -52,7 +52,7 @@ async function ask<T>(what: string): Promise<T> {
   const base = process.env['TEST_RUN_URL'];
   if (!base) throw new Error('This run has no stack: a test that needs one is no unit test (test/README.md).');
   const response = await fetch(base + what);
-  const body = (await response.json()) as unknown;
+  const body: unknown = await response.json();
   if (!response.ok) throw new Error(String(body));
   return body as T;
 }

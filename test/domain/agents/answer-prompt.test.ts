@@ -1,17 +1,15 @@
 import type { ImageBlockParam, TextBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect } from 'chai';
-import { passagesOf, useAnswering } from '../../toolkit/drive/answering.ts';
+import { answerRow, callRows, citationRows } from '../../toolkit/assert/answers.ts';
+import { useAnswering, foundPassages } from '../../toolkit/drive/answering.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
-  answerRow,
   buildConversation,
   buildQuestion,
-  buildSource,
   buildTurn,
-  callRows,
-  citationRows,
   type TestConversation,
 } from '../../toolkit/builders/questions.ts';
+import { buildSource } from '../../toolkit/builders/sources.ts';
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 
@@ -47,7 +45,7 @@ describe('what the model is asked', function () {
   });
 
   it('the agent’s name and instructions as they are now, and the images of the question', async () => {
-    const conversation = await buildConversation({ name: 'Eve', instructions: 'Answer like a pirate.' });
+    const conversation = await buildConversation({ agent: { name: 'Eve', instructions: 'Answer like a pirate.' } });
     const bytes = Buffer.from('an image');
     const images = [{ mediaType: 'image/png' as const, bytes }];
     await answering.step((await buildQuestion({}, conversation)).questionId, { images });
@@ -99,7 +97,7 @@ describe('what the model is asked', function () {
   });
 
   it('the cache is used from the second question on, and counted', async () => {
-    const conversation = await buildConversation({ instructions: 'Be kind. '.repeat(600) });
+    const conversation = await buildConversation({ agent: { instructions: 'Be kind. '.repeat(600) } });
     const uses = [];
     for (const [place, content] of ['one?', 'two?'].entries()) {
       const question = await buildQuestion({ content, acceptedAt: ago(10 - place) }, conversation);
@@ -114,8 +112,8 @@ describe('what the model is asked', function () {
 
   describe('citations', () => {
     const passages = async ({ clubId }: TestConversation) => {
-      const id = await buildSource(clubId);
-      return { id, passages: passagesOf({ id }, [['One. ', 'Two.'], ['Three.']]) };
+      const { id } = await buildSource(clubId);
+      return { id, passages: foundPassages({ id }, [['One. ', 'Two.'], ['Three.']]) };
     };
 
     it('of a source that was deleted meanwhile have its words and title, and no link', async () => {

@@ -2,21 +2,12 @@ import { expect } from 'chai';
 import { changeEnd, revokeAccess } from '../../../domain/access/enrollments.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { newId } from '../../../domain/core/ids.ts';
+import { factTypes } from '../../toolkit/assert/facts.ts';
+import { noticeRow, salesStateOf } from '../../toolkit/assert/sales.ts';
+import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildStudent } from '../../toolkit/builders/factories.ts';
-import {
-  buildProduct,
-  buildShop,
-  factTypes,
-  noticeOf,
-  noticeRow,
-  process,
-  purchaseNotice,
-  sell,
-  stateOf,
-  take,
-  type Shop,
-} from '../../toolkit/drive/sales.ts';
+import { buildProduct, buildShop, noticeOf, purchaseNotice, type TestShop } from '../../toolkit/builders/sales.ts';
+import { sell, stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
 
 const day = 86_400_000;
 const later = new Date(Date.now() + 30 * day).toISOString();
@@ -29,7 +20,7 @@ interface Access {
   endsAt: Date | null;
 }
 
-async function accessOf({ club }: Shop): Promise<Access[]> {
+async function accessOf({ club }: TestShop): Promise<Access[]> {
   const source = await testDatabase();
   return source.query<Access[]>(
     `SELECT id, delivery_id AS "deliveryId", source, revoked_reason AS "revokedReason", ends_at AS "endsAt"
@@ -38,7 +29,7 @@ async function accessOf({ club }: Shop): Promise<Access[]> {
   );
 }
 
-async function studentOf({ club, email }: Shop): Promise<string> {
+async function studentOf({ club, email }: TestShop): Promise<string> {
   const source = await testDatabase();
   const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
     club.id,
@@ -48,7 +39,7 @@ async function studentOf({ club, email }: Shop): Promise<string> {
 }
 
 const subscribed = { subscription: { id: 'sub-1' } };
-const canceled = (shop: Shop, further: object = {}) =>
+const canceled = (shop: TestShop, further: object = {}) =>
   noticeOf(shop, 'subscription.canceled', {
     occurred_at: '2026-03-20T00:00:00Z',
     subscription: { id: 'sub-1', ...further },
@@ -100,7 +91,7 @@ describe('what a notice of a sale leads to', () => {
       purchaseNotice(shop, 'paid', { occurred_at: '2026-03-08T00:00:00Z', ...terms(4_750, '2026-03-02T00:00:00Z') }),
       purchaseNotice(shop, 'paid', { occurred_at: '2026-03-02T00:00:00Z', ...terms(4_900, '2026-03-01T00:00:00Z') }),
     );
-    const { purchases } = await stateOf(shop.club.id);
+    const { purchases } = await salesStateOf(shop.club.id);
     expect(purchases).to.deep.equal([
       {
         external_id: 'sale-1',
@@ -231,7 +222,7 @@ describe('a cancellation', () => {
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop), canceled(shop));
     await sell(shop, { ...canceled(shop), occurred_at: '2026-03-19T00:00:00Z' });
     expect((await factTypes(shop.club.id)).filter((type) => type === 'subscription.canceled')).to.have.length(1);
-    expect(await stateOf(shop.club.id)).to.have.deep.nested.property(
+    expect(await salesStateOf(shop.club.id)).to.have.deep.nested.property(
       'subscriptions[0].canceled_at',
       new Date('2026-03-19T00:00:00Z'),
     );
@@ -280,7 +271,7 @@ describe('the removal of a student', () => {
       { event: 'purchase.paid', who: { mail: `<${shop.email.toUpperCase()}>`, name } },
       { event: 'something else', contact: `${name} ${shop.email}` },
     );
-    const waiting = await take(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
+    const waiting = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
     expect(await columnsHolding(name)).to.include('sales_notices.body');
     const studentId = await studentOf(shop);
     await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
@@ -298,8 +289,8 @@ describe('the removal of a student', () => {
     const studentId = await studentOf(shop);
     await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
     const before = await factTypes(shop.club.id);
-    const again = await take(shop.connection, purchaseNotice(shop, 'refunded'));
-    expect(await process(again)).to.deep.equal({ done: true, outcome: 'ignored' });
+    const again = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded'));
+    expect(await stepNotice(again)).to.deep.equal({ done: true, outcome: 'ignored' });
     expect(await noticeRow(again)).to.include({ errorCode: 'student_removed', body: null, studentId });
     expect(await factTypes(shop.club.id)).to.deep.equal(before);
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
@@ -310,7 +301,7 @@ describe('the removal of a student', () => {
   it('leaves the notices of others alone', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
-    const other = await take(
+    const other = await takeNotice(
       shop.connection,
       purchaseNotice({ ...shop, email: `x${shop.email}` }, 'paid', {
         purchase: { id: '2', amount: 1, currency: 'EUR' },

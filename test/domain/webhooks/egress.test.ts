@@ -282,7 +282,7 @@ describe('delivery rule 7: the address is re-checked on every connection', () =>
     expect((await attempt(again, url)).outcome).to.equal('address_refused');
     expect(receiver.connections()).to.equal(1);
     await again.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   it('a name with one good and one bad address is refused, in either order, and the receiver sees no connection', async () => {
@@ -300,7 +300,7 @@ describe('delivery rule 7: the address is re-checked on every connection', () =>
       await egress.close();
     }
     expect(receiver.connections()).to.equal(0);
-    await receiver.close();
+    await receiver.stop();
   });
 
   it('the address really connected to counts: 0.0.0.0 is the loopback, and nothing is sent to it', async () => {
@@ -309,7 +309,7 @@ describe('delivery rule 7: the address is re-checked on every connection', () =>
     expect((await attempt(egress, `https://0.0.0.0:${receiver.port}/`)).outcome).to.equal('address_refused');
     expect(receiver.serverNames).to.deep.equal([]);
     await egress.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   it('a name with several addresses reaches the one that answers', async () => {
@@ -318,7 +318,7 @@ describe('delivery rule 7: the address is re-checked on every connection', () =>
     const egress = createEgress({ allowedNetworks: loopback, extraCa: authority.certificate, resolve });
     expect((await attempt(egress, `https://receiver.test:${receiver.port}/`)).outcome).to.equal('succeeded');
     await egress.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   it('a name that does not resolve is a dns_error with the resolver’s code', async () => {
@@ -347,7 +347,7 @@ describe('looking names up', () => {
     answers['receiver.test'] = ['2606:4700::1111'];
     expect(await resolve('receiver.test')).to.deep.equal(['2606:4700::1111']);
     expect(server.questions.filter((name) => name === 'receiver.test')).to.have.length(6);
-    server.close();
+    server.stop();
   });
 
   it('says why there is no address', async () => {
@@ -357,7 +357,7 @@ describe('looking names up', () => {
       ['empty.test', 'missing.test'].map((name) => resolve(name).catch((error: NodeJS.ErrnoException) => error.code)),
     );
     expect(codes).to.deep.equal(['ENODATA', 'ENOTFOUND']);
-    server.close();
+    server.stop();
   });
 
   it('twenty names whose name server is silent keep no other name waiting', async () => {
@@ -369,6 +369,6 @@ describe('looking names up', () => {
     expect(performance.now() - startedAt).to.be.below(500);
     expect(new Set(await Promise.all(silent))).to.deep.equal(new Set(['gave up']));
     expect(performance.now() - startedAt, 'gives up within the attempt’s limit').to.be.below(12_000);
-    server.close();
+    server.stop();
   }).timeout(15_000);
 });

@@ -12,7 +12,7 @@ describe('a webhook attempt whose connection breaks, or whose answer is no HTTP'
   describe('a connection that is refused or breaks is a connection_error', () => {
     it('nobody listens', async () => {
       const receiver = await startTcpReceiver(() => {});
-      await receiver.close();
+      await receiver.stop();
       expect(await resultOf(receiver.port)).to.deep.equal(connectionError('ECONNREFUSED'));
     });
 
@@ -48,7 +48,7 @@ describe('a webhook attempt whose connection breaks, or whose answer is no HTTP'
 
     it('what is told holds no name and no address', async () => {
       const receiver = await startTcpReceiver(() => {});
-      await receiver.close();
+      await receiver.stop();
       expect(JSON.stringify(await post(receiver.port))).to.not.match(/127\.0|receiver/);
     });
   });

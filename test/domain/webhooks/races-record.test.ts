@@ -6,28 +6,20 @@ import { disableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { resendDelivery } from '../../../domain/webhooks/manual.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/post.ts';
 import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
 import { accepted, answering, claimed, refused, stepOf } from '../../toolkit/drive/attempts.ts';
 import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endLease,
-  endpointRow,
-  holdingOpen,
-  waitingForLocks,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { databaseOf, unreliable } from '../../toolkit/drive/open-transaction.ts';
+import { alter, endLease } from '../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { databaseOf, unreliable } from '../../toolkit/fakes/databases.ts';
 
 describe('races of what an attempt brought', () => {
   let platform: Platform;
-  let delivery: TestDelivery;
+  let delivery: TestWebhookDelivery;
   beforeEach(async () => {
     platform = await testPlatform();
-    delivery = await buildDelivery(await buildSubscription('https://receiver.test/hook'));
+    delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test/hook'));
   });
   const random = () => 0.5;
   const resend = (database = platform.database) =>
@@ -46,14 +38,14 @@ describe('races of what an attempt brought', () => {
         }
         const claim = await claimed(delivery);
         let record: Promise<boolean> | undefined;
-        await holdingOpen(
+        await withOpenTransaction(
           (tx) => {
             const disabling = { ...platform, database: databaseOf(tx) };
             return disableEndpoint(disabling, delivery.clubId, delivery.endpoint.id, new Date());
           },
           async () => {
             record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
           },
         );
         expect(await record).to.equal(true);
@@ -67,11 +59,11 @@ describe('races of what an attempt brought', () => {
     const claim = await claimed(delivery);
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => removeStudent(platformOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
       async () => {
         record = recordSuccess(platform.database, delivery.id, claim, answer, new Date());
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
       },
     );
     expect(await record).to.equal(false);
@@ -97,11 +89,11 @@ describe('races of what an attempt brought', () => {
     it('asked for first, not yet committed: the delivery is failed, then attempted once by hand', async () => {
       const claim = await claimed(delivery);
       let record: Promise<void> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
           record = recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       await record;
@@ -111,12 +103,12 @@ describe('races of what an attempt brought', () => {
     it('failed first, not yet committed: likewise', async () => {
       const claim = await claimed(delivery);
       let asking: ReturnType<typeof resend> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) =>
           recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
         async () => {
           asking = resend();
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       expect(await asking).to.include({ status: 'failed', attempt_count: 8 });
@@ -149,11 +141,11 @@ describe('races of what an attempt brought', () => {
     it('not yet committed while the success is recorded: likewise', async () => {
       const claim = await claimed(delivery);
       let record: Promise<boolean> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
           record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       expect(await record).to.equal(true);
@@ -177,12 +169,12 @@ describe('races of what an attempt brought', () => {
       await endLease(delivery.id);
       const living = await claimed(delivery);
       let late: Promise<void> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) =>
           recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, living, refused, new Date()),
         async () => {
           late = recordFailure({ ...platform, random }, delivery.id, lost, refused, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       await late;

@@ -12,7 +12,7 @@ import type { Id } from '../../../domain/core/ids.ts';
 import { newId } from '../../../domain/core/ids.ts';
 import { testPlatform } from '../stack/database.ts';
 
-export interface Answering {
+interface Answering {
   model(): FakeModel;
   /** What steps run on. Its failpoint does nothing unless the test says so. */
   platform(overrides?: Partial<AnswerPlatform> & AnsweringOptions): Promise<AnswerPlatform>;
@@ -23,7 +23,7 @@ export interface Answering {
   rings(): number;
 }
 
-export interface AnsweringOptions {
+interface AnsweringOptions {
   passages?: readonly FoundPassage[];
   images?: readonly { mediaType: 'image/png'; bytes: Buffer }[];
   patience?: Partial<Patience>;
@@ -95,7 +95,7 @@ export function useAnswering(): Answering {
 }
 
 /** Passages of one source that follow one another, a page each, with two sentences a passage. */
-export function passagesOf(
+export function foundPassages(
   source: { id?: Id; title?: string; kind?: 'media' | 'lesson' },
   texts: readonly (readonly string[])[],
   { firstPosition = 0, firstPage = 1 }: { firstPosition?: number; firstPage?: number | null } = {},

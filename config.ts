@@ -74,6 +74,8 @@ export function readConfig(env: Environment = process.env) {
       port: read.integer('WORKER_PORT', 8081, 0, 65_535),
       /** Port on 127.0.0.1 where Temporal's SDK serves its own metrics; 0 switches them off. */
       temporalMetricsPort: read.integer('TEMPORAL_METRICS_PORT', 0, 0, 65_535),
+      /** File of the bundled workflows (worker/workflow-bundle.ts); absent, the worker bundles them at its start. */
+      workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },
     /** The people's side of the product, which is not this service: e-mails link to it. `{slug}` becomes the club's slug. */
     classroomUrl: read.text('CLASSROOM_URL', 'http://{slug}.classroom.localhost:3000', /^https?:\/\/\S+$/),

@@ -19,7 +19,7 @@ import { billingOf } from './billing.ts';
 /** Of streams that are silent meanwhile (specification: none; proxies give up after 30 s and more). */
 const heartbeatMs = 15_000;
 /** How long the load balancer is given to see that readiness is off, before the port closes. */
-const readinessGraceMs = 500;
+const usualReadinessGraceMs = 500;
 /** How long a request may take to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
 const longestBodyMs = 300_000;
 /** How long requests in flight may take to end; the longest is a registration's name look-up. */
@@ -30,6 +30,7 @@ const idleCheckMs = 50;
 export interface ApiOptions {
   clock?: () => Date;
   streamHeartbeatMs?: number;
+  readinessGraceMs?: number;
 }
 
 export interface RunningApi {
@@ -39,7 +40,11 @@ export interface RunningApi {
 
 /** Starts the API. @param config with port 0, a free one is taken */
 export async function startApi(config: Config, options: ApiOptions = {}): Promise<RunningApi> {
-  const { clock = () => new Date(), streamHeartbeatMs = heartbeatMs } = options;
+  const {
+    clock = () => new Date(),
+    streamHeartbeatMs = heartbeatMs,
+    readinessGraceMs = usualReadinessGraceMs,
+  } = options;
   const log = createLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
   const bell = createBell(source, (error) =>

@@ -2,14 +2,14 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../config.ts';
-import { type Authority, authorityIn } from './certificates.ts';
-import { type Child, describeExit } from './children.ts';
+import { authorityIn, type Authority } from './certificates.ts';
+import { describeExit, type Child } from './children.ts';
 import { lockDirectory } from './lock.ts';
-import { type Mailbox, startMailbox } from './mailbox.ts';
-import { ensurePortsAreFree, fixedPorts, freePorts, type PortName, portsFromEnvironment } from './ports.ts';
+import { startMailbox, type Mailbox } from './mailbox.ts';
+import { ensurePortsAreFree, fixedPorts, freePorts, portsFromEnvironment, type PortName } from './ports.ts';
 import { messageOf, Problem } from './problem.ts';
 import { secretsOf } from './secrets.ts';
-import { type Part, type PartContext, type PartName, parts } from './stack/part.ts';
+import { parts, type Part, type PartContext, type PartName } from './stack/part.ts';
 import { startPostgres } from './stack/postgres.ts';
 import { startStorage } from './stack/storage.ts';
 import { startTemporal } from './stack/temporal.ts';
@@ -21,6 +21,8 @@ export interface StackOptions {
   readonly directory: string;
   /** `fixed`: the ports that people know, the Temporal UI, and data that survive a power cut. `free`: for tests. */
   readonly ports: 'fixed' | 'free';
+  /** Of Temporal, beside the usual one: tests that run at the same time have one each. */
+  readonly namespaces?: readonly string[];
   /** All of them when absent. */
   readonly parts?: readonly PartName[];
   /** Ports, executables, and addresses that replace a part; this process's environment when absent. */
@@ -83,7 +85,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const secrets = await secretsOf(directory);
     const { authority, file: authorityFile } = await authorityIn(path.join(directory, 'certificates'));
     const starters: Record<PartName, (context: PartContext) => Promise<Part>> = {
-      temporal: (context) => startTemporal(env['TEMPORAL_NAMESPACE'] || usualNamespace, ports, context),
+      temporal: (context) =>
+        startTemporal([env['TEMPORAL_NAMESPACE'] || usualNamespace, ...(options.namespaces ?? [])], ports, context),
       postgres: (context) => startPostgres(secrets.postgresPassword, ports.postgres, context),
       storage: (context) => startStorage(secrets.storageSecretKey, ports.storage, context),
       async mailbox(context) {

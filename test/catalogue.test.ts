@@ -26,7 +26,7 @@ describe('the catalogue', function () {
   let receiver: Awaited<ReturnType<typeof engine.receiver>>;
   before('a worker and a receiver', async () => {
     receiver = await engine.receiver();
-    await engine.startWorker();
+    await engine.startWorkerHere();
   });
 
   async function setScene(): Promise<CauseScene> {

@@ -1,14 +1,7 @@
 /** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { fileURLToPath } from 'node:url';
-import {
-  bundleWorkflowCode,
-  NativeConnection,
-  Runtime,
-  Worker,
-  type Logger as TemporalLogger,
-} from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type Logger as TemporalLogger } from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import { addOnActivities } from '../activities/add-on.ts';
@@ -41,6 +34,7 @@ import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from './smtp.ts';
 import { cachedWorkflows, inPlaceBounds, slots } from './task-queues.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
 /** How long attempts in flight may take to end at a stop: the 15 s of an attempt, and its record (DESIGN §1, rule 10). */
@@ -122,7 +116,7 @@ export async function startWorker(
   };
 
   const connection = await connectTemporal(config.temporal.address);
-  const workers = await createWorkers(connection, config.temporal.namespace, activities, log);
+  const workers = await createWorkers(connection, config, activities, log);
   await ensureSchedules(connection, config.temporal.namespace);
   const running = Promise.all(workers.map((worker) => worker.run()));
   running.catch((error: unknown) => {
@@ -137,7 +131,7 @@ export async function startWorker(
     log,
     failpoint,
   });
-  registerBacklogGauges(source);
+  const unregisterGauges = registerBacklogGauges(source);
 
   let accepting = true;
   const health = await serveHealth(
@@ -150,6 +144,7 @@ export async function startWorker(
     port: health.port,
     async stop() {
       accepting = false;
+      unregisterGauges();
       await relay.stop();
       for (const worker of workers) worker.shutdown();
       await running;
@@ -188,24 +183,21 @@ async function connectTemporal(address: string): Promise<NativeConnection> {
   }
 }
 
-/** One bundle of the workflows for all workers: making it takes seconds. */
+/** A worker for each task queue; all of them load the same bundle of workflows. */
 async function createWorkers(
   connection: NativeConnection,
-  namespace: string,
+  { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   activities: Record<TaskQueue, object>,
   log: Logger,
 ): Promise<Worker[]> {
-  const workflowBundle = await bundleWorkflowCode({
-    logger: temporalLogger(log),
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-  });
+  const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
   return Promise.all(
     (Object.keys(slots) as TaskQueue[]).map((taskQueue) =>
       Worker.create({
         connection,
         namespace,
         taskQueue,
-        workflowBundle,
+        workflowBundle: bundle,
         activities: activities[taskQueue],
         interceptors: { activity: [errorsAsCodes(log)] },
         shutdownGraceTime: shutdownGraceMs,

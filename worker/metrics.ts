@@ -1,6 +1,6 @@
 /** Metrics of the worker process; docs/operations.md says which to watch. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram, register } from 'prom-client';
 import type { DataSource } from 'typeorm';
 
 export const attempts = new Counter({
@@ -71,8 +71,8 @@ export const relayErrors = new Counter({
 /** How long a gauge may take to be read. */
 const collectMs = 1_000;
 
-/** Gauges that are read from Postgres when they are asked for. */
-export function registerBacklogGauges(source: DataSource): void {
+/** Gauges that are read from Postgres when they are asked for. @returns takes them away again */
+export function registerBacklogGauges(source: DataSource): () => void {
   const gauges = [
     { name: 'facts_waiting', help: 'Facts not yet fanned out.', sql: `SELECT count(*)::int AS value FROM facts` },
     {
@@ -113,4 +113,7 @@ export function registerBacklogGauges(source: DataSource): void {
       },
     });
   }
+  return () => {
+    for (const { name } of gauges) register.removeSingleMetric(name);
+  };
 }

@@ -12,6 +12,7 @@ import { lookAgain } from './loop.ts';
 
 const { importRows } = proxyActivities<StudentImportActivities>({
   startToCloseTimeout: '1m', // a batch takes a second or two; one that takes longer is repeated, which does no harm
+  heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon, not after the minute
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' }, // for ever: a bad row is a result, only our own faults throw
 });
 

@@ -7,7 +7,7 @@ import { locate } from '../components.ts';
 import { components } from '../components/catalogue.ts';
 import { host } from '../ports.ts';
 import { until, untilPortAnswers } from '../readiness.ts';
-import { type Part, type PartContext, startTimeoutMs } from './part.ts';
+import { startTimeoutMs, type Part, type PartContext } from './part.ts';
 
 export interface TemporalPorts {
   readonly temporal: number;
@@ -36,8 +36,12 @@ const dynamicConfig = {
 // them; the sweeper starts again what Temporal has forgotten (design §1, rule 5).
 const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
 
-/** Starts the server; its data stay in the part's directory. */
-export async function startTemporal(namespace: string, ports: TemporalPorts, context: PartContext): Promise<Part> {
+/** Starts the server; its data stay in the part's directory. @param namespaces the first is that of the environment */
+export async function startTemporal(
+  namespaces: readonly [string, ...string[]],
+  ports: TemporalPorts,
+  context: PartContext,
+): Promise<Part> {
   const command = await locate(components.temporal, { report: context.report });
   const ui = ports.temporalUi === undefined ? ['--headless'] : ['--ui-port', String(ports.temporalUi)];
   const server = startChild({
@@ -45,7 +49,8 @@ export async function startTemporal(namespace: string, ports: TemporalPorts, con
     command,
     args: ['server', 'start-dev', '--ip', host, '--port', String(ports.temporal)].concat(
       ui,
-      ['--db-filename', path.join(context.directory, 'temporal.sqlite'), '--namespace', namespace],
+      ['--db-filename', path.join(context.directory, 'temporal.sqlite')],
+      namespaces.flatMap((namespace) => ['--namespace', namespace]),
       pairs('--sqlite-pragma', sqlitePragmas),
       pairs('--search-attribute', searchAttributes),
       pairs('--dynamic-config-value', dynamicConfig),
@@ -55,7 +60,7 @@ export async function startTemporal(namespace: string, ports: TemporalPorts, con
   try {
     const wait = { timeoutMs: startTimeoutMs, child: server };
     await untilPortAnswers(ports.temporal, wait);
-    await until('The Temporal server', () => keepClosedWorkflows(`${host}:${ports.temporal}`, namespace), wait);
+    await until('The Temporal server', () => keepClosedWorkflows(`${host}:${ports.temporal}`, namespaces), wait);
     if (ports.temporalUi !== undefined) await untilPortAnswers(ports.temporalUi, wait);
   } catch (error) {
     await server.stop();
@@ -64,7 +69,7 @@ export async function startTemporal(namespace: string, ports: TemporalPorts, con
   return {
     environment: {
       TEMPORAL_ADDRESS: `${host}:${ports.temporal}`,
-      TEMPORAL_NAMESPACE: namespace,
+      TEMPORAL_NAMESPACE: namespaces[0],
       ...(ports.temporalUi === undefined ? {} : { TEMPORAL_UI_URL: `http://${host}:${ports.temporalUi}` }),
     },
     child: server,
@@ -72,14 +77,16 @@ export async function startTemporal(namespace: string, ports: TemporalPorts, con
   };
 }
 
-/** Sets the namespace's retention: the server's command line has no word for it. */
-async function keepClosedWorkflows(address: string, namespace: string): Promise<void> {
+/** Sets the retention of the namespaces: the server's command line has no word for it. */
+async function keepClosedWorkflows(address: string, namespaces: readonly string[]): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: '2s' });
   try {
-    await connection.workflowService.updateNamespace({
-      namespace,
-      config: { workflowExecutionRetentionTtl: msToTs(retention) },
-    });
+    for (const namespace of namespaces) {
+      await connection.workflowService.updateNamespace({
+        namespace,
+        config: { workflowExecutionRetentionTtl: msToTs(retention) },
+      });
+    }
   } finally {
     await connection.close();
   }

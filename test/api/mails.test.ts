@@ -7,16 +7,16 @@ import { call } from '../toolkit/drive/api.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { administratorAccounts, studentAccounts } from '../toolkit/drive/accounts.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { useWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 const someone = () => `${newId()}@example.com`;
 
 describe('mails', function () {
   this.timeout(40 * second);
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorker();
   let mailbox: Mailbox;
   let club: TestClub;
   before('start the worker', async function () {

@@ -14,8 +14,7 @@ import { isAlive } from '../../dev/children.ts';
 import { lockHolder } from '../../dev/lock.ts';
 import { fixedPorts, freePorts, host, type PortName } from '../../dev/ports.ts';
 import { projectDirectory } from '../../dev/project.ts';
-import { type Stack, type StackOptions, startStack } from '../../dev/stack.ts';
-import { testStack } from '../toolkit/stack/stack.ts';
+import { startStack, type Stack, type StackOptions } from '../../dev/stack.ts';
 import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/stack', () => {
@@ -150,7 +149,7 @@ describe('dev/stack', () => {
     const startAndKill = async () => {
       const holder = spawn(
         process.execPath,
-        ['--import', 'tsx', path.join(projectDirectory, 'test/dev/stack-in-a-process.ts'), directory],
+        ['--import', 'tsx', path.join(projectDirectory, 'test/toolkit/stack/stack-in-a-process.ts'), directory],
         {
           env: { PATH: process.env['PATH'] },
           stdio: ['ignore', 'pipe', 'inherit'],
@@ -184,10 +183,16 @@ describe('dev/stack', () => {
 });
 
 describe('dev/stack, whole', () => {
+  let directory: string;
   let stack: Stack;
   before(async function () {
     this.timeout(60_000);
-    stack = await testStack();
+    directory = await mkdtemp(path.join(os.tmpdir(), 'stack-'));
+    stack = await startStack({ directory, ports: 'free', env: { PATH: process.env['PATH'], HOME: os.homedir() } });
+  });
+  after(async () => {
+    await stack?.stop();
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('its environment is a complete configuration', () => {

@@ -7,10 +7,10 @@ import { question } from '../../dev/tour/handbook.ts';
 import { setScene, type Scene } from '../../dev/tour/scene.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
-import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
+import { useWorker } from '../toolkit/stack/worker.ts';
 
 describe('dev/tour: an agent answers', () => {
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorker();
   let model: FakeModel;
   let api: RunningApi;
   const lines: string[] = [];

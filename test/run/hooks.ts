@@ -1,6 +1,74 @@
-/** Loaded by mocha before the tests (see .mocharc.json): stops at the end what a test started at first use. */
-import { stopTestStack } from '../toolkit/stack/stack.ts';
+/**
+ * The hooks of every run, loaded by mocha before the tests (see .mocharc.json). Mocha has one root suite a file: a hook
+ * that is declared outside of a `describe` would run before every test of every file that mocha runs in one process.
+ */
+import { appendFileSync } from 'node:fs';
+import type { Context, Suite } from 'mocha';
+import { fileEnded, testEnded } from './lifecycle.ts';
+import type { RunServer } from './server.ts';
 
+let server: RunServer | undefined;
+
+/** In the first process of the run. Unit tests do without the server: a test of theirs that asks for it fails. */
+export async function mochaGlobalSetup(): Promise<void> {
+  if (process.env['TEST_UNIT']) return;
+  const { startRunServer } = await import('./server.ts');
+  server = await startRunServer(Number(process.env['TEST_JOBS'] ?? 1));
+  process.env['TEST_RUN_URL'] = server.url;
+}
+
+/** In the first process of the run. */
 export async function mochaGlobalTeardown(): Promise<void> {
-  await stopTestStack();
+  await server?.stop();
+}
+
+let begun = { at: 0, cpu: process.cpuUsage() };
+
+/** In every process; where files run in several processes, `beforeAll` and `afterAll` are those of each file. */
+export const mochaHooks = {
+  beforeAll: function checkFile(this: Context): void {
+    begun = { at: performance.now(), cpu: process.cpuUsage() };
+    const hooks = strayHooks(rootOf(this));
+    if (hooks.length > 0) {
+      throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
+    }
+  },
+  afterEach: async function endTest(): Promise<void> {
+    await testEnded();
+  },
+  afterAll: async function endFile(this: Context): Promise<void> {
+    this.timeout(60_000); // what a file has opened may take a moment to close
+    await fileEnded();
+    const timings = process.env['TEST_TIMINGS'];
+    if (!timings) return;
+    const { user, system } = process.cpuUsage(begun.cpu);
+    const timing = {
+      file: fileOf(rootOf(this)),
+      ms: Math.round(performance.now() - begun.at),
+      cpuMs: Math.round((user + system) / 1_000),
+    };
+    appendFileSync(timings, `${JSON.stringify(timing)}\n`);
+  },
+};
+
+const own = new Set<unknown>([mochaHooks.beforeAll, mochaHooks.afterEach, mochaHooks.afterAll]);
+
+/** Hooks of the root suite that are not ours. */
+function strayHooks(root: Suite): string[] {
+  const kinds = ['_beforeAll', '_beforeEach', '_afterEach', '_afterAll'] as const;
+  type Hooks = Record<(typeof kinds)[number], readonly { title: string; fn?: unknown }[]>;
+  return kinds.flatMap((kind) =>
+    (root as unknown as Hooks)[kind].filter(({ fn }) => !own.has(fn)).map(({ title }) => title),
+  );
+}
+
+function rootOf(context: Context): Suite {
+  let suite = context.test?.parent;
+  while (suite?.parent) suite = suite.parent;
+  if (!suite) throw new Error('A root hook belongs to the root suite.');
+  return suite;
+}
+
+function fileOf(root: Suite): string {
+  return root.suites[0]?.file ?? root.tests[0]?.file ?? '';
 }

@@ -24,21 +24,22 @@ describe('test/run/reporter', () => {
       {
         cwd: projectDirectory,
         encoding: 'utf8',
+        env: { ...process.env, TEST_RESULTS: '', TEST_TIMINGS: '' },
       },
     );
     const lines = stdout.split('\n');
-    return { last: lines.at(-2), end: lines.at(-1), status };
+    return { last: lines.at(-2), end: lines.at(-1), status, stdout };
   };
   const pass = `it('a', () => {});`;
   const fail = `it('b', () => { throw new Error('no'); });`;
 
   it('ends with `N passed, N failed` alone on a line', () => {
-    expect(run(pass + pass)).to.deep.equal({ last: '2 passed, 0 failed', end: '', status: 0 });
+    expect(run(pass + pass)).to.deep.include({ last: '2 passed, 0 failed', end: '', status: 0 });
   });
 
   it('counts failures, of hooks too, and they are the exit code', () => {
-    expect(run(pass + fail)).to.deep.equal({ last: '1 passed, 1 failed', end: '', status: 1 });
-    expect(run(`before(() => { throw new Error('no'); });${pass}`)).to.deep.equal({
+    expect(run(pass + fail)).to.deep.include({ last: '1 passed, 1 failed', end: '', status: 1 });
+    expect(run(`before(() => { throw new Error('no'); });${pass}`)).to.deep.include({
       last: '0 passed, 1 failed',
       end: '',
       status: 1,
@@ -46,10 +47,19 @@ describe('test/run/reporter', () => {
   });
 
   it('names skipped tests when there are any', () => {
-    expect(run(`${pass}it.skip('c', () => {});`)).to.deep.equal({
+    expect(run(`${pass}it.skip('c', () => {});`)).to.deep.include({
       last: '1 passed, 0 failed, 1 skipped',
       end: '',
       status: 0,
     });
+  });
+
+  it('prints each repeated test, and fails the run when more than three were repeated', () => {
+    const repeated = (title: string) =>
+      `let n_${title} = 0; it('${title}', function () { this.retries(1); if (n_${title}++ === 0) throw new Error('now and then'); });`;
+    const three = ['a', 'b', 'c'].map(repeated).join('');
+    expect(run(three)).to.deep.include({ last: '3 passed, 0 failed', status: 0 });
+    expect(run(three).stdout).to.include('Repeated: a: now and then');
+    expect(run(three + repeated('d'))).to.deep.include({ last: '4 passed, 1 failed', status: 1 });
   });
 });

@@ -6,15 +6,15 @@ import { projectDirectory } from '../../dev/project.ts';
 
 /** Names that something other than an import finds. */
 const foundWithoutImport = new Set([
-  'test/run/hooks.ts mochaGlobalTeardown', // by mocha
-  'test/toolkit/stack/storage.ts closeStorage', // by mocha
+  'test/run/hooks.ts mochaGlobalSetup', // by mocha, as the next two
+  'test/run/hooks.ts mochaGlobalTeardown',
+  'test/run/hooks.ts mochaHooks',
   'test/toolkit/stack/sleeping-workflow.ts sleepFor', // by the Temporal worker
 ]);
 
 /** Where a name with this prefix may stand in the toolkit. `expectError` answers for the API that it calls. */
 const folders: readonly { prefix: RegExp; allowed: readonly string[] }[] = [
   { prefix: /^build[A-Z]/, allowed: ['builders'] },
-  { prefix: /^Test[A-Z]/, allowed: ['builders', 'drive'] },
   { prefix: /^start[A-Z]/, allowed: ['stack', 'fakes'] },
   { prefix: /^fake[A-Z]/, allowed: ['fakes'] },
   { prefix: /^expect[A-Z]/, allowed: ['assert', 'model', 'drive'] },
@@ -39,7 +39,10 @@ const exportsOf = ({ text }: TestSourceFile): string[] =>
 
 /** `file name` of what is imported from other files under test/. */
 const importsOf = ({ file, text }: TestSourceFile): string[] =>
-  [...text.matchAll(/^import (?:type )?\{([^}]*)\} from '(\.[^']*)';/gm)].flatMap(([, names = '', from = '']) =>
+  [
+    ...text.matchAll(/^import (?:type )?\{([^}]*)\} from '(\.[^']*)';/gm),
+    ...text.matchAll(/\{([^{}]*)\} = await import\('(\.[^']*)'\)/g),
+  ].flatMap(([, names = '', from = '']) =>
     names
       .split(',')
       .map((name) => /(\w+)(?: as \w+)?\s*$/.exec(name.trim())?.[1] ?? '')

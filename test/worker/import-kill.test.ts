@@ -33,8 +33,8 @@ describe('a worker is killed in the middle of an import', function () {
     for (const place of places) scenes.set(place, await killedAt(place));
     await startWorker();
     for (const { club, importId } of scenes.values()) {
-      // A step that died with its worker is given to another when its minute is over.
-      await until('the import', { timeoutMs: 120 * second }, async () => {
+      // Temporal gives the step to another worker when its heartbeats have been missing for 10 s.
+      await until('the import', { timeoutMs: 30 * second }, async () => {
         const { status } = await readImport(club, importId);
         return status === 'completed' && (await storedOf(club)).length === 0;
       });

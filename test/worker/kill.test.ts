@@ -6,8 +6,9 @@ import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
-import { commitFact, wakeDelivery } from '../toolkit/drive/facts.ts';
-import { until, untilDelivery } from '../toolkit/drive/until.ts';
+import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useEngine } from '../toolkit/stack/engine.ts';
 import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 

@@ -12,19 +12,20 @@ import {
   type Subscription,
 } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
-import { commitFact, wakeDelivery } from '../toolkit/drive/facts.ts';
-import { until, untilDelivery } from '../toolkit/drive/until.ts';
-import type { WorkerProcess } from '../toolkit/stack/worker.ts';
+import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
+import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
 describe('from a fact to its delivery, in a worker process', function () {
   this.timeout(60 * second);
   const engine = useEngine();
-  const { startWorker, runOf } = engine;
-  let worker: WorkerProcess;
+  const { startWorkerHere, runOf } = engine;
+  let worker: ObservedWorker;
   before('start the worker', async () => {
-    worker = await startWorker();
+    worker = await startWorkerHere();
   });
 
   const subscribed = async (...answers: readonly Answer[]) => {

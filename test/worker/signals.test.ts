@@ -9,19 +9,20 @@ import { eventsNamed } from '../toolkit/assert/histories.ts';
 import { wakesOf } from '../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { buildSubscription, type Subscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
-import { commitFact, wakeDelivery } from '../toolkit/drive/facts.ts';
-import { until, untilDelivery } from '../toolkit/drive/until.ts';
-import type { WorkerProcess } from '../toolkit/stack/worker.ts';
+import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
+import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
 describe('signals at awkward moments, in a worker process', function () {
   this.timeout(60 * second);
   const engine = useEngine();
-  const { startWorker, runOf } = engine;
-  let worker: WorkerProcess;
+  const { startWorkerHere, runOf } = engine;
+  let worker: ObservedWorker;
   before('start the worker', async () => {
-    worker = await startWorker();
+    worker = await startWorkerHere();
   });
 
   const fannedOut = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>

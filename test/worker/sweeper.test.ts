@@ -9,11 +9,12 @@ import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
 import { buildSubscription } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { untilDelivery } from '../toolkit/drive/deliveries.ts';
 import { commitFact } from '../toolkit/drive/facts.ts';
-import { until, untilDelivery } from '../toolkit/drive/until.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
+import { useTemporal, useWorker, type ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -21,10 +22,10 @@ const minute = 60 * second;
 describe('the sweeper, in a worker process', function () {
   this.timeout(60 * second);
   after('let its rounds go on', () => temporal().schedule.getHandle('sweeper').unpause());
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorker();
   const temporal = useTemporal();
   const delivering = useDeliveries();
-  let worker: WorkerProcess;
+  let worker: ObservedWorker;
 
   before('start the worker; its rounds are the test’s own', async () => {
     worker = await startWorker();

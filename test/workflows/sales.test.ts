@@ -43,9 +43,8 @@ describe('sales, with time skipped', function () {
     const activities = relay.carryingAfterEach(salesActivities(platform));
     workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'sales', activities }));
   });
-  beforeEach(function () {
+  beforeEach(() => {
     faults = 0;
-    this.currentTest?.retries(1); // as in skipped-engine.ts
   });
 
   const now = async () => new Date(await environment().currentTimeMs());

@@ -112,8 +112,8 @@ class Model {
   }
 }
 
-describe('a student’s access, against a model', () => {
-  it('any sequence of grant, revoke, restore, remove, extend, shorten and move: the same state, facts and refusals', async function () {
+describe('enrollments against a model', () => {
+  it('match the model in state, facts and refusals after any sequence of changes', async function () {
     this.timeout(120_000);
     const { database } = await testPlatform();
     const source = await testDatabase();

@@ -9,7 +9,7 @@ const first = 'first@example.com,First,\n';
 const victim = 'victim@example.com,Victim,\n';
 const last = 'last@example.com,Last,\n';
 
-describe('import long rows', () => {
+describe('student import of long rows', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();
@@ -19,13 +19,13 @@ describe('import long rows', () => {
 
   describe('a row over 128 KB', () => {
     const quoted = {
-      'of lines in quotes': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
-      'whose value in quotes begins with a long line': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
-      'whose quote comes late in a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
-      'whose quote comes late in a line of several pieces': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
+      'of many quoted lines': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
+      'with a long first quoted line': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
+      'with a late quote in a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
+      'with a late quote in a line of several pieces': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
     };
     for (const [what, row] of Object.entries(quoted)) {
-      it(`${what}: the import fails with row_too_long, what stands before is done, and no text of it is a student`, async () => {
+      it(`${what} fails the import as row_too_long, none of it imported`, async () => {
         const record = await importFile(club, header + first + row + last);
         expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1, rows_done: 2 });
         expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long']);
@@ -34,19 +34,19 @@ describe('import long rows', () => {
       });
     }
 
-    it('with quotes, as the last of the file: failed too, with nothing after it', async () => {
-      const record = await importFile(club, header + first + quoted['of lines in quotes']);
+    it('of quoted lines at the end of the file also fails the import', async () => {
+      const record = await importFile(club, header + first + quoted['of many quoted lines']);
       expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1 });
       expect(await emails()).to.deep.equal(['first@example.com']);
     });
 
-    it('without quotes fails alone', async () => {
+    it('without quotes fails alone, and the other rows are imported', async () => {
       const record = await importFile(club, `${header}${first}real@example.com,${'x'.repeat(300_000)},\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 1 });
       expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
     });
 
-    it('a value in quotes of nearly as much is read', async () => {
+    it('is rejected, but a quoted row of 122 KB is imported', async () => {
       const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
       expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);

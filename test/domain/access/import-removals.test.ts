@@ -24,7 +24,7 @@ const person = { name: 'Quirina Holloway', email: 'quirina.holloway@example.com'
 const row = `${person.email},${person.name}\n`;
 const others = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S\n`).join('');
 
-describe('import removals', () => {
+describe('student import and removal', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();
@@ -36,7 +36,7 @@ describe('import removals', () => {
 
   /** Name and address are nowhere, and the import is done with its notes. */
   async function expectNothingLeft(): Promise<void> {
-    for (const text of [person.name, person.email]) expect(await columnsHolding(text)).to.deep.equal([]);
+    for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);
     const source = await testDatabase();
     const notes = await source.query<unknown[]>(
@@ -46,9 +46,9 @@ describe('import removals', () => {
     expect(notes).to.deep.equal([]);
   }
 
-  describe('a student who is removed while an import is open', () => {
+  describe('a student removed while an import is open', () => {
     for (const status of ['uploading', 'pending']) {
-      it(`before its first row is done (${status}): the row fails, others are done`, async () => {
+      it(`fails the student’s rows when removed before the first row (import ${status})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(
           `${header}a@example.com,A\n${row.toUpperCase()}b@example.com,B\n${row}`,
@@ -76,7 +76,7 @@ describe('import removals', () => {
       });
     }
 
-    it('between two batches, after the import itself had created them: a later row does not bring them back', async () => {
+    it('fails a later row of a student that the import created and an administrator then removed', async () => {
       const importId = await begin(`${header}${row}${others(600)}${row}`);
       await step(importId);
       const { body } = await callsOf(club)('GET', `/students?q=${person.email}`);
@@ -88,7 +88,7 @@ describe('import removals', () => {
       await expectNothingLeft();
     });
 
-    it('after an address of theirs was corrected: neither address is brought back', async () => {
+    it('recreates neither address of a student whose address was corrected before the removal', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
       await updateStudent(await testPlatform(), club.id, student.id, { email: person.email }, new Date());
@@ -99,7 +99,7 @@ describe('import removals', () => {
       await expectNothingLeft();
     });
 
-    it('a correction alone takes nobody out of the file', async () => {
+    it('imports both addresses when a student’s address was corrected but the student stays', async () => {
       const student = await buildStudent(club.id, { email: 'former@example.com' });
       const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
       await updateStudent(await testPlatform(), club.id, student.id, { email: 'now@example.com' }, new Date());
@@ -107,7 +107,7 @@ describe('import removals', () => {
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });
 
-    it('the batch first: the removal waits for it and takes what it gave', async () => {
+    it('lets a removal wait for an open batch, then removes what the batch gave', async () => {
       const student = await buildStudent(club.id, person);
       const importId = await begin(`${header}${row}new@example.com,N\n`);
       let removal: Promise<void> = Promise.resolve();
@@ -122,14 +122,14 @@ describe('import removals', () => {
       await removal;
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
       expect(await emails()).to.deep.equal(['new@example.com']);
-      for (const text of [person.name, person.email]) expect(await columnsHolding(text)).to.deep.equal([]);
+      for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     });
 
     for (const [what, more] of [
-      ['alone', ''],
-      ['beside somebody new', 'new@example.com,N\n'],
+      ['row alone', ''],
+      ['beside a new student', 'new@example.com,N\n'],
     ] as const) {
-      it(`the removal first, ${what}: a batch that waits for it begins again and passes the row over`, async () => {
+      it(`restarts a batch that waits for a removal, and fails the row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(`${header}${row}${more}`);
         const usual = await testPlatform();
@@ -156,7 +156,7 @@ describe('import removals', () => {
       });
     }
 
-    it('at any moment of several imports: nobody is brought back', async () => {
+    it('recreates nobody when removals run during two imports of the same file', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(
@@ -165,12 +165,15 @@ describe('import removals', () => {
         const file = header + leaving.map(({ email }) => `${email},L\n`).join('') + others(20);
         const ids = await Promise.all([begin(file), begin(file)]);
         await Promise.all([...ids.map((id) => runImport(id)), ...leaving.map(({ id }) => remove(id))]);
-        expect((await emails()).filter((email) => email.startsWith('leaving'))).to.deep.equal([]);
-        expect(await emails()).to.have.length(20);
+        expect(
+          (await emails()).filter((email) => email.startsWith('leaving')),
+          `round ${round}`,
+        ).to.deep.equal([]);
+        expect(await emails(), `round ${round}`).to.have.length(20);
       }
     });
 
-    it('is no hindrance to an import that begins afterwards, nor to another club’s', async () => {
+    it('imports a removed student again in a later import, and in another club', async () => {
       const student = await buildStudent(club.id, person);
       const other = await buildClub();
       const elsewhere = (await upload(other, header + row)).body.data.id;

@@ -40,30 +40,30 @@ interface Case {
 
 const cases: Case[] = [
   { what: 'a byte-order mark', file: '\ufeffemail,name\na@x.com,a\n', report: [good(2, 'a')] },
-  { what: 'semicolons', file: 'email;name\na@x.com;a, b\n', report: ['2 a@x.com a, b'] },
-  { what: 'tabs', file: 'email\tname\na@x.com\ta;b,c\n', report: ['2 a@x.com a;b,c'] },
-  { what: 'CRLF', file: 'email,name\r\na@x.com,a\r\nb@x.com,b\r\n', report: [good(2, 'a'), good(3, 'b')] },
+  { what: 'semicolons as delimiters', file: 'email;name\na@x.com;a, b\n', report: ['2 a@x.com a, b'] },
+  { what: 'tabs as delimiters', file: 'email\tname\na@x.com\ta;b,c\n', report: ['2 a@x.com a;b,c'] },
+  { what: 'CRLF line ends', file: 'email,name\r\na@x.com,a\r\nb@x.com,b\r\n', report: [good(2, 'a'), good(3, 'b')] },
   { what: 'no line break at the end', file: `${header}a@x.com,a`, report: [good(2, 'a')] },
-  { what: 'nothing but a header', file: 'email,name', report: [] },
-  { what: 'names of columns in any order and case', file: 'NAME,x, Email \na,1,a@x.com\n', report: [good(2, 'a')] },
+  { what: 'a header alone', file: 'email,name', report: [] },
+  { what: 'column names in any order and case', file: 'NAME,x, Email \na,1,a@x.com\n', report: [good(2, 'a')] },
   {
-    what: 'quotes, also in the header',
+    what: 'quoted values and a quoted header',
     file: '"email","name"\n"a@x.com","a ""b"", c"\n',
     report: ['2 a@x.com a "b", c'],
   },
   {
-    what: 'a line break in quotes',
+    what: 'a line break inside quotes',
     file: `${header}a@x.com,"a\nb"\nc@x.com,c\n`,
     report: ['2 a@x.com a b', good(3, 'c')],
   },
   {
-    what: 'empty lines and lines of delimiters: passed over, and counted',
+    what: 'empty lines and lines of delimiters, which it skips but counts',
     file: `\n\n${header}\n\na@x.com,a\n,\n \t,  \n\r\nb@x.com,b\n\n\n`,
     report: [good(6, 'a'), good(10, 'b')],
   },
-  { what: 'case and blanks of e-mails and names', file: `${header} A@X.com ,  a \t b \n`, report: ['2 a@x.com a b'] },
+  { what: 'upper case and blanks, which it tidies', file: `${header} A@X.com ,  a \t b \n`, report: ['2 a@x.com a b'] },
   {
-    what: 'bad e-mails',
+    what: 'invalid e-mails',
     file: `${header},a\n  ,a\nnone,a\na@x,a\na b@x.com,a\n${'a'.repeat(249)}@x.com,a\na@x.com,a\n`,
     report: [
       '2 email_missing email',
@@ -73,7 +73,7 @@ const cases: Case[] = [
     ],
   },
   {
-    what: 'bad names',
+    what: 'invalid names',
     file: `${header}a@x.com,\na@x.com,\u00a0\na@x.com,${'é'.repeat(121)}\na@x.com,${'🎓'.repeat(120)}\n`,
     report: ['2 name_missing name', '3 name_missing name', '4 name_too_long name', `5 a@x.com ${'🎓'.repeat(120)}`],
   },
@@ -83,32 +83,32 @@ const cases: Case[] = [
     report: ['2 wrong_column_count', '3 wrong_column_count', good(4, 'a')],
   },
   {
-    what: 'a quote that nobody closes: costs its line alone',
+    what: 'an unclosed quote, which costs its own line alone',
     file: `${header}a@x.com,a\n"b@x.com,b\nc@x.com,c\nd@x.com,d`,
     report: [good(2, 'a'), '3 broken_quotes', good(4, 'c'), good(5, 'd')],
   },
   {
-    what: 'a quote that another row’s quote seems to close',
+    what: 'an unclosed quote that another row’s quote seems to close',
     file: `${header}"b@x.com,b\n"c@x.com",c\nd@x.com,d\n`,
     report: ['2 broken_quotes', good(3, 'c'), good(4, 'd')],
   },
   {
-    what: 'quotes inside of values',
+    what: 'quotes inside values',
     file: `${header}a@x.com,a"b\nb@x.com,"b"b\nc@x.com,c\n`,
     report: ['2 broken_quotes', '3 broken_quotes', good(4, 'c')],
   },
   {
-    what: 'an open quote in the last line',
+    what: 'an unclosed quote in the last line',
     file: `${header}a@x.com,a\n\n\nb@x.com,"b`,
     report: [good(2, 'a'), '5 broken_quotes'],
   },
   {
-    what: 'text that is not UTF-8, and NUL bytes, in the columns that are read',
+    what: 'invalid UTF-8 and NUL bytes in columns that it reads',
     file: Buffer.from(`${header}a@x.com,Ren\xe9\nb\xff@x.com,b\nc@x.com,c\0\nd@x.com,d\n`, 'latin1'),
     report: ['2 not_utf8 name', '3 not_utf8 email', '4 invalid_character name', good(5, 'd')],
   },
   {
-    what: 'columns that are passed over may hold anything',
+    what: 'any bytes in columns that it ignores',
     file: Buffer.from('email,note,name\na@x.com,Ren\xe9,a\nb@x.com,"x,\n""y""",b\n', 'latin1'),
     report: [good(2, 'a'), good(3, 'b')],
   },
@@ -124,50 +124,61 @@ const cases: Case[] = [
   },
 ];
 
-describe('the rows of a file', () => {
+/** Values whose quotes are closed; a row of three has at most 31 bytes, its line break included. */
+const closedFields = ['a@x.com', 'b@x.com', 'a', '"q,\n""q"', '', 'é', '"a@x.com"'];
+
+/** A file of up to so many lines, each of one to three of these fields. */
+const fileOf = (field: fc.Arbitrary<string>, mostLines: number): fc.Arbitrary<Buffer> =>
+  fc
+    .tuple(
+      fc.array(fc.array(field, { minLength: 1, maxLength: 3 }), { maxLength: mostLines, size: 'max' }),
+      fc.constantFrom('\n', '\r\n'),
+    )
+    .map(([lines, end]) => Buffer.from(['email,name', ...lines.map((fields) => fields.join(','))].join(end)));
+
+describe('rows of an import file', () => {
   for (const { what, file, report } of cases) {
-    it(what, () => {
+    it(`reads a file with ${what}`, () => {
       expect(readFile(Buffer.from(file as string)).map(short)).to.deep.equal(report);
     });
   }
 
-  it('a row longer than a piece, of lines in quotes: none of its lines is a row, and nothing after it is read', () => {
-    for (const long of ['y@x.com,y,y\n'.repeat(20_000), `${'y'.repeat(200_000)}\ny@x.com,y,y\n`]) {
-      const file = `email,name,x\nb@x.com,b,\na@x.com,a,"${long}"\nc@x.com,c,\n`;
-      expect(readFile(Buffer.from(file)).map(short)).to.deep.equal([good(2, 'b'), '3 row_too_long']);
+  it('stops at a quoted row longer than a piece, and reads none of its lines as rows', () => {
+    const values = {
+      'short lines': 'y@x.com,y,y\n'.repeat(20_000),
+      'a long line first': `${'y'.repeat(200_000)}\ny@x.com,y,y\n`,
+    };
+    for (const [name, value] of Object.entries(values)) {
+      const file = `email,name,x\nb@x.com,b,\na@x.com,a,"${value}"\nc@x.com,c,\n`;
+      expect(readFile(Buffer.from(file)).map(short), name).to.deep.equal([good(2, 'b'), '3 row_too_long']);
     }
   });
 
-  it('are the same however many are taken at a time', () => {
+  it('gives the same rows for any number of rows a batch', () => {
     for (const { file, report, what } of cases) {
       for (const most of [1, 2, 3]) {
-        expect(readFile(Buffer.from(file as string), { most }).map(short), what).to.deep.equal(report);
+        expect(readFile(Buffer.from(file as string), { most }).map(short), `${what}, ${most} a batch`).to.deep.equal(
+          report,
+        );
       }
     }
+    const field = fc.constantFrom(...closedFields, '"', 'x"y');
+    fc.assert(
+      fc.property(fileOf(field, 84), fc.integer({ min: 1, max: 4 }), (file, most) => {
+        expect(readFile(file, { most }).map(short)).to.deep.equal(readFile(file).map(short));
+      }),
+      { numRuns: 300 },
+    );
   });
 
-  it('are the same wherever the file is cut, as long as a piece holds the longest row', () => {
-    const field = fc.constantFrom('a@x.com', 'b@x.com', 'a', '"q,\n""q"', '"', 'x"y', '', 'é', '"a@x.com"');
-    const line = fc.array(field, { minLength: 1, maxLength: 3 }).map((fields) => fields.join(','));
-    const file = fc
-      .tuple(fc.array(line, { maxLength: 12 }), fc.constantFrom('\n', '\r\n'))
-      .map(([lines, end]) => Buffer.from([`email,name`, ...lines].join(end)));
+  it('gives the same rows for any cut of the file into pieces that hold its longest row', () => {
+    const most = fc.integer({ min: 1, max: 4 });
+    const pieceBytes = fc.integer({ min: 32, max: 200 });
     fc.assert(
-      fc.property(
-        file,
-        fc.integer({ min: 1, max: 4 }),
-        fc.integer({ min: 600, max: 700 }),
-        (bytes, most, pieceBytes) => {
-          const repeated = Buffer.concat([
-            bytes,
-            Buffer.from('\n'),
-            ...Array.from({ length: 6 }, () => bytes.subarray(11)),
-          ]);
-          const whole = readFile(repeated).map(short);
-          expect(readFile(repeated, { most }).map(short)).to.deep.equal(whole);
-          if (!repeated.includes('"')) expect(readFile(repeated, { most, pieceBytes }).map(short)).to.deep.equal(whole);
-        },
-      ),
+      fc.property(fileOf(fc.constantFrom(...closedFields), 40), most, pieceBytes, (file, batch, piece) => {
+        const cut = readFile(file, { most: batch, pieceBytes: piece });
+        expect(cut.map(short)).to.deep.equal(readFile(file).map(short));
+      }),
       { numRuns: 300 },
     );
   });

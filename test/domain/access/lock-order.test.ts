@@ -19,8 +19,8 @@ import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 const header = 'email,name\n';
 const fileOf = (emails: readonly string[]) => header + emails.map((email) => `${email},N\n`).join('');
 
-describe('the order of locks', () => {
-  it('imports, sign-ups of known and unknown people, first sales and removals at once: no transaction is given up', async function () {
+describe('lock order', () => {
+  it('aborts no transaction when imports, sign-ups, sales and removals run at once', async function () {
     this.timeout(120_000);
     const usual = await testPlatform();
     const database = recordingEnds(usual.database);
@@ -59,13 +59,13 @@ describe('the order of locks', () => {
         ...Array.from({ length: 6 }, (_, at) => signUp(`unknown-${at}@example.com`)),
         ...gone.map(({ id }) => removeStudent(platformOn(database), club.id, id, new Date())),
       ]);
-      for (const id of ids) expect(await readImport(club, id)).to.include({ status: 'completed' });
-      for (const id of notices) expect(await noticeRow(id)).to.include({ status: 'processed' });
+      for (const id of ids) expect(await readImport(club, id), `import ${id}`).to.include({ status: 'completed' });
+      for (const id of notices) expect(await noticeRow(id), `notice ${id}`).to.include({ status: 'processed' });
     }
     expect(database.ends).to.deep.equal([]);
   });
 
-  it('an import that knows some of its people and not others waits for the count, and holds nobody meanwhile', async () => {
+  it('makes an import with new people wait for the student count without locking a student', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([student.email, 'new@example.com']));
@@ -83,7 +83,7 @@ describe('the order of locks', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', created: 1, existing: 1 });
   });
 
-  it('an import that knows all its people does not wait for the count', async () => {
+  it('lets an import of known people run without the student count', async () => {
     const club = await buildClub();
     const { email } = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([email]));
@@ -94,7 +94,7 @@ describe('the order of locks', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
   });
 
-  describe('a look without a lock that turns out to be wrong', () => {
+  describe('an unlocked read that turns out to be stale', () => {
     const person = { name: 'N', email: 'leaving@example.com' };
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>
@@ -102,7 +102,7 @@ describe('the order of locks', () => {
       'many accounts': (clubId) => (tx) => findOrOpenAccounts(tx, clubId, [person], async () => 1, new Date()),
     };
     for (const [what, way] of Object.entries(ways)) {
-      it(`${what}: the student is removed meanwhile, and it begins again`, async () => {
+      it(`retries when the student is removed meanwhile (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
         const { database } = await testPlatform();
@@ -128,7 +128,7 @@ describe('the order of locks', () => {
         expect(rows).to.have.length(1);
       });
 
-      it(`${what}: without the count it does not go on`, async () => {
+      it(`throws LookedTooEarly outside a transaction that retries (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
         let finding: Promise<unknown> = Promise.resolve();
@@ -144,7 +144,7 @@ describe('the order of locks', () => {
     }
   });
 
-  it('who holds places and comes back for more is not in the way of others, whoever leaves meanwhile', async () => {
+  it('lets a transaction take more places after two removals without a deadlock', async () => {
     const club = await buildClub();
     const [first, second] = [await buildStudent(club.id), await buildStudent(club.id)];
     const usual = await testPlatform();

@@ -6,8 +6,8 @@ import { testDatabase } from '../../toolkit/stack/database.ts';
 import { buildCharge, buildAsker } from '../../toolkit/builders/questions.ts';
 import { endAnswer } from '../../toolkit/drive/answers.ts';
 
-describe('the events of an answer', () => {
-  it('Postgres is away when the answer has ended: done comes when it is back, once', async () => {
+describe('events of an answer', () => {
+  it('end with one done event once Postgres is back, when it was away at the end of the answer', async () => {
     const real = await testDatabase();
     const answerId = await buildCharge(await buildAsker((await buildClub()).id), 1n, new Date());
     await endAnswer(answerId, { text: 'words' });

@@ -36,7 +36,7 @@ const acts = fc.array(
   { minLength: 3, maxLength: 25 },
 );
 
-describe('the feed of answers', function () {
+describe('feed of answers', function () {
   this.timeout(120_000);
   const feeds: AnswerFeed[] = [];
   let asker: Asker;
@@ -106,7 +106,7 @@ describe('the feed of answers', function () {
     );
   });
 
-  it('what is there already comes piece by piece, without waiting to be called', async () => {
+  it('delivers an existing long text in pieces, without waiting for a poll between them', async () => {
     const answerId = await buildCharge(asker, 1n, new Date());
     await endAnswer(answerId, { text: 'x'.repeat(400_000) });
     const began = performance.now();
@@ -116,7 +116,7 @@ describe('the feed of answers', function () {
     expect(performance.now() - began).to.be.below(10_000);
   });
 
-  it('a NOTIFY that is lost costs a poll, nothing else', async () => {
+  it('delivers words by its poll when a NOTIFY is lost', async () => {
     const answerId = await buildCharge(asker, 1n, new Date());
     const follower = follow(0, answerId, 0);
     await appendWithoutNotify(answerId, 'words');
@@ -124,7 +124,7 @@ describe('the feed of answers', function () {
     expect([await follower.over, follower.got.join('')]).to.deep.equal([true, 'words']);
   });
 
-  it('many who follow are read for with one query a look', async () => {
+  it('reads for 50 followers with a few queries', async () => {
     const source = await testDatabase();
     const answers = await Promise.all(Array.from({ length: 50 }, () => buildCharge(asker, 1n, new Date())));
     const followers = answers.map((answerId) => follow(1, answerId, 0));
@@ -138,7 +138,7 @@ describe('the feed of answers', function () {
     await Promise.all(followers.map(({ over }) => over));
   });
 
-  it('a feed that stops ends for everybody, without saying that the answer has ended', async () => {
+  it('ends its followers when it stops, without reporting the end of the answer', async () => {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);
@@ -150,7 +150,7 @@ describe('the feed of answers', function () {
     expect(await follower.over).to.equal(false);
   });
 
-  it('an answer that is gone is over, without words', async () => {
+  it('ends without words for an unknown answer', async () => {
     const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
     expect([await follower.over, follower.got]).to.deep.equal([true, []]);
   });

@@ -13,7 +13,7 @@ import { until } from '../../toolkit/drive/until.ts';
 const second = 1_000;
 
 /** A worker of its own connections, on a line that can fall silent, in the middle of an answer. */
-describe('Postgres is away in the middle of an answer', function () {
+describe('an answer while Postgres is away', function () {
   this.timeout(60 * second);
   const answering = useAnswering();
   const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);
@@ -59,7 +59,7 @@ describe('Postgres is away in the middle of an answer', function () {
   };
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it('it says nothing for 5 s: nothing is lost, asked again or charged twice', async () => {
+  it('loses nothing, and is asked and charged once, when Postgres is silent for 5 s', async () => {
     const { question, step } = await during(async (line) => {
       line.fallSilent();
       await pause(5 * second);
@@ -69,7 +69,7 @@ describe('Postgres is away in the middle of an answer', function () {
     await expectWhole(question);
   });
 
-  it('it ends every connection again and again for 5 s: the same', async () => {
+  it('loses nothing, and is asked and charged once, when connections are terminated for 5 s', async () => {
     const { question, step } = await during(async () => {
       const source = await testDatabase();
       for (const endsAt = Date.now() + 5 * second; Date.now() < endsAt; await pause(50))

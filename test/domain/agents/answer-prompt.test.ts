@@ -1,7 +1,8 @@
 import type { ImageBlockParam, TextBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect } from 'chai';
 import { answerRow, callRows, citationRows } from '../../toolkit/assert/answers.ts';
-import { useAnswering, foundPassages } from '../../toolkit/drive/answering.ts';
+import { foundPassages } from '../../toolkit/builders/found-passages.ts';
+import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
   buildConversation,
@@ -13,7 +14,7 @@ import { buildSource } from '../../toolkit/builders/sources.ts';
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 
-describe('what the model is asked', function () {
+describe('prompt of an answer', function () {
   this.timeout(20_000);
   const answering = useAnswering();
   const asked = () => {
@@ -22,7 +23,7 @@ describe('what the model is asked', function () {
   };
   const wordsAsked = () => asked().messages.map(({ content }) => content.at(-1)?.text);
 
-  it('earlier turns that ended complete or truncated, oldest first; refused and failed ones are left out', async () => {
+  it('holds earlier complete and truncated turns, oldest first, without refused, failed and empty ones', async () => {
     const conversation = await buildConversation();
     await buildTurn(conversation, 'q1', 'a1', 'complete', ago(50));
     await buildTurn(conversation, 'q2', 'a refusal', 'refused', ago(40));
@@ -34,7 +35,7 @@ describe('what the model is asked', function () {
     expect(wordsAsked()).to.deep.equal(['q1', 'a1', 'q4', 'a4', 'q6']);
   });
 
-  it('a turn that was refused is left out of the next prompt, though the student sees it', async () => {
+  it('leaves out a refused turn, which the student still sees', async () => {
     const conversation = await buildConversation();
     answering.model().next({ answer: ['I will not.'], stopReason: 'refusal' });
     const refused = await buildQuestion({ content: 'Something bad', acceptedAt: ago(5) }, conversation);
@@ -44,7 +45,7 @@ describe('what the model is asked', function () {
     expect(JSON.stringify(asked())).not.to.contain('Something bad').and.not.to.contain('I will not.');
   });
 
-  it('the agent’s name and instructions as they are now, and the images of the question', async () => {
+  it('holds the agent’s current name and instructions, and the question’s images', async () => {
     const conversation = await buildConversation({ agent: { name: 'Eve', instructions: 'Answer like a pirate.' } });
     const bytes = Buffer.from('an image');
     const images = [{ mediaType: 'image/png' as const, bytes }];
@@ -58,7 +59,7 @@ describe('what the model is asked', function () {
     });
   });
 
-  it('retrieval is asked for the question, in the agent’s club, for as many passages as a prompt holds', async () => {
+  it('holds passages retrieved by the question for the agent in its club, at most 12', async () => {
     const question = await buildQuestion({ content: 'What is a pause?' });
     const platform = await answering.platform();
     const requests: unknown[] = [];
@@ -75,7 +76,7 @@ describe('what the model is asked', function () {
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
-  it('what retrieval or the store cannot give keeps the question from being asked, and spends no call', async () => {
+  it('is not sent when its images cannot be read, and the answer stays ready for another try', async () => {
     const question = await buildQuestion();
     const platform = await answering.platform();
     const { stepAnswer } = await import('../../../domain/agents/answer-step.ts');
@@ -96,7 +97,7 @@ describe('what the model is asked', function () {
     expect(await callRows(question.answerId)).to.deep.equal([]);
   });
 
-  it('the cache is used from the second question on, and counted', async () => {
+  it('is cached from the second question on, and its tokens are counted', async () => {
     const conversation = await buildConversation({ agent: { instructions: 'Be kind. '.repeat(600) } });
     const uses = [];
     for (const [place, content] of ['one?', 'two?'].entries()) {
@@ -116,7 +117,7 @@ describe('what the model is asked', function () {
       return { id, passages: foundPassages({ id }, [['One. ', 'Two.'], ['Three.']]) };
     };
 
-    it('of a source that was deleted meanwhile have its words and title, and no link', async () => {
+    it('of a deleted source keep text, title and page, and lose the link', async () => {
       const conversation = await buildConversation();
       const { id, passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -130,7 +131,7 @@ describe('what the model is asked', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null, sourceTitle: 'Handbook', pageFrom: 1 });
     });
 
-    it('of a source that is being deleted at that moment lose their link with it', async () => {
+    it('of a source whose deletion is not yet committed lose the link', async () => {
       const conversation = await buildConversation();
       const { id, passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -147,7 +148,7 @@ describe('what the model is asked', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null });
     });
 
-    it('of blocks that were never sent are left out; words that the model made up are not taken', async () => {
+    it('of unknown results and blocks are dropped, and cited text is taken from the sent blocks', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -168,7 +169,7 @@ describe('what the model is asked', function () {
       expect((await citationRows(question.answerId)).map(({ citedText }) => citedText)).to.deep.equal(['Two.']);
     });
 
-    it('are kept of an answer that broke off', async () => {
+    it('of an answer that broke off are kept', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { costOf } from '../../../domain/agents/prices.policy.ts';
 import { answerRow, callRows, chargeRow, citationRows, logOf, monthOf } from '../../toolkit/assert/answers.ts';
-import { useAnswering, foundPassages } from '../../toolkit/drive/answering.ts';
+import { foundPassages } from '../../toolkit/builders/found-passages.ts';
+import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
   buildConversation,

@@ -13,18 +13,18 @@ import { until } from '../../toolkit/drive/until.ts';
 const second = 1_000;
 const hour = 3_600 * second;
 
-describe('answers that have ended, or ought to have', function () {
+describe('upkeep of answers', function () {
   this.timeout(20 * second);
   const answering = useAnswering();
 
-  describe('their logs', () => {
+  describe('the log', () => {
     const foldedAt = async (question: TestQuestion, ms: number) => {
       const { completedAt } = await answerRow(question.answerId);
       await foldAnswerLogs(await testDatabase(), new Date((completedAt?.getTime() ?? 0) + ms));
       return (await answerRow(question.answerId)).logFoldedAt !== null;
     };
 
-    it('are removed an hour after the end, and their words stand in the answer', async () => {
+    it('is deleted an hour after the answer’s end, and its text stays in the answer', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       await answering.step(question.questionId);
@@ -35,7 +35,7 @@ describe('answers that have ended, or ought to have', function () {
       expect((await answerRow(question.answerId)).content).to.equal('One two');
     });
 
-    it('of an answer under way stay', async () => {
+    it('of an answer in progress stays', async () => {
       const { answerId } = await buildQuestion();
       const source = await testDatabase();
       await source.query(`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'x')`, [
@@ -59,12 +59,12 @@ describe('answers that have ended, or ought to have', function () {
     };
     const late = `looks_at = clock_timestamp() - interval '121 s'`;
 
-    it('wakes an answer that nobody has looked at for two minutes, with what an operator finds it by', async () => {
+    it('wakes an answer that is overdue by two minutes, with its search attributes', async () => {
       const question = await buildQuestion();
       expect(await isRescued(question, late)).to.deep.equal({ ClubId: question.clubId, AgentId: question.agentId });
     });
 
-    it('leaves one that was due less long ago, one that somebody writes, and one that has ended', async () => {
+    it('leaves an answer that is less overdue, leased or ended', async () => {
       for (const columns of [
         `looks_at = clock_timestamp() - interval '100 s'`,
         `${late}, lease_until = clock_timestamp() + interval '10 s'`,
@@ -74,8 +74,8 @@ describe('answers that have ended, or ought to have', function () {
     });
   });
 
-  describe('somebody else ends one', () => {
-    it('while it is written: the stream is closed, no word is left, what was used is charged once', async () => {
+  describe('a deletion of the conversation', () => {
+    it('during the stream closes it, deletes the words and charges the use once', async () => {
       const question = await buildQuestion();
       const { answerId, conversationId, clubId } = question;
       answering.model().next({ answer: Array.from({ length: 200 }, () => 'word '), delayMs: 50 });
@@ -100,7 +100,7 @@ describe('answers that have ended, or ought to have', function () {
       expect(await monthOf(clubId)).to.deep.equal({ spent: Number(call?.costMicros), reserved: 0 });
     });
 
-    it('before it was asked: nobody is asked, and its reserve is given back', async () => {
+    it('before the call prevents it, and releases the reserve', async () => {
       const question = await buildQuestion();
       const { database } = await testPlatform();
       await inTransaction(database, (tx) =>
@@ -114,7 +114,7 @@ describe('answers that have ended, or ought to have', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    it('between the claim and the request’s first event: the call is abandoned, and not the club’s', async () => {
+    it('between claim and first event abandons the call, at no cost for the club', async () => {
       const question = await buildQuestion();
       const platform = await answering.platform({
         async failpoint(name) {
@@ -131,7 +131,7 @@ describe('answers that have ended, or ought to have', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    it('between its last word and its end: their end stands, and no word comes back', async () => {
+    it('between last word and end stands: the words stay deleted, and the use is charged', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const platform = await answering.platform({

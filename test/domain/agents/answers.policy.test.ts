@@ -11,15 +11,15 @@ import { retryAfterMsOf } from '../../../domain/agents/model.ts';
 
 const second = 1_000;
 
-describe('the rules of an answer’s run', () => {
-  it('429 and 529 are overload, 5xx, 408 and 409 pass, every other 4xx is a refusal', () => {
+describe('rules of an answer’s run', () => {
+  it('treat 429 and 529 as overloaded, 5xx, 408 and 409 as unavailable, and other 4xx as rejected', () => {
     const kinds = (...statuses: number[]) => [...new Set(statuses.map(failureOfStatus))];
     expect(kinds(429, 529)).to.deep.equal(['overloaded']);
     expect(kinds(500, 502, 503, 504, 599, 408, 409)).to.deep.equal(['unavailable']);
     expect(kinds(400, 401, 402, 403, 404, 413, 422)).to.deep.equal(['rejected']);
   });
 
-  it('an error event is what its type says', () => {
+  it('map the type of an error event to a failure', () => {
     expect(failureOfType('overloaded_error')).to.equal('overloaded');
     expect(failureOfType('rate_limit_error')).to.equal('overloaded');
     expect(failureOfType('invalid_request_error')).to.equal('rejected');
@@ -29,23 +29,23 @@ describe('the rules of an answer’s run', () => {
     expect(errorAfterBegin('overloaded')).to.equal('interrupted');
   });
 
-  it('a stop reason that is not known is a failure', () => {
+  it('treat an unknown stop reason as an internal error', () => {
     for (const reason of [null, '', 'tool_use', 'constructor'])
-      expect(endOf(reason)).to.deep.equal({ status: 'failed', errorCode: 'internal_error' });
+      expect(endOf(reason), String(reason)).to.deep.equal({ status: 'failed', errorCode: 'internal_error' });
   });
 
-  it('waits 1 s, then 4 s, then not at all', () => {
+  it('wait 1 s, then 4 s, then give up', () => {
     expect(nextCallAt(1, 0, 10)).to.equal(10 + second);
     expect(nextCallAt(2, 0, 10)).to.equal(10 + 4 * second);
     expect(nextCallAt(3, 0, 10)).to.equal(undefined);
   });
 
-  it('retry-after lengthens the wait, and never shortens it', () => {
+  it('let Retry-After lengthen a wait, but never shorten it', () => {
     expect(nextCallAt(1, 0, 0, 7 * second)).to.equal(7 * second);
     expect(nextCallAt(2, 0, 0, 2 * second)).to.equal(4 * second);
   });
 
-  it('no request is made when the two minutes are over', () => {
+  it('allow no call after two minutes', () => {
     const last = answerRules.beginWithinMs;
     expect(last).to.equal(120 * second);
     expect(nextCallAt(1, 0, last - second - 1)).to.equal(last - 1);
@@ -53,7 +53,7 @@ describe('the rules of an answer’s run', () => {
     expect(nextCallAt(1, 0, 0, last)).to.equal(undefined);
   });
 
-  it('retry-after is seconds or a date; what is neither is nothing', () => {
+  it('read Retry-After as seconds or a date, and anything else as 0', () => {
     const now = Date.parse('2026-03-01T12:00:00Z');
     expect(retryAfterMsOf('7', now)).to.equal(7 * second);
     expect(retryAfterMsOf('0.5', now)).to.equal(500);

@@ -28,13 +28,13 @@ const outcomeOf = (asking: Promise<unknown>) =>
     (error: unknown) => (error as { code?: string }).code,
   );
 
-describe('AI budget: monthly, per club', () => {
+describe('AI budget of a club and month', () => {
   let asker: Asker;
   beforeEach(async () => {
     asker = await buildAsker((await buildClub()).id);
   });
 
-  it('reserves the worst case with the question, and takes what the answer did cost when it ends', async () => {
+  it('reserves the worst cost with the question, and replaces it with the real cost at the end', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     expect(await standing(asker)).to.deep.equal({
       month: '2026-03-01',
@@ -46,20 +46,20 @@ describe('AI budget: monthly, per club', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('is settled once: a second settlement changes nothing', async () => {
+  it('is settled once, and a second settlement changes nothing', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     for (const cost of [dollar, 2n * dollar]) await endAnswer(answer, { status: 'complete', cost, at: now });
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
-  it('429 club_budget_exhausted: exactly what is left can be reserved, one millionth more cannot', async () => {
+  it('accepts exactly the rest, and rejects one millionth more with club_budget_exhausted', async () => {
     await endAnswer(await buildCharge(asker, budget - 10n, now), { status: 'failed', cost: budget - 10n, at: now });
     expect(await outcomeOf(buildCharge(asker, 11n, now))).to.equal('club_budget_exhausted');
     expect(await standing(asker)).to.include({ spent: budget - 10n, reserved: 0n });
     expect(await outcomeOf(buildCharge(asker, 10n, now))).to.equal('accepted');
   });
 
-  it('of many who want the last of it at once, as many get it as it is enough for', async () => {
+  it('accepts exactly as many of eight concurrent questions as the rest allows', async () => {
     await endAnswer(await buildCharge(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n, at: now });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(buildCharge(asker, 1n, now))));
     expect(outcomes).to.have.members([
@@ -69,7 +69,7 @@ describe('AI budget: monthly, per club', () => {
     expect(await standing(asker)).to.include({ reserved: 3n });
   });
 
-  it('nobody can ask until the month turns, in the time zone of the club', async () => {
+  it('is renewed when the month turns in the club’s time zone', async () => {
     await timeZone(asker.clubId, 'America/Sao_Paulo'); // three hours behind UTC
     const [before, after] = [new Date('2026-04-01T02:59:59Z'), new Date('2026-04-01T03:00:00Z')];
     await endAnswer(await buildCharge(asker, budget, before), { status: 'complete', cost: budget, at: before });
@@ -79,7 +79,7 @@ describe('AI budget: monthly, per club', () => {
     expect((await standing(asker, after)).month).to.equal('2026-04-01');
   });
 
-  it('an answer that ends in the next month is of the month of its question', async () => {
+  it('charges an answer to the month of its question', async () => {
     const next = new Date('2026-04-01T00:00:01Z');
     const answer = await buildCharge(asker, dollar, new Date('2026-03-31T23:59:59Z'));
     await endAnswer(answer, { status: 'complete', cost: 7n, at: next });
@@ -87,7 +87,7 @@ describe('AI budget: monthly, per club', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 0n });
   });
 
-  it('is what the plan includes, with what was bought for this month, or what the club has set below it', async () => {
+  it('is the plan’s amount plus add-ons of this month, or the club’s own limit if lower', async () => {
     const source = await testDatabase();
     const { clubId } = asker;
     const buy = (settledAt: string, status = 'active') =>
@@ -112,7 +112,7 @@ describe('AI budget: monthly, per club', () => {
     expect((await standing(asker)).limit).to.equal(510n * dollar);
   });
 
-  it('whatever is asked, ended and settled again in whatever order, it is the sum of what was', async () => {
+  it('is the sum of all costs and reserves after any sequence of questions, ends and settlements', async () => {
     const step = fc.oneof(
       fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(0n, 20n * dollar) }),
       fc.record({ act: fc.constant('end' as const), which: fc.nat(), cost: fc.bigInt(0n, 15n * dollar) }),

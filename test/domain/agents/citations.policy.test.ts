@@ -17,7 +17,7 @@ const sent: SentResult[] = [
 const cite = (result: number, startBlock: number, endBlock: number) => ({ result, startBlock, endBlock });
 
 describe('citations', () => {
-  it('the words of the blocks, their source, and the pages from the first to the last', () => {
+  it('have the text of their blocks, their source, and the first and last page', () => {
     const { citations, dropped } = citationsOf([cite(0, 1, 3), cite(1, 0, 1), cite(0, 0, 1)], sent);
     expect(dropped).to.equal(0);
     expect(citations).to.deep.equal([
@@ -27,7 +27,7 @@ describe('citations', () => {
     ]);
   });
 
-  it('what is cited again stands once, where it was first', () => {
+  it('appear once, at their first place', () => {
     const { citations } = citationsOf([cite(1, 0, 1), cite(0, 0, 1), cite(1, 0, 1)], sent);
     expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.', 'One. ']);
   });
@@ -45,7 +45,7 @@ describe('citations', () => {
     [0, 0, 1.5],
     [Number.NaN, 0, 1],
   ] as const) {
-    it(`result ${result}, blocks ${start} to ${end}: never sent, so it is left out and the others stay`, () => {
+    it(`of result ${result}, blocks ${start} to ${end}, are dropped as never sent, and others stay`, () => {
       const { citations, dropped } = citationsOf([cite(result, start, end), cite(1, 0, 1)], sent);
       expect(dropped).to.equal(1);
       expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.']);

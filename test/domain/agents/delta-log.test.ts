@@ -9,7 +9,7 @@ import { buildConversation, buildQuestion } from '../../toolkit/builders/questio
 import { until } from '../../toolkit/drive/until.ts';
 
 /** The writer of logs, and statements that a test can hold up or break. */
-describe('the writer of answers’ logs', function () {
+describe('writer of answer logs', function () {
   this.timeout(20_000);
   const open: DeltaLog[] = [];
   after(() => open.forEach((log) => log.close()));
@@ -46,7 +46,7 @@ describe('the writer of answers’ logs', function () {
     expect(error).to.be.instanceOf(AnswerLost);
   };
 
-  it('writes what comes in one order, each entry where the one before it ends, in characters', async () => {
+  it('writes chunks in order, and counts their positions in characters', async () => {
     const { log } = await writer();
     const answerId = await claimed();
     const answer = log.open(answerId, 1, () => {});
@@ -60,7 +60,7 @@ describe('the writer of answers’ logs', function () {
     answer.release();
   });
 
-  it('the first words of an answer are written at once, and told once', async () => {
+  it('writes the first words of an answer at once, and reports them once', async () => {
     const writes: number[] = [];
     const { log } = await writer({
       statements: {
@@ -84,7 +84,7 @@ describe('the writer of answers’ logs', function () {
     answer.release();
   });
 
-  it('later words of all answers go in one statement', async () => {
+  it('writes later words of all answers in one statement', async () => {
     const gate = gated();
     const { log, state } = await writer({ statements: gate.statements });
     const ids = await Promise.all(Array.from({ length: 5 }, claimed));
@@ -102,7 +102,7 @@ describe('the writer of answers’ logs', function () {
     for (const answer of answers) answer.release();
   });
 
-  it('words that are written already are not given back at the end, and those that are not, are', async () => {
+  it('returns at the end only the words that are not yet written', async () => {
     const { log } = await writer();
     const answerId = await claimed();
     const answer = log.open(answerId, 1, () => {});
@@ -115,13 +115,13 @@ describe('the writer of answers’ logs', function () {
     answer.release();
   });
 
-  describe('the fence', () => {
+  describe('when it loses its answer', () => {
     const endings: Record<string, string> = {
-      'somebody has ended it': `status = 'failed', error_code = 'student_removed', completed_at = created_at`,
-      'another call was made for it': `call_no = 2`,
+      'the answer was ended': `status = 'failed', error_code = 'student_removed', completed_at = created_at`,
+      'another call was made': `call_no = 2`,
     };
     for (const [how, change] of Object.entries(endings)) {
-      it(`${how}: nothing more is written, and the stream is told to stop`, async () => {
+      it(`writes nothing more and aborts the stream, because ${how}`, async () => {
         const { log } = await writer();
         const answerId = await claimed();
         const answer = log.open(answerId, 1, () => {});
@@ -136,7 +136,7 @@ describe('the writer of answers’ logs', function () {
       });
     }
 
-    it('the loss is noticed without a word too, with the next renewal', async () => {
+    it('aborts the stream at the next lease renewal, even without new words', async () => {
       const { log } = await writer({ leaseMs: 400 });
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -145,7 +145,7 @@ describe('the writer of answers’ logs', function () {
       expect(answer.lost.reason).to.be.instanceOf(AnswerLost);
     });
 
-    it('of an answer whose end is being committed no word slips in after it', async () => {
+    it('writes no word after an end that was being committed, and delays no other answer', async () => {
       const { log } = await writer();
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -169,7 +169,7 @@ describe('the writer of answers’ logs', function () {
       beside.release();
     });
 
-    it('a row that somebody held for a while is written then', async () => {
+    it('writes the words later if the row was only locked for a while', async () => {
       const { log } = await writer();
       const answerId = await claimed();
       const answer = log.open(answerId, 1, () => {});
@@ -185,8 +185,8 @@ describe('the writer of answers’ logs', function () {
     });
   });
 
-  describe('Postgres is away', () => {
-    it('a stream waits when enough is waiting, and nothing is lost', async () => {
+  describe('while Postgres is away', () => {
+    it('makes the stream wait when its buffer is full, and loses nothing', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements });
       const answerId = await claimed();
@@ -205,7 +205,7 @@ describe('the writer of answers’ logs', function () {
       answer.release();
     });
 
-    it('its answer was lost: the repetition of a write changes nothing', async () => {
+    it('repeats a write whose reply was lost, without duplicating words', async () => {
       const gate = gated();
       const { log, state } = await writer({ statements: gate.statements });
       const answerId = await claimed();
@@ -219,7 +219,7 @@ describe('the writer of answers’ logs', function () {
       answer.release();
     });
 
-    it('for longer than the lease: the stream is told to stop', async () => {
+    it('aborts the stream when it lasts longer than the lease', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements, leaseMs: 400 });
       const answer = log.open(await claimed(), 1, () => {});
@@ -228,7 +228,7 @@ describe('the writer of answers’ logs', function () {
       await lostBy(answer.append('x'));
     });
 
-    it('it does not even refuse: the stream is told to stop when the lease is over', async () => {
+    it('aborts the stream at the end of the lease when a write hangs', async () => {
       const gate = gated();
       const { log } = await writer({ statements: gate.statements, leaseMs: 400 });
       const answer = log.open(await claimed(), 1, () => {});
@@ -239,7 +239,7 @@ describe('the writer of answers’ logs', function () {
     });
   });
 
-  it('the lease is renewed as long as the answer is open, words or none, and not any more then', async () => {
+  it('renews the lease while the answer is open, even without words, and stops after its release', async () => {
     const { log } = await writer({ leaseMs: 1_000 });
     const answerId = await claimed();
     const source = await testDatabase();
@@ -259,7 +259,7 @@ describe('the writer of answers’ logs', function () {
     expect(answer.lost.aborted).to.equal(false);
   });
 
-  it('whatever comes when, and whatever fails when: the log is the text, in order, without gap or repeat', async () => {
+  it('writes each text in order without gap or repeat, for any chunks and failures', async () => {
     const conversations = await Promise.all(Array.from({ length: 3 }, () => buildConversation()));
     const chunk = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const fault = fc.constantFrom('none', 'none', 'before', 'after', 'held');
@@ -303,8 +303,8 @@ describe('the writer of answers’ logs', function () {
           for (const [place, answer] of answers.entries()) {
             const { startsAt, text } = await answer.rest();
             const logged = await logOf(ids[place] ?? newId());
-            expect(logged + text).to.equal(texts[place]);
-            expect(startsAt).to.equal(Array.from(logged).length);
+            expect(logged + text, `answer ${place}`).to.equal(texts[place]);
+            expect(startsAt, `answer ${place}`).to.equal(Array.from(logged).length);
             answer.release();
           }
           log.close();

@@ -7,24 +7,24 @@ const cleaned = (chunks: readonly string[]) => {
   return [...chunks.map((chunk) => cleaner.push(chunk)), cleaner.end()];
 };
 
-describe('the text of deltas', () => {
-  it('a character that was cut in two comes whole, with the chunk that completes it', () => {
+describe('text of deltas', () => {
+  it('delivers a character that was cut in two with the chunk that completes it', () => {
     expect(cleaned(['a\ud83e', '\udd8ab'])).to.deep.equal(['a', '\u{1F98A}b', '']);
     expect(cleaned(['\ud83e', '', '\udd8a'])).to.deep.equal(['', '', '\u{1F98A}', '']);
   });
 
-  it('half a character that nothing completes is replaced', () => {
+  it('replaces half a character that no chunk completes', () => {
     expect(cleaned(['a\ud83e', 'b'])).to.deep.equal(['a', '\uFFFDb', '']);
     expect(cleaned(['a\udd8a'])).to.deep.equal(['a\uFFFD', '']);
     expect(cleaned(['a\ud83e'])).to.deep.equal(['a', '\uFFFD']);
     expect(cleaned(['\ud83e', '\ud83e'])).to.deep.equal(['', '\uFFFD', '\uFFFD']);
   });
 
-  it('NUL, which Postgres cannot hold, is replaced', () => {
+  it('replaces NUL, which Postgres cannot store', () => {
     expect(cleaned(['a\u0000b'])).to.deep.equal(['a\uFFFDb', '']);
   });
 
-  it('however a text is cut into chunks, it is the same text, well formed and with as many characters', () => {
+  it('is the same well-formed text with as many characters for any chunks', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 3 }),
       fc.constantFrom('\ud83e', '\udd8a', '\u0000', 'é'),

@@ -7,20 +7,20 @@ import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { columnsHolding, testPlatform } from '../../toolkit/stack/database.ts';
 import { buildQuestion, reservedMicros } from '../../toolkit/builders/questions.ts';
 
-describe('a conversation that is deleted while its answer is made', function () {
+describe('deletion of a conversation during its answer', function () {
   this.timeout(20_000);
   const answering = useAnswering();
 
   const places = [
-    { at: 'before it is asked', charged: false, status: 'failed' },
+    { at: 'its beginning', charged: false, status: 'failed' },
     { at: 'answer_claimed', charged: false, status: 'failed' },
     { at: 'answer_begun', charged: true, status: 'failed' },
     { at: 'answer_delta', charged: true, status: 'failed' },
     { at: 'answer_ending', charged: true, status: 'failed' },
-    { at: 'after its end', charged: true, status: 'complete' },
+    { at: 'its end', charged: true, status: 'complete' },
   ];
   for (const { at, charged, status } of places)
-    it(`${at}: the answer is ${status}, without words; the club is charged ${charged ? 'what was used' : 'nothing'}, once`, async () => {
+    it(`at ${at} leaves no words of a ${status} answer, and charges ${charged ? 'its use' : 'nothing'}`, async () => {
       const { database } = await testPlatform();
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
@@ -35,10 +35,10 @@ describe('a conversation that is deleted while its answer is made', function () 
         erased = true;
         await erase();
       };
-      if (at === 'before it is asked') await erase();
+      if (at === 'its beginning') await erase();
       expect(Number((await chargeRow(question.answerId)).reservedMicros)).to.equal(Number(reservedMicros));
       await answering.step(question.questionId, { failpoint });
-      if (at === 'after its end') await erase();
+      if (at === 'its end') await erase();
       const settled = async () => {
         const { costMicros, settledAt } = await chargeRow(question.answerId);
         expect(settledAt).to.be.instanceOf(Date);

@@ -13,7 +13,7 @@ function textsIn(value: unknown): string[] {
 
 const parts = { instructions: '', history: [], question: '', images: 0 };
 
-describe('the history of a prompt', () => {
+describe('history of a prompt', () => {
   it('is the newest turns that fit whole, oldest first', () => {
     const newest = turn('newest', 'a'.repeat(12_000));
     const ofLength = (length: number) => [newest, turn('before', 'b'.repeat(length - 6)), turn('', '')];
@@ -22,13 +22,13 @@ describe('the history of a prompt', () => {
     expect(kept(ofLength(24_001 - 12_006))).to.deep.equal(['newest']);
   });
 
-  it('counts characters, not bytes and not halves of them', () => {
+  it('is measured in characters, not in bytes or surrogates', () => {
     const half = '\u{1F98A}'.repeat(12_000);
     expect(turnsThatFit([turn(half, half)])).to.have.length(1);
     expect(turnsThatFit([turn(half, `${half}a`)])).to.have.length(0);
   });
 
-  it('never passes its bounds, and leaves out nothing newer than what it keeps', () => {
+  it('stays within its bounds, and drops only the oldest turns', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 9_000, size: 'max' });
     fc.assert(
       fc.property(fc.array(fc.record({ question: text, answer: text }), { maxLength: 60 }), (newestFirst) => {
@@ -43,8 +43,8 @@ describe('the history of a prompt', () => {
   });
 });
 
-describe('the most tokens of a prompt', () => {
-  it('holds for every prompt that is built: no more bytes are sent than are reserved as tokens', () => {
+describe('most tokens of a prompt', () => {
+  it('are at least the bytes of any prompt that is built', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 3_000, size: 'max' });
     const passage = fc.record({
       sourceId: fc.uuid(),
@@ -76,7 +76,7 @@ describe('the most tokens of a prompt', () => {
     );
   });
 
-  it('counts each byte of what is known as a token, and bounds for what is not', () => {
+  it('count each byte of known text as a token, and the bounds of unknown text', () => {
     const nothing = mostPromptTokens(parts);
     expect(nothing).to.equal(6_000 + 20 + 12 * 5_000);
     expect(mostPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(6);

@@ -3,8 +3,8 @@ import { readAhead } from '../../../domain/agents/read-ahead.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('reading a stream ahead of a busy reader', () => {
-  it('what has come is read, also when the stream then breaks', async () => {
+describe('readAhead', () => {
+  it('delivers all items that came before the stream broke, then the error', async () => {
     async function* source() {
       yield* [1, 2, 3];
       throw new Error('cut');
@@ -22,7 +22,7 @@ describe('reading a stream ahead of a busy reader', () => {
     expect(read).to.deep.equal([1, 2, 3, 'cut']);
   });
 
-  it('no more than the bound waits', async () => {
+  it('reads at most its bound ahead of the reader', async () => {
     let made = 0;
     async function* source() {
       for (; made < 100;) yield ++made;
@@ -36,7 +36,7 @@ describe('reading a stream ahead of a busy reader', () => {
     expect(read).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
   });
 
-  it('a reader that leaves ends the source; one that reads to the end does not', async () => {
+  it('calls the leave function when the reader stops early, but not at the end', async () => {
     async function* source() {
       yield* [1, 2, 3];
       await new Promise(() => {});
@@ -52,17 +52,16 @@ describe('reading a stream ahead of a busy reader', () => {
     expect(left).to.equal(1);
   });
 
-  it('an error of nothing is an error too', async () => {
+  it('passes on a thrown undefined as an error', async () => {
     async function* source(): AsyncGenerator<number> {
       yield* [];
       throw undefined;
     }
-    let thrown = false;
-    try {
-      for await (const _ of readAhead(source(), 10, () => {})) expect.fail();
-    } catch {
-      thrown = true;
-    }
-    expect(thrown).to.equal(true);
+    const read: number[] = [];
+    const outcome = await (async () => {
+      for await (const item of readAhead(source(), 10, () => {})) read.push(item);
+      return 'ended';
+    })().catch((error: unknown) => ['thrown', error]);
+    expect([read, outcome]).to.deep.equal([[], ['thrown', undefined]]);
   });
 });

@@ -45,11 +45,11 @@ describe('retrieval', () => {
       knots = await scene('en', [bowline, hitch, whipping]);
     });
 
-    it('one of them is enough: a question with words that no passage has finds the others', async () => {
+    it('finds passages by one matching word of the question', async () => {
       expect(await knots.find('Could you please explain how my grandfather tied a bowline?')).to.deep.equal([bowline]);
     });
 
-    it('finds what the agent’s own material has, however much more other agents’ material has of the words', async () => {
+    it('ignores how often the words are in the material of other agents', async () => {
       const { clubId, find } = await scene('en', ['Interest is what money costs.']);
       const { id: other } = await buildAgent(clubId);
       const many = (count: number, words: string) =>
@@ -62,31 +62,31 @@ describe('retrieval', () => {
       expect(await find('What is the interest of a loan?')).to.deep.equal(['Interest is what money costs.']);
     });
 
-    it('a passage with more of them comes first', async () => {
+    it('ranks a passage with more of the words first', async () => {
       expect(await knots.find('rope fraying')).to.deep.equal([whipping, bowline]);
     });
 
-    it('a rare one weighs more than a common one', async () => {
+    it('weighs a rare word more than a common one', async () => {
       const { find } = await scene('en', ['rope rope rope', 'rope and more rope', 'a sheepshank', 'rope']);
       expect((await find('rope sheepshank'))[0]).to.equal('a sheepshank');
     });
 
-    it('plural finds singular and the other way round', async () => {
+    it('finds singular by plural, and plural by singular', async () => {
       expect(await knots.find('bowlines')).to.deep.equal([bowline]);
       expect(await knots.find('hitch')).to.deep.equal([hitch]);
     });
 
-    it('a slip of typing finds what is spelled most like it', async () => {
+    it('finds the most similar word for a misspelled one', async () => {
       expect(await knots.find('bowlnie')).to.deep.equal([bowline]);
       expect(await knots.find('wihpping')).to.deep.equal([whipping]);
     });
 
-    it('of two that are spelled much like it, the nearer one comes first', async () => {
+    it('ranks the nearest of two similar words first', async () => {
       const { find } = await scene('en', ['A bowling alley.', 'A bowline.', 'Else.']);
       expect(await find('bowlinee')).to.deep.equal(['A bowline.', 'A bowling alley.']);
     });
 
-    it('none of the material, or none that say anything, finds nothing', async () => {
+    it('finds nothing for unknown words, stop words, signs and other scripts', async () => {
       for (const question of [
         'xylophone',
         'the of and how',
@@ -102,24 +102,24 @@ describe('retrieval', () => {
         expect(await knots.find(question), question).to.deep.equal([]);
     });
 
-    it('operators are no operators', async () => {
+    it('treats search operators as plain text', async () => {
       expect(await knots.find('!bowline & (hitch | :*) <-> "loop"')).to.have.members([bowline, hitch]);
       expect(await knots.find('-bowline')).to.deep.equal([bowline]);
     });
 
-    it('where each is common, a passage that has two of them is found among all that have one', async () => {
+    it('finds a passage with two common words among all that have one of them', async () => {
       const many = (word: string) => Array.from({ length: rankingRules.candidates + 1 }, () => word);
       const { find } = await scene('en', [...many('rope'), ...many('sail'), 'a sail on a rope']);
       expect((await find('ropes and sails'))[0]).to.equal('a sail on a rope');
     });
 
-    it('other scripts are found by their words', async () => {
+    it('finds words of other scripts, in any case', async () => {
       const { find } = await scene('en', ['Булинь — это узел.', 'κόμπος ΒΑΡΚΑΡΗ']);
       expect(await find('что такое БУЛИНЬ?')).to.deep.equal(['Булинь — это узел.']);
       expect(await find('βαρκάρη')).to.deep.equal(['κόμπος ΒΑΡΚΑΡΗ']);
     });
 
-    it('a question of 8,000 characters is answered by the rarest of its words', async () => {
+    it('answers a question of 8,000 characters by the rarest of its words', async () => {
       const question = `${'I would like to know how to hold a line. '.repeat(190)}bowline`.slice(0, 8_000);
       expect(await knots.find(question)).to.deep.equal([hitch]);
       const words = Array.from({ length: 900 }, (_, n) => `unheard${n}of`).join(' ');
@@ -127,7 +127,7 @@ describe('retrieval', () => {
     });
   });
 
-  describe('accents, in Portuguese', () => {
+  describe('accents in Portuguese', () => {
     const information = 'A informação está na página inicial.';
     const technique = 'Técnicas de respiração para iniciantes.';
     let club: Scene;
@@ -147,39 +147,38 @@ describe('retrieval', () => {
       ['respiraçoes', technique],
       ['informa\u0063\u0327\u0061\u0303o', information],
     ] as const)
-      it(`${question} finds ${found}`, async () => {
+      it(`finds "${found}" by ${question}`, async () => {
         expect(await club.find(question)).to.deep.equal([found]);
       });
 
-    it('an inflection that the material has not counts as the word itself, not as one that is much like it', async () => {
+    it('counts another inflection of a word as the word itself', async () => {
       const { find } = await scene('pt', ['Uma gota.', 'Informação, informação.']);
       expect(await find('gotas de informações')).to.deep.equal(['Informação, informação.', 'Uma gota.']);
     });
 
-    it('a passage that was written without them is found by a question with them', async () => {
+    it('finds a passage written without accents by a question with them', async () => {
       const { find } = await scene('pt', ['A informacao fica na portaria.', 'Outra coisa.']);
       expect(await find('informação')).to.deep.equal(['A informacao fica na portaria.']);
     });
 
-    it('words that the language leaves out are left out', async () => {
+    it('ignores the stop words of the language', async () => {
       expect(await club.find('o que é para uma')).to.deep.equal([]);
     });
   });
 
-  it('every language has its own stems', async () => {
-    for (const [language, text, question] of [
-      ['es', 'Las canciones populares.', 'cancion'],
-      ['fr', 'Les chevaux mangent.', 'manger'],
-      ['de', 'Die Häuser der Stadt.', 'hauser'],
-      ['it', 'Le città italiane.', 'citta italiana'],
-    ] as const) {
+  for (const [language, text, question] of [
+    ['es', 'Las canciones populares.', 'cancion'],
+    ['fr', 'Les chevaux mangent.', 'manger'],
+    ['de', 'Die Häuser der Stadt.', 'hauser'],
+    ['it', 'Le città italiane.', 'citta italiana'],
+  ] as const)
+    it(`uses the stems of ${language}: finds "${text}" by ${question}`, async () => {
       const { find } = await scene(language, [text, 'Xyz.']);
-      expect(await find(question), language).to.deep.equal([text]);
-    }
-  });
+      expect(await find(question)).to.deep.equal([text]);
+    });
 
   describe('places', () => {
-    it('a word in the headings or the title adds to the same word in the text', async () => {
+    it('ranks a passage higher when the title or a heading has the word too', async () => {
       const { clubId, agentId, find } = await scene('en', [
         { text: 'Sails are made of canvas.', page: 1 },
         { text: 'Sails are made of canvas!', page: 2, headings: ['Sewing sails'] },
@@ -194,13 +193,13 @@ describe('retrieval', () => {
       expect(found).to.have.length(3);
     });
 
-    it('a passage is found by its title or heading alone', async () => {
+    it('finds a passage by its title or heading alone', async () => {
       const { find } = await scene('en', [{ text: 'Two turns, then pull.', headings: ['Cleat hitch'] }], 'Mooring');
       expect(await find('cleats')).to.deep.equal(['Two turns, then pull.']);
       expect(await find('mooring')).to.deep.equal(['Two turns, then pull.']);
     });
 
-    it('a third passage of a page waits until the other pages have had their turn', async () => {
+    it('returns a third passage of a page only after those of other pages', async () => {
       const { ask } = await scene('en', [
         ...Array.from({ length: 5 }, () => ({ text: 'anchor anchor anchor', page: 1 })),
         { text: 'an anchor', page: 2 },
@@ -209,7 +208,7 @@ describe('retrieval', () => {
       expect((await ask('anchor')).map(({ page }) => page)).to.deep.equal([1, 1, 2, 1, 1, 1]);
     });
 
-    it('of two that are equal, the one whose neighbours speak of it too comes first', async () => {
+    it('ranks the one of two equal passages first whose neighbour has the words too', async () => {
       const { ask } = await scene('en', [
         { text: 'A tide table.', page: 1 },
         { text: 'Nothing.', page: 2 },
@@ -220,7 +219,7 @@ describe('retrieval', () => {
       expect((await ask('tide table')).map(({ page }) => page)).to.deep.equal([4, 1, 5]);
     });
 
-    it('what is found is told with its place, best first', async () => {
+    it('returns each passage with its place and score, best first', async () => {
       const { clubId, agentId } = await scene('en', []);
       const file = await buildSource(clubId, {
         title: 'Ropes',
@@ -247,7 +246,7 @@ describe('retrieval', () => {
   });
 
   describe('material', () => {
-    it('is what the agent has been given alone: a file, a lesson, the lessons of a course', async () => {
+    it('is only what the agent was given: files, lessons, and the lessons of courses', async () => {
       const { id: clubId } = await buildClub();
       const course = await buildCourse(clubId, { modules: 1, lessons: 2 });
       const other = await buildCourse(clubId, { modules: 1, lessons: 2 });
@@ -282,7 +281,7 @@ describe('retrieval', () => {
       ]);
     });
 
-    it('of another club is never found, not even by its own agent named with our club', async () => {
+    it('of another club is never found, not even by agent and club ids of two clubs', async () => {
       const ours = await scene('en', ['A sextant measures angles.']);
       const theirs = await scene('en', ['A sextant of theirs.']);
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
@@ -290,7 +289,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('that is gone leaves no words behind, which a slip of typing could be taken for', async () => {
+    it('that was deleted leaves no words that could match a misspelled one', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });
@@ -300,7 +299,7 @@ describe('retrieval', () => {
       expect(await find('barnacel')).to.deep.equal(['A barnacle.']);
     });
 
-    it('that is replaced is found anew, that is removed no more', async () => {
+    it('is found by its new words after a replacement, and not after its deletion', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', []);
       const file = await buildSource(clubId, { title: 'Log', passages: ['The barnacle grows.'] });

@@ -5,13 +5,13 @@ import { isStorableText } from '../../../domain/core/text.policy.ts';
 
 const lengthOf = (text: string) => Array.from(text).length;
 
-describe('the title of a conversation', () => {
+describe('title of a conversation', () => {
   it('is the first line of the question', () => {
     for (const lineBreak of ['\n', '\r\n', '\r', '\u2028', '\u2029'])
       expect(titleOf(`Which knot?${lineBreak}Why?`), JSON.stringify(lineBreak)).to.equal('Which knot?');
   });
 
-  it('blank lines are passed over, white space is tidied', () => {
+  it('skips blank lines and tidies white space', () => {
     expect(titleOf('\n \t\n\u00a0\n  Which \t knot? \n')).to.equal('Which knot?');
   });
 
@@ -21,17 +21,17 @@ describe('the title of a conversation', () => {
     expect(titleOf('🪢'.repeat(121))).to.equal('🪢'.repeat(120));
   });
 
-  it('what people see as one character is not cut through', () => {
+  it('does not cut through an emoji or an accented letter', () => {
     const family = '👩‍👩‍👧‍👦'; // seven code points
     expect(titleOf(family.repeat(20))).to.equal(family.repeat(17));
     expect(titleOf(`${'a'.repeat(119)}e\u0301\u0323`)).to.equal('a'.repeat(119));
   });
 
-  it('one character that is longer than a title is cut all the same', () => {
+  it('cuts a single character that is longer than a title', () => {
     expect(titleOf(`a${'\u0301'.repeat(500)}`)).to.equal(`\u00e1${'\u0301'.repeat(119)}`);
   });
 
-  it('is never blank, never too long, and can be stored, whatever is asked', () => {
+  it('is never blank, never too long, and always storable', () => {
     const asked = fc.string({ unit: 'binary', minLength: 1, maxLength: 400 }).filter((text) => /\S/.test(text));
     fc.assert(
       fc.property(fc.oneof(asked, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 })), (question) => {

@@ -23,7 +23,7 @@ async function foldAll(): Promise<void> {
 }
 
 describe('words of the material', () => {
-  it('are counted by passages, with their stems: the one with its accents, the one without', async () => {
+  it('are counted by passage, with their stems with and without accents', async () => {
     const { id: clubId } = await buildClub({ language: 'pt' });
     await buildSource(clubId, {
       title: 'Receita',
@@ -37,7 +37,7 @@ describe('words of the material', () => {
     });
   });
 
-  it('are the same whatever is written, replaced, changed, removed and folded, in any order', async () => {
+  it('match a fresh count after any changes and folds, and are none after deletion', async () => {
     const source = await testDatabase();
     const { database } = await testPlatform();
     const text = fc
@@ -80,7 +80,7 @@ describe('words of the material', () => {
     );
   });
 
-  it('have one row each after upkeep, and none once no passage has them', async () => {
+  it('have one row each after a fold, and none once no passage has them', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const files = [];
@@ -94,7 +94,7 @@ describe('words of the material', () => {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('are counted without waiting for one another', async () => {
+  it('are counted without waiting for another transaction that counts them', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const [one, two] = [await buildSource(clubId, { title: 'Rope' }), await buildSource(clubId, { title: 'Rope' })];

@@ -39,8 +39,8 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
   return event;
 }
 
-describe('the processor’s events', () => {
-  it('end in one plan, in whatever order and however often they come', async function () {
+describe('events of the payment processor', () => {
+  it('lead to one plan in any order, repeated, and received at once', async function () {
     this.timeout(120_000);
     const { database } = await testPlatform();
     await fc.assert(
@@ -77,7 +77,7 @@ describe('the processor’s events', () => {
     );
   });
 
-  it('events of two customers of one club at once: both count', async () => {
+  it('of two customers of one club at once: the later subscription decides the plan', async () => {
     const { database } = await testPlatform();
     for (let round = 0; round < 15; round++) {
       const { id: clubId } = await buildClub();
@@ -86,11 +86,14 @@ describe('the processor’s events', () => {
         return readEvent(billingEvents.subscription('created', about), planOfPrice);
       });
       await Promise.all(events.map(async (event) => event && receiveEvent(database, event, new Date())));
-      expect(await planRow(clubId)).to.include({ plan: 'business', customer_id: events[1]?.customerId });
+      expect(await planRow(clubId), `round ${round}`).to.include({
+        plan: 'business',
+        customer_id: events[1]?.customerId,
+      });
     }
   });
 
-  it('a club’s plan is what its newest subscription says at the end, or nothing that any event can undo', () => {
+  it('give the same plan in reverse order, and starter once the subscription is canceled', () => {
     fc.assert(
       fc.property(fc.array(told, { maxLength: 10 }), (story) => {
         const events = story.map((one) => eventOf(one, 'cus', newId())).filter(({ priceUnknown }) => !priceUnknown);
@@ -107,14 +110,14 @@ describe('the processor’s events', () => {
 
   const second = { at: start, plan: 'business', subscription: 'sub_a', customer: 'cus' };
   const ties: Record<string, [ReturnType<typeof billingEvents.checkout>[], object]> = {
-    'created, then updated': [
+    'update after creation': [
       [
         billingEvents.subscription('updated', second),
         billingEvents.subscription('created', { ...second, plan: 'starter' }),
       ],
       { plan: 'business', status: 'active' },
     ],
-    'a charge that failed, then succeeded': [
+    'payment after a failed payment': [
       [
         billingEvents.subscription('created', second),
         billingEvents.invoice('paid', second),
@@ -122,20 +125,20 @@ describe('the processor’s events', () => {
       ],
       { plan: 'business', status: 'active' },
     ],
-    'deleted at last': [
+    'deletion after all others': [
       [billingEvents.subscription('deleted', second), billingEvents.subscription('updated', second)],
       { plan: 'starter', status: 'canceled' },
     ],
   };
   for (const [name, [events, expected]] of Object.entries(ties)) {
-    it(`of one second count in the order of what they mean: ${name}`, () => {
+    it(`in the same second count in their logical order: ${name}`, () => {
       const read = events.map((event) => readEvent(event, planOfPrice)).filter((event) => event !== undefined);
       expect(planStateOf(read)).to.include(expected);
       expect(planStateOf(read.toReversed())).to.include(expected);
     });
   }
 
-  it('a subscription that has ended does not end the one that came after it', () => {
+  it('that end an older subscription leave the newer one active', () => {
     const events = [
       billingEvents.subscription('created', { ...second, plan: 'starter' }),
       billingEvents.subscription('created', { ...second, subscription: 'sub_b', at: start + 1 }),
@@ -145,7 +148,7 @@ describe('the processor’s events', () => {
     expect(planStateOf(read)).to.include({ plan: 'business', status: 'active', subscriptionId: 'sub_b' });
   });
 
-  it('older shapes are read too: the period’s end in the subscription, the subscription in the invoice', () => {
+  it('in older shapes are read: the period end and the invoice’s subscription in their old places', () => {
     const of = (type: string, object: object) =>
       readEvent({ id: 'evt_1', type, created: start, data: { object } }, planOfPrice);
     expect(
@@ -161,7 +164,7 @@ describe('the processor’s events', () => {
     });
   });
 
-  it('a subscription that has not begun says nothing yet', () => {
+  it('of an incomplete subscription set neither plan nor status', () => {
     const event = readEvent(billingEvents.subscription('created', { ...second, status: 'incomplete' }), planOfPrice);
     expect(event).to.include({ plan: null, status: null, priceUnknown: false });
   });

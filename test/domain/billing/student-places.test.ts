@@ -29,7 +29,7 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
     signUpStudent(await testPlatform(), clubId, { name: 'Ada', email: someone(), password }, now),
   'an administrator who creates a student': async (clubId) =>
     createStudent(await testPlatform(), clubId, { name: 'Ada', email: someone() }, now),
-  'a sale or an import, which opens an account': async (clubId) => {
+  'a sale or an import': async (clubId) => {
     const { database, vault } = await testPlatform();
     return inTransaction(database, (tx) =>
       findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: true }, now),
@@ -44,8 +44,8 @@ describe('places for students', () => {
   });
 
   for (const [way, add] of Object.entries(ways)) {
-    describe(`limit_reached, ${way}`, () => {
-      it('the last place is given, the next is refused and leaves nothing behind', async () => {
+    describe(`taken by ${way}`, () => {
+      it('gives the last place, and rejects the next request with limit_reached and no trace', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
@@ -55,7 +55,7 @@ describe('places for students', () => {
         expect(await overagesOf(clubId)).to.deep.equal([]);
       });
 
-      it('six at once for the last two places: exactly two succeed', async () => {
+      it('grants exactly two of six concurrent requests for the last two places', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 2);
         const endings = await Promise.all(Array.from({ length: 6 }, () => ending(add(clubId))));
@@ -63,7 +63,7 @@ describe('places for students', () => {
         expect(await studentCounts(clubId)).to.deep.equal({ counted: 100, there: 100 });
       });
 
-      it('a plan that bills overage refuses nobody, and the highest excess of the month is recorded', async () => {
+      it('rejects nobody on a plan that bills overage, and records the month’s highest excess', async () => {
         await buildPlan(clubId, 'business');
         await buildStudentCount(clubId, included('business') - 1);
         const [, second] = [await ending(add(clubId)), await ending(add(clubId)), await ending(add(clubId))];
@@ -73,7 +73,7 @@ describe('places for students', () => {
     });
   }
 
-  it('a removed student’s place is free again', async () => {
+  it('frees the place of a removed student', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id } = await buildStudent(clubId);
@@ -87,7 +87,7 @@ describe('places for students', () => {
     );
   });
 
-  it('a known student needs no place', async () => {
+  it('takes no place for a known student', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id, email } = await buildStudent(clubId);
@@ -97,7 +97,7 @@ describe('places for students', () => {
     expect(found).to.deep.equal({ studentId: id, created: false });
   });
 
-  it('the excess of two who come at once is that of both; the month is the club’s own', async () => {
+  it('adds the excess of concurrent additions, in the month of the club’s time zone', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
     await buildPlan(clubId, 'business');
@@ -112,7 +112,7 @@ describe('places for students', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('of a month the highest excess counts, also after students have left', async () => {
+  it('keeps the highest excess of the month after students have left', async () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const platform = await testPlatform();
@@ -123,7 +123,7 @@ describe('places for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
 
-  it('the same new address twice at once above the allowance: one account, and an excess of one', async () => {
+  it('opens one account and counts an excess of one for three requests with one new address', async () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const { database, vault } = await testPlatform();
@@ -135,7 +135,7 @@ describe('places for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['1']);
   });
 
-  it('many at once, as an import asks for: all or none', async () => {
+  it('gives an import all the places that it asks for, or none', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, 60);
     const { database } = await testPlatform();
@@ -143,7 +143,7 @@ describe('places for students', () => {
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
   });
 
-  it('an active add-on of students makes room; one that is not paid does not', async () => {
+  it('gives room for an active add-on, not for an unpaid one', async () => {
     const { database } = await testPlatform();
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter'));
@@ -157,8 +157,8 @@ describe('places for students', () => {
     expect(await ask()).to.equal('done');
   });
 
-  describe('the count', () => {
-    it('is exact after any additions, removals and deletions, at once or one by one', async function () {
+  describe('the student count', () => {
+    it('is exact after any additions, removals and deletions, concurrent or in sequence', async function () {
       this.timeout(60_000);
       const { database } = await testPlatform();
       const act = fc.constantFrom('add', 'add many', 'remove', 'delete', 'sign up', 'abandon');
@@ -180,7 +180,7 @@ describe('places for students', () => {
       );
     });
 
-    it('a removal waits for nobody who is adding students', async () => {
+    it('does not make a removal wait for a transaction that adds students', async () => {
       const { database } = await testPlatform();
       const { id } = await buildStudent(clubId);
       await inTransaction(database, async (tx) => {
@@ -195,7 +195,7 @@ describe('places for students', () => {
 /** What can happen to a club's students; those that are removed and deleted are whichever come first. */
 const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
-  'sign up': (clubId) => ways['a sale or an import, which opens an account']?.(clubId) ?? Promise.resolve(),
+  'sign up': (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
   'add many': (clubId) => buildStudents(clubId, 7),
   remove: async (clubId, index) => {
     const { database } = await testPlatform();
@@ -228,19 +228,31 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   },
 };
 
-describe('features', () => {
-  it('feature_not_in_plan: each plan has what it lists; a new club is on professional; the message names no plan to others', async () => {
-    const { source } = (await testPlatform()).database;
-    for (const [name, plan] of Object.entries<Plan>(plans)) {
+describe('plan features', () => {
+  for (const [name, plan] of Object.entries<Plan>(plans)) {
+    it(`of ${name} are allowed, and all others rejected with feature_not_in_plan`, async () => {
+      const { manager } = (await testPlatform()).database.source;
       const { id } = await buildClub();
       await buildPlan(id, name as PlanName);
+      const outcomes: Record<string, string> = {};
+      const expected: Record<string, string> = {};
       for (const feature of plans.professional.features) {
-        const expected = plan.features.includes(feature) ? 'done' : 'feature_not_in_plan';
-        expect(await ending(requireFeature(source.manager, id, feature)), `${name}: ${feature}`).to.equal(expected);
+        outcomes[feature] = await ending(requireFeature(manager, id, feature));
+        expected[feature] = plan.features.includes(feature) ? 'done' : 'feature_not_in_plan';
       }
-    }
+      expect(outcomes).to.deep.equal(expected);
+    });
+  }
+
+  it('of professional are allowed to a new club', async () => {
+    const { manager } = (await testPlatform()).database.source;
     const { id } = await buildClub();
-    await requireFeature(source.manager, id, 'imports');
+    expect(await ending(requireFeature(manager, id, 'imports'))).to.equal('done');
+  });
+
+  it('name plan and feature to an administrator only, when a feature is rejected', async () => {
+    const { source } = (await testPlatform()).database;
+    const { id } = await buildClub();
     await buildPlan(id, 'starter');
     const messageFor = (addressee: 'administrator' | 'person') =>
       requireFeature(source.manager, id, 'imports', addressee).then(

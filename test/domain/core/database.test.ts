@@ -28,22 +28,23 @@ async function ended(sqlState: string, times: number): Promise<{ tries: number; 
 }
 
 describe('inTransaction', () => {
-  it('runs again what a passing conflict has ended, three times in all', async () => {
+  it('repeats a transaction that a serialization failure or deadlock ended, three tries in all', async () => {
     for (const sqlState of ['40001', '40P01']) {
-      expect(await ended(sqlState, 2)).to.deep.equal({ tries: 3, outcome: 'done' });
-      expect(await ended(sqlState, 3)).to.deep.equal({ tries: 3, outcome: sqlState });
+      expect(await ended(sqlState, 2), `${sqlState} twice`).to.deep.equal({ tries: 3, outcome: 'done' });
+      expect(await ended(sqlState, 3), `${sqlState} three times`).to.deep.equal({ tries: 3, outcome: sqlState });
     }
   });
 
-  it('pauses before each repetition, for some 5 to 50 ms', async () => {
-    for (const random of [0, 0.001, 0.5, 0.999, 1]) expect(pauseBeforeRepetition(random)).to.be.within(5, 50);
+  it('waits 5 to 50 ms before each repetition', async () => {
+    for (const random of [0, 0.001, 0.5, 0.999, 1])
+      expect(pauseBeforeRepetition(random), `random ${random}`).to.be.within(5, 50);
     expect(pauseBeforeRepetition(0.9) - pauseBeforeRepetition(0.1)).to.be.above(30);
     const began = performance.now();
     await ended('40P01', 2);
     expect(performance.now() - began).to.be.at.least(2 * 4); // timers may be a millisecond early
   });
 
-  it('runs again what has looked too early, three times in all', async () => {
+  it('repeats a transaction that threw LookedTooEarly, three tries in all', async () => {
     const { database } = await testPlatform();
     let tries = 0;
     const outcome: unknown = await inTransaction(database, async () => {
@@ -54,11 +55,11 @@ describe('inTransaction', () => {
     expect(tries).to.equal(3);
   });
 
-  it('does not repeat what failed for another reason', async () => {
+  it('does not repeat a transaction that failed for another reason', async () => {
     expect(await ended('23505', 1)).to.deep.equal({ tries: 1, outcome: '23505' });
   });
 
-  it('writes all or nothing', async () => {
+  it('writes nothing when the transaction throws', async () => {
     const { database } = await testPlatform();
     const club = await buildClub();
     await inTransaction(database, async (tx) => {
@@ -69,7 +70,7 @@ describe('inTransaction', () => {
     expect(row?.name).to.not.equal('half');
   });
 
-  it('rings once after the commit if something is left for the relay, and not at all if not', async () => {
+  it('rings the bell once after a commit with work for the relay, and not without', async () => {
     const { source } = (await testPlatform()).database;
     let rings = 0;
     const database = { source, bell: { ring: () => void (rings += 1) } };
@@ -85,7 +86,7 @@ describe('inTransaction', () => {
 });
 
 describe('violates', () => {
-  it('knows a constraint by its name, and nothing else', async () => {
+  it('recognizes a violated constraint by its name only', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const error: unknown = await source
@@ -105,7 +106,7 @@ describe('violates', () => {
 });
 
 describe('the bell', () => {
-  it('notifies the relays; rings during a NOTIFY that is under way are answered by a single further one', async () => {
+  it('sends NOTIFY, and coalesces rings while a NOTIFY is in flight into one more', async () => {
     const source = await testDatabase();
     const sent: string[] = [];
     let finish: () => void = () => {};
@@ -128,7 +129,7 @@ describe('the bell', () => {
     expect(sent).to.have.length(3);
   });
 
-  it('a NOTIFY that fails is told, and the next ring tries again', async () => {
+  it('reports a failed NOTIFY, and tries again at the next ring', async () => {
     const source = await testDatabase();
     const failures: unknown[] = [];
     const broken = { query: () => Promise.reject(new Error('down')) };

@@ -13,5 +13,5 @@ describe('inAbout', () => {
     [26 * 3_600_000, 'in about 1 d'],
     [30 * 86_400_000, 'in about 30 d'],
   ];
-  for (const [ms, text] of words) it(`${ms} ms: ${text}`, () => expect(inAbout(ms)).to.equal(text));
+  for (const [ms, text] of words) it(`describes ${ms} ms as "${text}"`, () => expect(inAbout(ms)).to.equal(text));
 });

@@ -115,14 +115,14 @@ function expectExact(found: Record<string, [number, number]>): void {
   expect(tallied).to.deep.equal(one);
 }
 
-describe('the totals of lists', () => {
+describe('list totals', () => {
   const step = fc.record({
     act: fc.constantFrom(...Object.keys(acts)),
     digit: fc.integer({ min: 0, max: 15 }),
     undone: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
   });
 
-  it('are exact at every moment, whatever is done at once, undone and folded', async () => {
+  it('are exact at each moment, whatever is changed at once, rolled back and folded', async () => {
     const { database } = await testPlatform();
     await fc.assert(
       fc.asyncProperty(
@@ -146,7 +146,7 @@ describe('the totals of lists', () => {
     );
   }).timeout(120_000);
 
-  it('stay after everything is folded; tallies that come to nothing are gone', async () => {
+  it('stay the same after a complete fold, and tallies of zero are deleted', async () => {
     const { database } = await testPlatform();
     const scene = await buildCourses();
     for (let n = 0; n < 3; n++) await perform(scene, 'students come', n, false);
@@ -162,7 +162,7 @@ describe('the totals of lists', () => {
     expect((await totals(scene))['students -1 undefined']).to.deep.equal([0, 0]);
   });
 
-  it('what is not counted costs no change', async () => {
+  it('do not note a change of columns that no total counts', async () => {
     const { database } = await testPlatform();
     const scene = await buildCourses();
     await perform(scene, 'students come', 0, false);

@@ -7,7 +7,7 @@ import { testDatabase } from '../../toolkit/stack/database.ts';
 
 const size = 12_000;
 
-describe('a search in a list of 12,000', () => {
+describe('search in a list of 12,000 students', () => {
   let clubId: Id;
   before(async () => {
     const source = await testDatabase();
@@ -35,7 +35,7 @@ describe('a search in a list of 12,000', () => {
   const downwards = (from: number, step: number, count: number) =>
     Array.from({ length: count }, (_, index) => from - step * index);
 
-  it('finds what is rare, however old, newest first', async () => {
+  it('finds rare text at any age, newest first', async () => {
     const rare = await list({ q: 'rare' });
     expect([rare.total, numbers(rare.names)]).to.deep.equal([6, downwards(12_000, 2_000, 6)]);
     const ancient = await list({ q: 'ANCIENT' });
@@ -44,12 +44,12 @@ describe('a search in a list of 12,000', () => {
     expect([one.total, numbers(one.names)]).to.deep.equal([1, [7_777]]);
   });
 
-  it('with a filter besides', async () => {
+  it('combines the text with a filter', async () => {
     const { total, names } = await list({ q: 'ancient', verified: true });
     expect([total, numbers(names)]).to.deep.equal([25, downwards(50, 2, 25)]);
   });
 
-  it('of what is common, and of what everybody has: the newest 1,000, page by page', async () => {
+  it('finds the newest 1,000 for common text, page by page', async () => {
     for (const [q, step] of [
       ['common', 3],
       ['example', 1],
@@ -63,14 +63,14 @@ describe('a search in a list of 12,000', () => {
     }
   });
 
-  it('of a text without three letters or digits in a row: among the newest 10,000', async () => {
+  it('looks for text without three letters or digits in a row among the newest 10,000', async () => {
     const { total, names } = await list({ q: 'qz' });
     expect([total, numbers(names)]).to.deep.equal([1, [6_000]]);
   });
 
-  it('of nothing that anybody has: nothing', async () => {
+  it('finds nothing for text that nobody has', async () => {
     for (const q of ['nobody of this name', 'xq', '%%'])
-      expect(await list({ q })).to.deep.equal({ names: [], total: 0 });
+      expect(await list({ q }), q).to.deep.equal({ names: [], total: 0 });
   });
 
   const found = async (text: string, rules: Partial<typeof searchRules>) => {
@@ -91,25 +91,25 @@ describe('a search in a list of 12,000', () => {
     return numbers(ids.map((id) => names.get(id) ?? ''));
   };
 
-  it('what is common among the newest and rare before them is found in full all the same', async () => {
+  it('finds all of a text that is common among the newest and rare before them', async () => {
     const all = [...downwards(12_000, 1, 10), ...downwards(20, 1, 20)];
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, most: 100 })).to.deep.equal(all);
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, most: 8 })).to.deep.equal(all.slice(0, 8));
   });
 
-  it('of more than a search finds, it is the newest, by whatever way', async () => {
+  it('finds the newest when there are more than the limit, by each search plan', async () => {
     expect(await found('rare', { most: 4 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('rare', { most: 4, probe: 5_000, common: 1 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('common', { most: 40, probe: 50 })).to.deep.equal(downwards(12_000, 3, 40));
   });
 
-  it('without a search: everybody, counted exactly', async () => {
+  it('counts all students exactly without a search text', async () => {
     expect((await list({})).total).to.equal(size);
     expect((await list({ verified: false })).total).to.equal(size / 2);
     expect((await list({ q: '  ' })).total).to.equal(size);
   });
 
-  it('the trigram index serves what is rare', async () => {
+  it('uses the trigram index for rare text', async () => {
     const source = await testDatabase();
     const [plan] = await source.query<object[]>(
       `EXPLAIN (FORMAT JSON) SELECT id FROM students student

@@ -7,8 +7,8 @@ import { createVault } from '../../../domain/core/secrets.ts';
 const key = new Secret(randomBytes(32));
 const vault = createVault(key);
 
-describe('sealing', () => {
-  it('what was sealed opens, whatever the text, for its own row alone', () => {
+describe('seal and open', () => {
+  it('opens any sealed text for its own row only', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
         const sealed = vault.seal(text, context);
@@ -18,14 +18,14 @@ describe('sealing', () => {
     );
   });
 
-  it('seals the same text differently each time: 12 bytes of nonce, 16 of tag, then as many as the text has', () => {
+  it('seals one text differently each time, as 12 bytes of nonce, 16 of tag and the text’s length', () => {
     const [one, two] = [vault.seal('whsec_secret', 'id'), vault.seal('whsec_secret', 'id')];
     expect(one.equals(two)).to.equal(false);
     expect(one).to.have.length(12 + 16 + 'whsec_secret'.length);
     expect(one.includes('whsec')).to.equal(false);
   });
 
-  it('what was altered, in any byte, does not open', () => {
+  it('does not open a text with any byte altered or removed', () => {
     const sealed = vault.seal('whsec_secret', 'id');
     for (let index = 0; index < sealed.length; index++) {
       const altered = Buffer.from(sealed);
@@ -36,13 +36,13 @@ describe('sealing', () => {
     expect(() => vault.open(Buffer.alloc(0), 'id')).to.throw();
   });
 
-  it('what was sealed under another key does not open', () => {
+  it('does not open a text that was sealed with another key', () => {
     expect(() => createVault(new Secret(randomBytes(32))).open(vault.seal('text', 'id'), 'id')).to.throw();
   });
 });
 
-describe('deriving', () => {
-  it('gives the same 32 bytes for the same label and key, in every process, and others for another', () => {
+describe('derive', () => {
+  it('gives 32 bytes, equal for the same label and key, and different for another label or key', () => {
     expect(vault.derive('label')).to.have.length(32);
     expect(createVault(key).derive('label').equals(vault.derive('label'))).to.equal(true);
     expect(vault.derive('other').equals(vault.derive('label'))).to.equal(false);

@@ -46,7 +46,7 @@ const letLeasesRunOut = (table: 'facts' | 'wakes') =>
 describe('facts', () => {
   useOutbox();
 
-  it('are written with the change, and the bell rings once, after the commit', async () => {
+  it('are written with the change, and ring the bell once, after the commit', async () => {
     const [studentId, subjectId] = [newId(), newId()];
     const id = await inTransaction(database, async (tx) => {
       const written = await recordFact(tx, {
@@ -75,7 +75,7 @@ describe('facts', () => {
     expect(second).to.include({ type: 'student.removed', subjectId: null, details: null });
   });
 
-  it('of a transaction that was rolled back do not exist, and nobody is rung', async () => {
+  it('of a rolled back transaction do not exist and do not ring', async () => {
     await inTransaction(database, async (tx) => {
       await recordFact(tx, { clubId: clubA, type: 'student.updated', studentId: newId(), occurredAt: new Date() });
       throw new Error('changed our mind');
@@ -84,7 +84,7 @@ describe('facts', () => {
     expect(rings).to.equal(0);
   });
 
-  it('are claimed once, by whichever relay comes first', async () => {
+  it('are claimed by one relay only when four claim at once', async () => {
     for (let index = 0; index < 20; index++) await record(clubA);
     const claims = await Promise.all([everyFact(), everyFact(), everyFact(), everyFact()]);
     const ids = claims.flat().map(({ id }) => id);
@@ -92,14 +92,14 @@ describe('facts', () => {
     expect(new Set(ids).size).to.equal(20);
   });
 
-  it('go in the order of a club’s history', async () => {
+  it('are claimed in the order in which a club recorded them', async () => {
     const ids = [];
     for (let index = 0; index < 5; index++) ids.push(await record(clubA));
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(0, 2));
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(2, 4));
   });
 
-  it('go round robin over the clubs: a club with 1,000 facts does not delay the one of another', async () => {
+  it('are claimed round robin over the clubs, so that a club’s 1,000 facts delay no other club', async () => {
     await source.query(
       `INSERT INTO facts (id, club_id, type, student_id, occurred_at)
        SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now() FROM generate_series(1, 1000)`,
@@ -112,15 +112,18 @@ describe('facts', () => {
     expect(claimed.filter(({ clubId }) => clubId === clubA)).to.have.length(2);
   });
 
-  it('take turns: with room for six of three clubs, two of each', async () => {
+  it('are claimed in equal numbers from three clubs', async () => {
     for (const clubId of [clubA, clubB, clubC]) for (let index = 0; index < 4; index++) await record(clubId);
     const claimed = await everyFact(6);
     for (const club of [clubA, clubB, clubC]) {
-      expect(claimed.filter(({ clubId }) => clubId === club)).to.have.length(2);
+      expect(
+        claimed.filter(({ clubId }) => clubId === club),
+        `club ${club}`,
+      ).to.have.length(2);
     }
   });
 
-  it('that somebody else holds are passed over, and hold up nothing', async () => {
+  it('that another transaction has locked are skipped', async () => {
     const [held, free] = [await record(clubA), await record(clubA)];
     const other = source.createQueryRunner();
     await other.startTransaction();
@@ -131,7 +134,7 @@ describe('facts', () => {
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([held]);
   });
 
-  it('no more than so many a club, and none of those that are to wait', async () => {
+  it('are claimed up to the limit a club, and not from excluded clubs', async () => {
     for (const clubId of [clubA, clubB]) for (let index = 0; index < 5; index++) await record(clubId);
     const claimed = await everyFact(100, 2, [clubB]);
     expect(claimed.map(({ clubId }) => clubId)).to.deep.equal([clubA, clubA]);

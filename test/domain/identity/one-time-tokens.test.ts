@@ -36,14 +36,14 @@ async function issued(purpose: TokenPurpose) {
 describe('tokenText', () => {
   const vault = createVault(new Secret(randomBytes(32)));
 
-  it('is 43 letters for a link and six digits for a code; the same for the same id, so a mail can be sent again', () => {
+  it('gives 43 letters for a link and six digits for a code, and the same text for the same id', () => {
     const id = newId();
-    for (const purpose of mailed) expect(tokenText(vault, purpose, id)).to.match(/^[\w-]{43}$/);
+    for (const purpose of mailed) expect(tokenText(vault, purpose, id), purpose).to.match(/^[\w-]{43}$/);
     expect(tokenText(vault, 'student_code', id)).to.match(/^\d{6}$/);
     expect(tokenText(vault, 'student_verify_email', id)).to.equal(tokenText(vault, 'student_verify_email', id));
   });
 
-  it('differs by purpose, by id and by master key', () => {
+  it('differs by purpose, id and master key', () => {
     const id = newId();
     const texts = [
       tokenText(vault, 'student_verify_email', id),
@@ -54,7 +54,7 @@ describe('tokenText', () => {
     expect(new Set(texts).size).to.equal(4);
   });
 
-  it('codes are spread over all six digits, leading zeros and all', () => {
+  it('spreads codes evenly over the first digit, including 0', () => {
     const codes = Array.from({ length: 2_000 }, () => tokenText(vault, 'student_code', newId()));
     for (const digit of '0123456789') {
       const share = codes.filter((code) => code.startsWith(digit)).length / codes.length;
@@ -65,7 +65,7 @@ describe('tokenText', () => {
 
 describe('spendToken', () => {
   for (const purpose of mailed) {
-    it(`${purpose}: good until its time is over, and once`, async () => {
+    it(`${purpose}: accepts a token once, until its lifetime ends`, async () => {
       const late = await issued(purpose);
       expect(await late.spend(late.text, after(tokenLifetimeMs[purpose]))).to.equal('token_gone');
       const { studentId, text, spend } = await issued(purpose);
@@ -75,18 +75,18 @@ describe('spendToken', () => {
     });
   }
 
-  it('is good for the purposes that are asked for, and stays good when another was', async () => {
+  it('accepts only the requested purposes, and keeps a token when another was requested', async () => {
     const { text, spend } = await issued('student_invitation');
     expect(await spend(text, now, ['student_reset_password'])).to.equal('token_gone');
     expect(await spend(text, now, ['student_verify_email', 'student_invitation'])).to.be.an('object');
   });
 
-  it('a code is no token: its digits spend nothing', async () => {
+  it('rejects the digits of a code', async () => {
     const { text, spend } = await issued('student_code');
     expect(await spend(text, now, ['student_code'])).to.equal('token_gone');
   });
 
-  it('what is kept of a repeated sign-up spends nothing either: it was never mailed', async () => {
+  it('rejects the token of a repeated sign-up, which is never mailed', async () => {
     const { vault, manager } = await testPlatform().then(({ database, vault: own }) => ({
       vault: own,
       manager: database.source.manager,
@@ -105,16 +105,16 @@ describe('spendToken', () => {
 });
 
 describe('tryCode', () => {
-  it('a code survives five wrong guesses less one, and is gone once it was right', async () => {
+  it('accepts a code once, also after four wrong guesses', async () => {
     const { studentId, text, manager, vault } = await issued('student_code');
     const wrong = text === '000000' ? '000001' : '000000';
     const tries = (code: string, at = now) => tryCode(manager, vault, studentId, code, at);
-    for (let guesses = 1; guesses < codeTries; guesses++) expect(await tries(wrong)).to.equal(false);
+    for (let guess = 1; guess < codeTries; guess++) expect(await tries(wrong), `guess ${guess}`).to.equal(false);
     expect(await tries(text)).to.equal(true);
     expect(await tries(text)).to.equal(false);
   });
 
-  it('is good for 10 minutes', async () => {
+  it('accepts a code for 10 minutes', async () => {
     const { studentId, text, manager, vault } = await issued('student_code');
     expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000))).to.equal(false);
     expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000 - 1))).to.equal(true);

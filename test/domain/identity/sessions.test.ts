@@ -14,11 +14,11 @@ const now = new Date('2026-03-01T12:00:00Z');
 const after = (ms: number) => new Date(now.getTime() + ms);
 
 describe('sessions', () => {
-  it('a student’s lasts 30 days, an administrator’s 12 hours', () => {
+  it('last 30 days for a student and 12 hours for an administrator', () => {
     expect(sessionLifetimeMs).to.deep.equal({ student: 30 * 24 * 60 * minute, admin: 12 * 60 * minute });
   });
 
-  it('are good up to their end, and not at it', async () => {
+  it('are valid until the moment of their end, exclusive', async () => {
     const source = await testDatabase();
     const student = await buildStudent((await buildClub()).id);
     const { token, expiresAt } = await openSession(source.manager, 'student', student.id, now);
@@ -27,7 +27,7 @@ describe('sessions', () => {
     expect(await findStudentSession(source, token, expiresAt)).to.equal(undefined);
   });
 
-  it('of an administrator slide with their use, by a write in five minutes at most', async () => {
+  it('of an administrator are extended by use, with at most one write in five minutes', async () => {
     const source = await testDatabase();
     const { id } = await buildAdministrator();
     const { token } = await openSession(source.manager, 'admin', id, now);
@@ -48,7 +48,7 @@ describe('sessions', () => {
     expect(await use(after(5 * minute + 1 + sessionLifetimeMs.admin))).to.equal(undefined);
   });
 
-  it('of an administrator tell the role in the club that is asked about, and none where there is none', async () => {
+  it('of an administrator give the role in the requested club, or null', async () => {
     const source = await testDatabase();
     const [club, other] = [await buildClub(), await buildClub()];
     const { id, token } = await buildMember(club.id, 'editor');

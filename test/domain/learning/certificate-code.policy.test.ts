@@ -22,15 +22,15 @@ const changed = (text: string, changes: Record<number, string>) =>
     .map((character, index) => changes[index] ?? character)
     .join('');
 
-describe('domain/learning/certificate-code.policy', () => {
-  it('31 characters, none of which looks like another: no 0, O, 1, I, L', () => {
+describe('certificate codes', () => {
+  it('use 31 characters without the ambiguous 0, O, 1, I and L', () => {
     expect([characters.length, new Set(characters).size]).to.deep.equal([31, 31]);
     expect(codeAlphabet)
       .to.match(/^[2-9A-Z]+$/)
       .and.to.not.match(/[01ILO]/);
   });
 
-  it('the check character of codes that are printed already stays what it is', () => {
+  it('keep the check characters of codes that are already printed', () => {
     expect(['22222222222', 'ZZZZZZZZZZZ', 'K7QM4XPA9T2', '23456789ABC'].map(completeCode)).to.deep.equal([
       '222222222222',
       'ZZZZZZZZZZZH',
@@ -39,18 +39,18 @@ describe('domain/learning/certificate-code.policy', () => {
     ]);
   });
 
-  it('is read as it was completed', () => {
+  it('are read back as they were completed', () => {
     fc.assert(fc.property(code, (given) => void expect(readCode(given)).to.equal(given)));
   });
 
-  it('is printed in groups of four', () => {
+  it('are printed in groups of four', () => {
     expect(formatCode('K7QM4XPA9T2F')).to.equal('K7QM-4XPA-9T2F');
     fc.assert(
       fc.property(code, (given) => void expect(formatCode(given)).to.match(/^[2-9A-Z]{4}-[2-9A-Z]{4}-[2-9A-Z]{4}$/)),
     );
   });
 
-  it('is found formatted, run together, in any case, with spaces, dashes and line breaks anywhere', () => {
+  it('are read in any case, with spaces, dashes and line breaks anywhere', () => {
     const separator = fc.constantFrom('', '', '-', ' ', '\u00a0', '–', '—', '\u2011', '\t', '\n', ' - ');
     const spelled = fc
       .tuple(
@@ -66,7 +66,7 @@ describe('domain/learning/certificate-code.policy', () => {
     fc.assert(fc.property(code, (given) => void expect(readCode(formatCode(given).toLowerCase())).to.equal(given)));
   });
 
-  it('every single wrong character is noticed', () => {
+  it('reveal any single wrong character', () => {
     fc.assert(
       fc.property(code, place, fc.constantFrom(...characters), (given, at, wrong) => {
         fc.pre(given.charAt(at) !== wrong);
@@ -76,7 +76,7 @@ describe('domain/learning/certificate-code.policy', () => {
     );
   });
 
-  it('every swap of two characters is noticed, of neighbours above all', () => {
+  it('reveal any swap of two characters, and every swap of neighbours', () => {
     fc.assert(
       fc.property(code, place, place, (given, at, other) => {
         const swapped = changed(given, { [at]: given.charAt(other), [other]: given.charAt(at) });
@@ -93,7 +93,7 @@ describe('domain/learning/certificate-code.policy', () => {
     }
   });
 
-  it('a character too many or too few is noticed', () => {
+  it('reveal a missing and an additional character', () => {
     fc.assert(
       fc.property(code, place, fc.constantFrom(...characters), (given, at, more) => {
         expect(readCode(changed(given, { [at]: '' }))).to.equal(undefined);
@@ -102,7 +102,7 @@ describe('domain/learning/certificate-code.policy', () => {
     );
   });
 
-  it('what is no code is none, whatever it holds', () => {
+  it('are not found in other text, such as digits of other scripts', () => {
     for (const typed of [
       '',
       '-',
@@ -122,7 +122,7 @@ describe('domain/learning/certificate-code.policy', () => {
     );
   });
 
-  it('a search means a part of a code from a printed group on; less, and what a code cannot hold, is none', () => {
+  it('are searched by a part of at least one printed group, else by none', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

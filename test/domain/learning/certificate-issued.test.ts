@@ -27,15 +27,15 @@ async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promis
 }
 
 describe('certificate.issued', () => {
-  it('says which certificate, course and student; with the version that the certificate has when the body is assembled', async () => {
+  it('tells certificate, course and student, with the certificate’s version at assembly', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id, { title: 'Knots' });
     const certificate = await issueCertificateByHand(club, { student, courseId: course.id });
     for (const version of [1, 2]) {
       const body = await bodyAbout(club, certificate);
-      expect(eventFaults('certificate.issued', body)).to.deep.equal([]);
-      expect(body).to.have.property('occurred_at', certificate.issued_at);
+      expect(eventFaults('certificate.issued', body), `version ${version}`).to.deep.equal([]);
+      expect(body, `version ${version}`).to.have.property('occurred_at', certificate.issued_at);
       expect(body).to.have.deep.property('data', {
         certificate: {
           id: certificate.id,

@@ -72,10 +72,10 @@ class Model {
   }
 }
 
-describe('a course that is taken and written at the same time', function () {
+describe('a course that is completed and edited at the same time', function () {
   this.timeout(120_000);
 
-  it('has the facts and the progress of the model, whatever happens in whatever order', async () => {
+  it('has the facts and the progress of the model after any sequence', async () => {
     const platform = await testPlatform();
     const { database } = platform;
     const { manager } = database.source;

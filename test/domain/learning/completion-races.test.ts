@@ -45,8 +45,8 @@ async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begi
   return second;
 }
 
-describe('completions at once', () => {
-  it('the same lesson 20 times: one lesson.completed, and one first completion told to all', async () => {
+describe('concurrent completions', () => {
+  it('of one lesson 20 times record one lesson.completed and return one completion time', async () => {
     const [first = ''] = await start(2);
     const answers = await times(20, () => classroom.complete(first));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
@@ -54,24 +54,25 @@ describe('completions at once', () => {
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
   });
 
-  it('the last two lessons: one course.completed, and one certificate', async () => {
+  it('of the last two lessons record one course.completed and issue one certificate', async () => {
     for (let round = 0; round < 8; round++) {
       const [first = '', second = ''] = await start(2, { certificateOnCompletion: true });
       await Promise.all([classroom.complete(first), classroom.complete(second)]);
       const facts = await completionsOf(learner.id);
-      expect(facts.slice(0, 2)).to.have.members([lessonFact(0), lessonFact(1)]);
-      expect(facts.slice(2)).to.deep.equal([courseFact()]);
-      expect((await factsOf(club.id)).filter(({ type }) => type === 'certificate.issued')).to.have.length(1);
+      expect(facts.slice(0, 2), `round ${round}`).to.have.members([lessonFact(0), lessonFact(1)]);
+      expect(facts.slice(2), `round ${round}`).to.deep.equal([courseFact()]);
+      const issued = (await factsOf(club.id)).filter(({ type }) => type === 'certificate.issued');
+      expect(issued, `round ${round}`).to.have.length(1);
     }
   });
 
-  it('the last lesson 20 times: one course.completed', async () => {
+  it('of the last lesson 20 times record one course.completed', async () => {
     const [only = ''] = await start(1);
     await times(20, () => classroom.complete(only));
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
   });
 
-  it('with undos of it: one lesson.completed, one course.completed, and the last act holds', async () => {
+  it('and undos of one lesson record its facts once, and the last act decides', async () => {
     const [only = ''] = await start(1);
     await Promise.all([times(10, () => classroom.complete(only)), times(10, () => classroom.undo(only))]);
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
@@ -79,8 +80,8 @@ describe('completions at once', () => {
     expect((await classroom.lesson(only)).body.data.completed).to.equal(false);
   });
 
-  it('an undo of one lesson with the completion of the last: the course is completed only if the undo came after', async () => {
-    for (const undoneFirst of [true, false]) {
+  for (const undoneFirst of [true, false]) {
+    it(`${undoneFirst ? 'do not ' : ''}complete the course if the undo of another lesson comes ${undoneFirst ? 'first' : 'after'}`, async () => {
       const { publicUrl } = await testPlatform();
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
@@ -94,11 +95,11 @@ describe('completions at once', () => {
         lessonFact(1),
         ...(undoneFirst ? [] : [courseFact()]),
       ]);
-    }
-  });
+    });
+  }
 });
 
-describe('a completion and what takes its lesson away', () => {
+describe('a completion and a change that takes its lesson away', () => {
   /** What an administrator does, or a removal: inside an open transaction. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
@@ -111,7 +112,7 @@ describe('a completion and what takes its lesson away', () => {
   };
 
   for (const [what, take] of Object.entries(takings)) {
-    it(`${what} first: 404, and nothing is written`, async () => {
+    it(`rejects a completion with 404 and no trace if ${what} first`, async () => {
       const [only = ''] = await start(1);
       let before: Record<string, number> = {};
       const answer = await begunDuring(
@@ -133,15 +134,15 @@ describe('a completion and what takes its lesson away', () => {
   };
 
   const later: Readonly<Record<string, () => Promise<Answer>>> = {
-    'the lesson is unpublished': () =>
+    'the unpublishing of the lesson': () =>
       callsOf(club)('PATCH', `/lessons/${course.lessons[0]?.id}`, { published: false }),
-    'the lesson is removed': () => callsOf(club)('DELETE', `/lessons/${course.lessons[0]?.id}`),
-    'the course is unpublished': () => callsOf(club)('PATCH', `/courses/${course.id}`, { status: 'draft' }),
-    'the student is removed': () => callsOf(club)('DELETE', `/students/${learner.id}`),
+    'the removal of the lesson': () => callsOf(club)('DELETE', `/lessons/${course.lessons[0]?.id}`),
+    'the unpublishing of the course': () => callsOf(club)('PATCH', `/courses/${course.id}`, { status: 'draft' }),
+    'the removal of the student': () => callsOf(club)('DELETE', `/students/${learner.id}`),
   };
 
   for (const [what, begin] of Object.entries(later)) {
-    it(`${what} after: it waits, and both hold`, async () => {
+    it(`lets ${what} wait for the completion, and keeps both`, async () => {
       const { publicUrl } = await testPlatform();
       const [only = ''] = await start(1);
       const answer = await begunDuring(
@@ -153,7 +154,7 @@ describe('a completion and what takes its lesson away', () => {
     });
   }
 
-  it('access is revoked after: it waits, and both hold', async () => {
+  it('lets the revocation of access wait for the completion, and keeps both', async () => {
     const { publicUrl } = await testPlatform();
     const [only = ''] = await start(1);
     await begunDuring(
@@ -164,7 +165,7 @@ describe('a completion and what takes its lesson away', () => {
     expectError(await classroom.lesson(only), 'not_found');
   });
 
-  it('a further lesson is published first: the course is not completed', async () => {
+  it('does not complete the course if another lesson is published first', async () => {
     const [only = ''] = await start(1);
     const further = { title: 'Further', published: true };
     const { body } = await begunDuring(
@@ -175,7 +176,7 @@ describe('a completion and what takes its lesson away', () => {
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
   });
 
-  it('whichever comes first, in twenty rounds: facts and rows go together', async () => {
+  it('writes facts exactly when it answers 200 while the course is archived, in 20 rounds', async () => {
     await start(1);
     for (let round = 0; round < 20; round++) {
       course = await buildOpenCourse(club.id);
@@ -187,8 +188,8 @@ describe('a completion and what takes its lesson away', () => {
         callsOf(club)('PATCH', `/courses/${course.id}`, { status: 'archived' }),
       ]);
       const facts = completed.status === 200 ? [lessonFact(0), courseFact()] : [];
-      expect(completed.status).to.be.oneOf([200, 404]);
-      expect(await completionsOf(learner.id)).to.deep.equal(facts);
+      expect(completed.status, `round ${round}`).to.be.oneOf([200, 404]);
+      expect(await completionsOf(learner.id), `round ${round}`).to.deep.equal(facts);
     }
   });
 });

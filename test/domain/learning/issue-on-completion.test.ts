@@ -21,8 +21,8 @@ async function certificatesOf(clubId: string) {
   return database.source.query<Record<string, unknown>[]>(`SELECT * FROM certificates WHERE club_id = $1`, [clubId]);
 }
 
-describe('a certificate on completion', () => {
-  it('is issued where the course says so: what it prints is kept, and certificate.issued is raised about it', async () => {
+describe('certificates on course completion', () => {
+  it('are issued with the printed values and a certificate.issued fact where the course wants it', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Żaneta Öz' });
     const course = await buildCourse(club.id, { certificateOnCompletion: true, hours: 9, title: 'Knots' });
@@ -50,7 +50,7 @@ describe('a certificate on completion', () => {
     expect(await factsOf(club.id)).to.deep.equal([{ type: 'certificate.issued', studentId: student.id }]);
   });
 
-  it('is not issued where the course does not say so, and no fact is raised', async () => {
+  it('are not issued, without a fact, where the course does not want it', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id);
@@ -58,7 +58,7 @@ describe('a certificate on completion', () => {
     expect([await certificatesOf(club.id), await factsOf(club.id)]).to.deep.equal([[], []]);
   });
 
-  it('is issued once, however often and at once it is asked for', async () => {
+  it('are issued once for three concurrent requests', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id, { certificateOnCompletion: true });
@@ -68,7 +68,7 @@ describe('a certificate on completion', () => {
     expect(await factsOf(club.id)).to.deep.equal([{ type: 'certificate.issued', studentId: student.id }]);
   });
 
-  it('of nobody, of a removed student or of another club’s course is refused and leaves nothing behind', async () => {
+  it('are rejected without a trace for an unknown or removed student and a foreign or unknown course', async () => {
     const { database } = await testPlatform();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed] = [await buildStudent(club.id), await buildStudent(club.id)];
@@ -76,16 +76,16 @@ describe('a certificate on completion', () => {
     const course = await buildCourse(club.id, { certificateOnCompletion: true });
     const foreign = await buildCourse(other.id, { certificateOnCompletion: true });
     const before = await rowCounts();
-    for (const [studentId, courseId] of [
-      [newId(), course.id],
-      [removed.id, course.id],
-      [student.id, foreign.id],
-      [student.id, newId()],
+    for (const [name, studentId, courseId] of [
+      ['unknown student', newId(), course.id],
+      ['removed student', removed.id, course.id],
+      ['foreign course', student.id, foreign.id],
+      ['unknown course', student.id, newId()],
     ] as const) {
       const error: unknown = await complete({ clubId: club.id, studentId, courseId }).catch(
         (reason: unknown) => reason,
       );
-      expect(error).to.have.property('code', 'not_found');
+      expect(error, name).to.have.property('code', 'not_found');
     }
     expect(await rowCounts()).to.deep.equal(before);
   });

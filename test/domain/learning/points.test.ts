@@ -82,7 +82,7 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
 }
 
 describe('points and levels', () => {
-  it('are what the model says after any awards and changes of levels: points, level, and what was told, in order', async () => {
+  it('match the model in points, level and facts after any awards and level changes', async () => {
     const { database } = await testPlatform();
     const { id: clubId } = await buildClub();
     await fc.assert(
@@ -119,7 +119,7 @@ describe('points and levels', () => {
     );
   }).timeout(120_000);
 
-  it('an award that its transaction does not commit leaves nothing: neither points nor levels nor facts', async () => {
+  it('keep nothing of an award whose transaction fails, and the award can be repeated', async () => {
     const { database } = await testPlatform();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

@@ -4,23 +4,23 @@ import { publicIdsFrom } from '../../../domain/learning/public-id.policy.ts';
 
 const first = (title: string) => publicIdsFrom(title, 'lesson', () => 'abcdef').next().value;
 
-describe('a public_id made from a title', () => {
-  it('has its words in Latin letters and digits', () => {
+describe('public ids made from titles', () => {
+  it('have the title’s words in Latin letters and digits', () => {
     const titles = {
       'Knots for Beginners!': 'knots-for-beginners',
       ' Nós & laços №7 ': 'nos-lacos-no7',
       学生: 'lesson',
       '--': 'lesson',
     };
-    for (const [title, id] of Object.entries(titles)) expect(first(title)).to.equal(id);
+    for (const [title, id] of Object.entries(titles)) expect(first(title), title).to.equal(id);
   });
 
-  it('is cut to 24 characters, and does not end in a hyphen', () => {
+  it('have at most 24 characters and no hyphen at the end', () => {
     expect(first('x'.repeat(40))).to.equal('x'.repeat(24));
     expect(first(`${'x'.repeat(23)} y`)).to.equal('x'.repeat(23));
   });
 
-  it('is as the contract wants it, whatever the title; the first six differ', () => {
+  it('match the contract for any title, and six candidates differ', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (title) => {
         const candidates = publicIdsFrom(title, 'course', () => '0a1b2c3');

@@ -64,7 +64,8 @@ describe('admission', function () {
     }
   };
   const passes = async (times: number, of: Call, now = noon) => {
-    for (let n = 1; n <= times; n += 1) expect(await outcome(of, now), `call ${n} of ${times}`).to.equal('passes');
+    for (let n = 1; n <= times; n += 1)
+      expect(await outcome(of, now), `${of.method} ${of.path}, call ${n} of ${times}`).to.equal('passes');
   };
 
   /** [the row, limit, window in seconds, a call] */
@@ -90,7 +91,7 @@ describe('admission', function () {
       () => call('POST', `/v1/clubs/${randomUUID()}/classroom/sign-up`),
     ],
     [
-      'DELETE /v1/auth/session: exempt from the credential limit, a write per IP',
+      'DELETE /v1/auth/session: 60 per minute per IP, as a write elsewhere',
       60,
       minute,
       () => call('DELETE', '/v1/auth/session'),
@@ -101,7 +102,12 @@ describe('admission', function () {
       minute,
       () => call('POST', '/webhooks/platform1/token1'),
     ],
-    ['POST /webhooks/billing: a write elsewhere', 60, minute, () => call('POST', '/webhooks/billing')],
+    [
+      'POST /webhooks/billing: 60 per minute per IP, as a write elsewhere',
+      60,
+      minute,
+      () => call('POST', '/webhooks/billing'),
+    ],
     [
       'Classroom writes: 600 per minute per student',
       600,
@@ -145,40 +151,47 @@ describe('admission', function () {
       () => inClub('POST', '/classroom/agents/a1/messages', student()),
     ],
     [
-      'Reactions and edits stay under the general classroom limit',
+      'Reactions and edits: 600 per minute per student, as classroom writes',
       600,
       minute,
       () => inClub('PATCH', '/classroom/posts/p1/comments/c1', student()),
     ],
     [
-      'A mentorship agenda and rating stay under the general classroom limit',
+      'Mentorship agenda and rating: 600 per minute per student, as classroom writes',
       600,
       minute,
       () => inClub('PUT', '/classroom/mentorships/m1/agenda', student()),
     ],
-    ['A path whose handler comes later is limited already', 60, minute, () => inClub('PUT', '/not/built/yet', admin())],
+    [
+      'A path without a handler: 60 per minute per club, as other writes',
+      60,
+      minute,
+      () => inClub('PUT', '/not/built/yet', admin()),
+    ],
   ];
 
-  for (const [row, limit, windowSeconds, make] of table) {
-    it(`${row}: at the limit, one over, after the window`, async () => {
-      const one = make();
-      await passes(limit, one);
-      expect(await outcome(one)).to.equal(limited(windowSeconds));
-      const nextWindow = noon + windowSeconds * 1_000;
-      expect(await outcome(one, nextWindow - 1)).to.equal(limited(1));
-      await passes(limit - 2, one, nextWindow); // the two refused calls have consumed two of it
-      expect(await outcome(one, nextWindow)).to.equal(limited(windowSeconds));
-    });
-  }
+  describe('allows the limit, then answers 429, and counts refused calls in the next window', () => {
+    for (const [row, limit, windowSeconds, make] of table) {
+      it(row, async () => {
+        const one = make();
+        await passes(limit, one);
+        expect(await outcome(one)).to.equal(limited(windowSeconds));
+        const nextWindow = noon + windowSeconds * 1_000;
+        expect(await outcome(one, nextWindow - 1)).to.equal(limited(1));
+        await passes(limit - 2, one, nextWindow); // the two refused calls have consumed two of it
+        expect(await outcome(one, nextWindow)).to.equal(limited(windowSeconds));
+      });
+    }
+  });
 
-  it('reads are not limited, not even refused ones', async () => {
+  it('does not limit reads, even refused ones', async () => {
     for (const path of ['/v1/auth/session', '/v1/me', `/v1/clubs/${randomUUID()}/students`]) {
       await passes(100, call('GET', path, { refused: true }));
     }
   });
 
-  describe('who is charged', () => {
-    it('per club: administrators of one club together, other clubs not, whatever spelling the id has', async () => {
+  describe('charges', () => {
+    it('the club for all its administrators and any spelling of its id, and no other club', async () => {
       const clubId = randomUUID();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
       await passes(30, inClub('DELETE', `/media/${randomUUID()}`, admin(), clubId.toUpperCase()));
@@ -186,7 +199,7 @@ describe('admission', function () {
       await passes(1, inClub('POST', '/campaigns', admin()));
     });
 
-    it('per student: not the address, not the other students of the club', async () => {
+    it('the student, not the club’s other students', async () => {
       const clubId = randomUUID();
       const someone = student();
       const question = () => inClub('POST', '/classroom/agents/a1/messages', someone, clubId);
@@ -195,7 +208,7 @@ describe('admission', function () {
       await passes(1, inClub('POST', '/classroom/agents/a1/messages', student(), clubId));
     });
 
-    it('the most specific row replaces the general one: comments do not count as classroom writes, nor these as the club’s', async () => {
+    it('the most specific row only: comments, other classroom writes and club writes apart', async () => {
       const clubId = randomUUID();
       const someone = student();
       await passes(10, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
@@ -203,14 +216,14 @@ describe('admission', function () {
       await passes(60, inClub('POST', '/campaigns', admin(), clubId));
     });
 
-    it('publish comment: lessons and posts share one limit', async () => {
+    it('comments on lessons and on posts to one limit', async () => {
       const someone = student();
       await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
       await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
       expect(await outcome(inClub('POST', '/classroom/posts/p2/comments', someone))).to.equal(limited(minute));
     });
 
-    it('book and cancel: 30 per hour combined', async () => {
+    it('booking and canceling of mentorship sessions to one limit of 30 an hour', async () => {
       const someone = student();
       await passes(15, inClub('POST', '/classroom/mentorships/m1/bookings', someone));
       await passes(15, inClub('DELETE', '/classroom/mentorships/m2/sessions/s1', someone));
@@ -218,7 +231,7 @@ describe('admission', function () {
       expect(await outcome(inClub('DELETE', '/classroom/mentorships/m3/sessions/s1', someone))).to.equal(limited(hour));
     });
 
-    it('administrators who post in a space use the club write limit, as on every classroom path', async () => {
+    it('the club’s writes for an administrator on a classroom path', async () => {
       const clubId = randomUUID();
       const someone = admin();
       await passes(30, inClub('POST', `/classroom/community/spaces/${randomUUID()}/posts`, someone, clubId));
@@ -227,7 +240,7 @@ describe('admission', function () {
       expect(await outcome(inClub('POST', '/classroom/posts/p1/comments', someone, clubId))).to.equal(limited(minute));
     });
 
-    it('credentials: sign-up, sign-in, confirmation, reset and code exchange, of both kinds, from one address together', async () => {
+    it('all credential operations of both kinds of user to one limit for an address', async () => {
       const ip = anyIp();
       const paths = [
         '/v1/auth/sign-in',
@@ -244,7 +257,7 @@ describe('admission', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('an IPv6 client by its /64, an IPv4-mapped one as the IPv4 address', async () => {
+    it('an IPv6 client by its /64, and an IPv4-mapped one by its IPv4 address', async () => {
       const network = `2001:db8:${randomInt(0x10000).toString(16)}:${randomInt(1, 0xffff).toString(16)}`;
       for (let host = 1; host <= 10; host += 1) await passes(1, signIn(`${network}::${host}`));
       expect(await outcome(signIn(`${network}:ffff::1`))).to.equal(limited(minute));
@@ -259,12 +272,12 @@ describe('admission', function () {
       ['without a session (401)', { refused: true }],
       ['of an administrator of another club (403)', { caller: admin(), refused: true }],
       ['of a student of another club (403)', { caller: student(), clubId: randomUUID(), refused: true }],
-      ['where nobody asked for a session', {}],
-      ['where the club is known and the caller is not', { clubId: randomUUID() }],
-      ['where the caller is known and the club is not', { caller: admin() }],
+      ['where no session is needed', {}],
+      ['with a known club and an unknown caller', { clubId: randomUUID() }],
+      ['with a known caller and an unknown club', { caller: admin() }],
     ];
     for (const [title, over] of ways) {
-      it(`${title}: 60 per minute for the address, then 429, and the club keeps its 60`, async () => {
+      it(`${title} spend 60 a minute of the address, not of the club`, async () => {
         const clubId = randomUUID();
         const ip = anyIp();
         const path = `/v1/clubs/${clubId}/webhook-endpoints`;
@@ -275,20 +288,20 @@ describe('admission', function () {
       });
     }
 
-    it('do not exhaust the student’s counters either', async () => {
+    it('do not spend the student’s limit', async () => {
       const someone = student();
       const path = '/classroom/agents/a1/messages';
       await passes(60, { ...inClub('POST', path, someone), refused: true, ip: '192.0.2.1' });
       await passes(20, inClub('POST', path, someone));
     });
 
-    it('do not spend the address’s writes elsewhere', async () => {
+    it('do not spend the address’s limit of writes elsewhere', async () => {
       const ip = anyIp();
       await passes(60, call('POST', `/v1/clubs/${randomUUID()}/media`, { ip, refused: true }));
       await passes(60, call('PATCH', '/v1/me', { ip }));
     });
 
-    it('where the rule is per IP it charges the address once, refused or not', async () => {
+    it('spend a limit per IP once, refused or not', async () => {
       const ip = anyIp();
       await passes(30, call('DELETE', '/v1/auth/session', { ip, refused: true }));
       await passes(30, call('DELETE', '/v1/auth/session', { ip, caller: student() }));
@@ -310,16 +323,16 @@ describe('admission', function () {
       ['a classroom write', () => inClub('POST', '/classroom/assignment-files', student()), 'passes'],
       ['an agent question', () => inClub('POST', '/classroom/agents/a1/messages', student()), 'passes'],
       ['a refused call', () => call('POST', `/v1/clubs/${randomUUID()}/media`, { refused: true }), 'passes'],
-      ['a notice of a platform', () => call('POST', '/webhooks/platform1/token1'), 'passes'],
+      ['a platform notice', () => call('POST', '/webhooks/platform1/token1'), 'passes'],
       ['a billing notice', () => call('POST', '/webhooks/billing'), 'passes'],
     ];
     for (const [title, make, expected] of rows) {
-      it(`${title}: ${expected}`, async () => {
+      it(`answers ${title} with: ${expected}`, async () => {
         expect(await outcome(make(), noon, down)).to.equal(expected);
       });
     }
 
-    it('an error that is none of the counters’ is not swallowed', async () => {
+    it('throws an error that does not come from the counters', async () => {
       const broken = { charge: () => Promise.reject(new TypeError('a mistake')) };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(TypeError);

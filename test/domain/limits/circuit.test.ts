@@ -6,7 +6,7 @@ import { CountersUnavailable, storeDeadlineMs } from '../../../domain/limits/cou
 
 const outcome = (call: Promise<unknown>) => call.catch((error: unknown) => error);
 
-describe('the circuit before the counters', () => {
+describe('circuit breaker of the rate counters', () => {
   const broken = new Error('connection refused');
   let now: number;
   let tries: number;
@@ -31,18 +31,18 @@ describe('the circuit before the counters', () => {
     failures = [];
   });
 
-  it('gives the result of the store', async () => {
+  it('returns the result of the store', async () => {
     expect(await circuit()(works)).to.equal('counted');
     expect(failures).to.deep.equal([]);
   });
 
-  it('turns a failure of the store into CountersUnavailable, with its cause', async () => {
+  it('turns a failure of the store into CountersUnavailable with its cause', async () => {
     const error = await outcome(circuit()(fails));
     expect(error).to.be.instanceOf(CountersUnavailable).with.property('cause', broken);
     expect(failures).to.deep.equal([broken]);
   });
 
-  it('does not try the store again within a second of a failure, and does after it', async () => {
+  it('skips the store for one second after a failure, then tries it again', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 999;
@@ -54,7 +54,7 @@ describe('the circuit before the counters', () => {
     expect(failures).to.have.length(1);
   });
 
-  it('one call tries a store that was down; those beside it do not wait', async () => {
+  it('sends one probe to a failed store, and rejects concurrent calls at once', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 1_000;
@@ -67,7 +67,7 @@ describe('the circuit before the counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('a probe that fails starts a new second', async () => {
+  it('waits another second after a failed probe', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 1_000;
@@ -78,7 +78,7 @@ describe('the circuit before the counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('a clock that goes backwards does not keep the store shut out', async () => {
+  it('tries the store again when the clock goes backwards', async () => {
     const through = circuit();
     now = 100_000;
     await outcome(through(fails));

@@ -3,52 +3,70 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { addressCounted, clientIp, unknownClient } from '../../../domain/limits/client-ip.policy.ts';
 
-describe('the client address', () => {
+describe('client address', () => {
   const proxies = ['10.0.0.0/8', '127.0.0.1/32', 'fd00::/8'];
   /** [title, peer, X-Forwarded-For, trusted networks, client] */
   const table: readonly [string, string | undefined, string | undefined, readonly string[], string][] = [
-    ['the peer, without the header', '203.0.113.7', undefined, proxies, '203.0.113.7'],
+    ['is the peer without the header', '203.0.113.7', undefined, proxies, '203.0.113.7'],
     [
-      'the peer, when it is no trusted proxy, whatever it claims',
+      'is a peer that is no trusted proxy, whatever its header says',
       '203.0.113.7',
       '198.51.100.1',
       proxies,
       '203.0.113.7',
     ],
-    ['the peer, when no proxy is trusted', '10.0.0.1', '198.51.100.1', [], '10.0.0.1'],
-    ['a trusted proxy without the header is the client', '10.0.0.1', undefined, proxies, '10.0.0.1'],
-    ['a trusted proxy with an empty header is the client', '10.0.0.1', '', proxies, '10.0.0.1'],
-    ['the hop that a trusted proxy names', '10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
+    ['is the peer when no proxy is trusted', '10.0.0.1', '198.51.100.1', [], '10.0.0.1'],
+    ['is a trusted proxy that sends no header', '10.0.0.1', undefined, proxies, '10.0.0.1'],
+    ['is a trusted proxy that sends an empty header', '10.0.0.1', '', proxies, '10.0.0.1'],
+    ['is the hop that a trusted proxy names', '10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
     [
-      'the rightmost hop that is not trusted; the left is the client’s own claim',
+      'is the rightmost untrusted hop, because the client may write those to its left',
       '10.0.0.1',
       '1.1.1.1, 198.51.100.1',
       proxies,
       '198.51.100.1',
     ],
     [
-      'a chain of trusted proxies is walked',
+      'is the hop behind a chain of trusted proxies',
       '10.0.0.1',
       '1.1.1.1, 198.51.100.1,10.9.9.9 , 10.0.0.2',
       proxies,
       '198.51.100.1',
     ],
-    ['only trusted hops: the farthest', '10.0.0.1', '10.0.0.3, 10.0.0.2', proxies, '10.0.0.3'],
-    ['garbage ends the walk', '10.0.0.1', '198.51.100.1, garbage, 10.0.0.2', proxies, '10.0.0.2'],
-    ['garbage next to the peer leaves the peer', '10.0.0.1', '198.51.100.1, unknown', proxies, '10.0.0.1'],
-    ['an empty entry is garbage', '10.0.0.1', '198.51.100.1,', proxies, '10.0.0.1'],
-    ['an entry with a port is garbage', '10.0.0.1', '198.51.100.1:443', proxies, '10.0.0.1'],
-    ['shortened IPv4 is garbage', '10.0.0.1', '10.2', proxies, '10.0.0.1'],
-    ['octal and hexadecimal IPv4 are garbage', '10.0.0.1', '0x7f.0.0.1, 012.0.0.1', proxies, '10.0.0.1'],
-    ['a number is garbage', '10.0.0.1', '2130706433', proxies, '10.0.0.1'],
-    ['a peer as IPv4-mapped IPv6 is the IPv4 proxy', '::ffff:10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
-    ['a hop as IPv4-mapped IPv6 is the IPv4 address', '10.0.0.1', '::ffff:198.51.100.1', proxies, '198.51.100.1'],
-    ['IPv4-mapped in hexadecimal too', '::ffff:cb00:7107', undefined, proxies, '203.0.113.7'],
-    ['an IPv6 proxy and an IPv6 client', 'fd00::1', '2001:DB8:0:0::1', proxies, '2001:db8::1'],
-    ['an IPv4 network does not contain an IPv6 address', '2001:db8::1', '198.51.100.1', ['0.0.0.0/0'], '2001:db8::1'],
-    ['the zone of a link-local peer is left out', 'fe80::1%eth0', undefined, proxies, 'fe80::1'],
-    ['no peer', undefined, '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
-    ['a peer that is no address', '', '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
+    ['is the farthest hop when all are trusted', '10.0.0.1', '10.0.0.3, 10.0.0.2', proxies, '10.0.0.3'],
+    ['is the last hop before an invalid entry', '10.0.0.1', '198.51.100.1, garbage, 10.0.0.2', proxies, '10.0.0.2'],
+    ['is the peer when the nearest entry is invalid', '10.0.0.1', '198.51.100.1, unknown', proxies, '10.0.0.1'],
+    ['is the peer when the nearest entry is empty', '10.0.0.1', '198.51.100.1,', proxies, '10.0.0.1'],
+    ['is the peer when the nearest entry has a port', '10.0.0.1', '198.51.100.1:443', proxies, '10.0.0.1'],
+    ['is the peer when the nearest entry is a shortened IPv4 address', '10.0.0.1', '10.2', proxies, '10.0.0.1'],
+    [
+      'is the peer when the nearest entry is an octal IPv4 address',
+      '10.0.0.1',
+      '0x7f.0.0.1, 012.0.0.1',
+      proxies,
+      '10.0.0.1',
+    ],
+    ['is the peer when the nearest entry is a number', '10.0.0.1', '2130706433', proxies, '10.0.0.1'],
+    ['recognizes a trusted peer in IPv4-mapped form', '::ffff:10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
+    ['is the IPv4 address of a hop in IPv4-mapped form', '10.0.0.1', '::ffff:198.51.100.1', proxies, '198.51.100.1'],
+    [
+      'is the IPv4 address of a peer in hexadecimal IPv4-mapped form',
+      '::ffff:cb00:7107',
+      undefined,
+      proxies,
+      '203.0.113.7',
+    ],
+    ['is an IPv6 client behind an IPv6 proxy', 'fd00::1', '2001:DB8:0:0::1', proxies, '2001:db8::1'],
+    [
+      'is an IPv6 peer when only IPv4 networks are trusted',
+      '2001:db8::1',
+      '198.51.100.1',
+      ['0.0.0.0/0'],
+      '2001:db8::1',
+    ],
+    ['is a link-local peer without its zone', 'fe80::1%eth0', undefined, proxies, 'fe80::1'],
+    ['is unknown without a peer', undefined, '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
+    ['is unknown when the peer is no address', '', '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
   ];
   for (const [title, peer, header, trusted, client] of table) {
     it(title, () => {
@@ -56,7 +74,7 @@ describe('the client address', () => {
     });
   }
 
-  it('nothing that a client writes into the header changes who it is', () => {
+  it('is not changed by anything that a client writes into X-Forwarded-For', () => {
     const claim = fc.oneof(
       fc.string(),
       fc.ipV4(),
@@ -73,25 +91,25 @@ describe('the client address', () => {
   });
 });
 
-describe('what a limit per IP counts', () => {
-  it('an IPv4 address', () => {
+describe('address that a limit per IP counts', () => {
+  it('is each IPv4 address of its own', () => {
     expect(addressCounted('203.0.113.7')).to.equal('203.0.113.7');
     expect(addressCounted('203.0.113.8')).to.equal('203.0.113.8');
   });
 
-  it('the /64 of an IPv6 address', () => {
+  it('is the /64 network of an IPv6 address', () => {
     expect(addressCounted('2001:db8:1:2:3:4:5:6')).to.equal('2001:db8:1:2::/64');
     expect(addressCounted('2001:db8:1:2:ffff::1')).to.equal('2001:db8:1:2::/64');
     expect(addressCounted('2001:db8:1:3::1')).to.equal('2001:db8:1:3::/64');
     expect(addressCounted('fe80::1%eth0')).to.equal(addressCounted('fe80::2%eth1'));
   });
 
-  it('IPv4-mapped IPv6 as the IPv4 address', () => {
+  it('is the IPv4 address of an IPv4-mapped IPv6 address', () => {
     expect(addressCounted('::ffff:203.0.113.7')).to.equal('203.0.113.7');
     expect(addressCounted('::ffff:cb00:7107')).to.equal('203.0.113.7');
   });
 
-  it('clients without a readable address together', () => {
+  it('is one for all clients without a readable address', () => {
     expect(addressCounted(unknownClient)).to.equal(unknownClient);
   });
 });

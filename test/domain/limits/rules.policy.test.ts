@@ -80,55 +80,55 @@ const found = (method: string, path: string): Rule => {
 };
 const counterOf = (method: string, path: string) => found(method, path).counter;
 
-describe('the rate table', () => {
+describe('rate limit table', () => {
   for (const [method, path, limit, windowSeconds, scope, whenDown] of table) {
-    const shown = path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{id}');
-    it(`${method} ${shown}: ${limit} in ${windowSeconds} s per ${scope}, ${whenDown} when the counters are down`, () => {
+    const shown = path.replace(club, '{club}').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{id}');
+    it(`${method} ${shown}: ${limit} in ${windowSeconds} s per ${scope}, ${whenDown} when down`, () => {
       expect(found(method, path)).to.include({ limit, windowSeconds, scope, whenDown });
     });
   }
 
-  it('reads are not limited', () => {
+  it('has no row for reads', () => {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'get']) {
       for (const [, path] of table) expect(ruleFor({ method, path }), `${method} ${path}`).to.equal(undefined);
-      expect(ruleFor({ method, path: '/v1/auth/session' })).to.equal(undefined);
+      expect(ruleFor({ method, path: '/v1/auth/session' }), method).to.equal(undefined);
     }
   });
 
-  it('book and cancel a mentorship session: 30 per hour combined', () => {
+  it('counts booking and canceling a mentorship session together', () => {
     const book = counterOf('POST', `${classroom}/mentorships/m-1/bookings`);
     expect(counterOf('DELETE', `${classroom}/mentorships/m-1/sessions/s-1`)).to.equal(book);
   });
 
-  it('publish comment: lessons and posts together', () => {
+  it('counts comments on lessons and posts together', () => {
     const onLesson = counterOf('POST', `${classroom}/lessons/l-1/comments`);
     expect(counterOf('POST', `${classroom}/posts/p-1/comments`)).to.equal(onLesson);
   });
 
-  it('POST /v1/auth/* including /v1/auth/admin/* and classroom sign-up: one limit for an address', () => {
+  it('counts sign-in, admin sign-in and sign-up together, and deleting a session as another write', () => {
     const signIn = counterOf('POST', '/v1/auth/sign-in');
     expect(counterOf('POST', '/v1/auth/admin/sign-in')).to.equal(signIn);
     expect(counterOf('POST', `${classroom}/sign-up`)).to.equal(signIn);
     expect(counterOf('DELETE', '/v1/auth/session')).to.equal(counterOf('PUT', '/v1/me')).and.not.equal(signIn);
   });
 
-  it('otherwise every row has a counter of its own', () => {
+  it('gives every other row a counter of its own', () => {
     const shared = ['credentials', 'comments', 'mentorship_sessions'];
     const own = [...rules, refusedCalls].map(({ counter }) => counter).filter((counter) => !shared.includes(counter));
     expect(own).to.have.length(new Set(own).size);
     expect(own).to.have.length(rules.length + 1 - 3 - 2 - 2);
   });
 
-  it('rows of one counter agree on limit, window and scope', () => {
+  it('gives all rows of one counter the same limit, window and scope', () => {
     for (const rule of rules) {
       const { counter, limit, windowSeconds, scope } = rule;
       for (const other of rules.filter((candidate) => candidate.counter === counter)) {
-        expect(other).to.include({ limit, windowSeconds, scope });
+        expect(other, `${other.name}, as ${rule.name}`).to.include({ limit, windowSeconds, scope });
       }
     }
   });
 
-  it('refused calls: the write rate of an address', () => {
+  it('charges refused calls to the write limit of an address', () => {
     expect(refusedCalls).to.include({ limit: 60, windowSeconds: 60, scope: 'ip', whenDown: 'pass' });
     expect(rules).not.to.include(refusedCalls);
     expect(clubWrites).to.include({ limit: 60, windowSeconds: 60, scope: 'club', whenDown: 'pass' });
@@ -140,7 +140,7 @@ const literals = ({ path }: Rule) =>
 const encodeAll = (text: string) =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 
-describe('the most specific row replaces the general one', () => {
+describe('choice of the most specific rate limit row', () => {
   const write = fc.constantFrom(...writes);
   const segment = fc.oneof(
     fc.uuid(),
@@ -160,7 +160,7 @@ describe('the most specific row replaces the general one', () => {
       fc.record({ rule: fc.constant(rule), method: fc.constantFrom(...rule.methods), path: instance(rule) }),
     );
 
-  it('every write under /v1/clubs/{clubId}/ has a rule, and never the one of "elsewhere"', () => {
+  it('finds a club row for every write under /v1/clubs/{clubId}/', () => {
     fc.assert(
       fc.property(write, fc.uuid(), tail, (method, id, rest) => {
         expect(counterOf(method, `/v1/clubs/${id}/${rest}`)).not.to.be.oneOf(['writes', 'platform_notices']);
@@ -168,7 +168,7 @@ describe('the most specific row replaces the general one', () => {
     );
   });
 
-  it('every write on any path has a rule', () => {
+  it('finds a row for every write on any path', () => {
     fc.assert(
       fc.property(write, fc.string(), (method, path) => {
         expect(found(method, path).methods).to.include(method);
@@ -176,7 +176,7 @@ describe('the most specific row replaces the general one', () => {
     );
   });
 
-  it('a request of a row’s form falls under that row or under a more specific one', () => {
+  it('finds the row of a matching request, or a more specific one', () => {
     fc.assert(
       fc.property(requestOf, ({ rule, method, path }) => {
         const winner = found(method, path);
@@ -186,7 +186,7 @@ describe('the most specific row replaces the general one', () => {
     );
   });
 
-  it('no two rows of one specificity compete for a path', () => {
+  it('finds no two rows of equal specificity for one path', () => {
     for (const rule of rules) {
       for (const other of rules) {
         if (other === rule || literals(other) !== literals(rule)) continue;
@@ -197,7 +197,7 @@ describe('the most specific row replaces the general one', () => {
     }
   });
 
-  it('no spelling of a path dodges its row: case, percent-encoding, doubled and trailing slashes', () => {
+  it('finds the same row for any case, percent-encoding, and doubled or trailing slashes', () => {
     const spelling = fc.record({ upper: fc.boolean(), encode: fc.boolean(), repeat: fc.integer({ min: 1, max: 3 }) });
     fc.assert(
       fc.property(
@@ -221,12 +221,12 @@ describe('the most specific row replaces the general one', () => {
     );
   });
 
-  it('an encoded slash does not split a parameter: the row stays the specific one', () => {
+  it('keeps an encoded slash inside a parameter', () => {
     expect(counterOf('POST', `${classroom}/lessons/a%2Fb/comments`)).to.equal('comments');
     expect(counterOf('POST', `${classroom}/agents/a%2fb%2Fc/messages`)).to.equal('agent_questions');
   });
 
-  it('an encoding that is malformed still fills a parameter', () => {
+  it('accepts a malformed percent-encoding as a parameter', () => {
     expect(counterOf('POST', `${classroom}/agents/%E0%A4%A/messages`)).to.equal('agent_questions');
   });
 });

@@ -3,10 +3,10 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { secondsUntilWindow, windowAt } from '../../../domain/limits/windows.policy.ts';
 
-describe('the fixed window', () => {
+describe('fixed window', () => {
   const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
 
-  it('begins with the minute or the hour of the clock, whoever calls first', () => {
+  it('begins with the minute or the hour of the clock', () => {
     expect(windowAt(noon, 60)).to.equal(windowAt(noon + 59_999, 60));
     expect(windowAt(noon + 60_000, 60)).to.equal(windowAt(noon, 60) + 1);
     expect(windowAt(noon - 1, 60)).to.equal(windowAt(noon, 60) - 1);
@@ -14,7 +14,7 @@ describe('the fixed window', () => {
     expect(windowAt(noon + 3_600_000, 3_600)).to.equal(windowAt(noon, 3_600) + 1);
   });
 
-  it('Retry-After in seconds: whole, rounded up, at least 1', () => {
+  it('gives Retry-After as whole seconds, rounded up, at least 1', () => {
     const next = windowAt(noon, 60) + 1;
     const table: readonly [number, number][] = [
       [0, 60],
@@ -31,7 +31,7 @@ describe('the fixed window', () => {
     expect(secondsUntilWindow(next, 60, noon + 60_000)).to.equal(1);
   });
 
-  it('a call that waits these seconds arrives in the window, and one second less would be too early', () => {
+  it('gives the smallest number of seconds after which a call falls into the window', () => {
     const moment = fc.integer({ min: 0, max: 4_102_444_800_000 });
     fc.assert(
       fc.property(moment, fc.constantFrom(60, 3_600), fc.constantFrom(1, 2), (now, windowSeconds, ahead) => {

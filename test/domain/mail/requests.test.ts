@@ -6,7 +6,7 @@ import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../toolkit/
 
 const minute = 60_000;
 
-describe('asking for a mail', () => {
+describe('mail requests', () => {
   const start = new Date('2026-03-01T12:00:00Z');
   /** Asks for a reset's mail so many minutes after the start. */
   const ask = async (who: { id: string; email: string }, clubId: string, minutes: number) => {
@@ -22,7 +22,7 @@ describe('asking for a mail', () => {
     );
   };
 
-  it('writes the mail, its token and its wake in the one transaction', async () => {
+  it('write the mail, its token and its wake in one transaction', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const before = await rowCounts();
@@ -36,7 +36,7 @@ describe('asking for a mail', () => {
     ]);
   });
 
-  it('5 of a kind an hour to an address, then one in ten minutes: the window slides', async () => {
+  it('allow 5 of a kind an hour to an address, then one in ten minutes, in sliding windows', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const sentAfter: number[] = [];
@@ -49,7 +49,7 @@ describe('asking for a mail', () => {
     expect(sentAfter).to.deep.equal([0, 1, 2, 3, 4, 14, 24, 59, 63, 64]);
   });
 
-  it('counts by address, whatever account it belongs to at the time, and keeps nothing of it', async () => {
+  it('count by address across accounts, and store no address', async () => {
     const [one, two] = [await buildClub(), await buildClub()];
     const email = `${newId()}@example.com`;
     const [here, there] = [await buildStudent(one.id, { email }), await buildStudent(two.id, { email })];
@@ -61,7 +61,7 @@ describe('asking for a mail', () => {
     expect(await columnsHolding(email)).to.deep.equal(['students.email']);
   });
 
-  it('for nobody: the row of a mail that is not sent, no token and no wake', async () => {
+  it('for an unknown address write only a canceled mail, without token and wake', async () => {
     const { database, vault } = await testPlatform();
     const club = await buildClub();
     const before = await rowCounts();

@@ -15,7 +15,7 @@ const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';
 
 describe('mail templates', () => {
   for (const name of names) {
-    it(`${name}: greets, says the same in text and HTML, and leads to one place`, () => {
+    it(`${name}: greets by name, and gives its link (text, HTML) or its code (text)`, () => {
       const { subject, text, html } = renderMail(name, context);
       expect(subject).to.have.length.within(5, 120);
       expect(text).to.match(/^Hello Ada,\n\n/);
@@ -27,7 +27,7 @@ describe('mail templates', () => {
       expect(text).to.not.match(/\{|undefined|null/);
     });
 
-    it(`${name}: whatever people chose is escaped in HTML, and breaks no line of the subject`, () => {
+    it(`${name}: escapes hostile names in HTML, and keeps the subject on one line`, () => {
       const { subject, html } = renderMail(name, { ...context, name: hostile, clubName: `${hostile}\r\nBcc: x\n` });
       expect(html).to.not.include('<b ');
       expect(html).to.include(escaped);
@@ -35,27 +35,29 @@ describe('mail templates', () => {
     });
   }
 
-  it('greet nobody by name whose name is not theirs to have chosen', () => {
+  it('greet without a name where the name is not the recipient’s own choice', () => {
     expect(renderMail('administrator_invitation', { ...context, name: '' }).text).to.match(/^Hello,\n/);
   });
 
-  it('promise the time that their tokens last', () => {
+  it('state how long their tokens last', () => {
     const hours = { student_verify_email: 24, administrator_verify_email: 24, student_reset_password: 1 } as const;
     for (const [name, lifetime] of Object.entries(hours)) {
-      expect(tokenLifetimeMs[name as keyof typeof hours]).to.equal(lifetime * 3_600_000);
-      expect(renderMail(name as keyof typeof hours, context).text).to.match(lifetime === 24 ? /24 hours/ : /next hour/);
+      expect(tokenLifetimeMs[name as keyof typeof hours], name).to.equal(lifetime * 3_600_000);
+      expect(renderMail(name as keyof typeof hours, context).text, name).to.match(
+        lifetime === 24 ? /24 hours/ : /next hour/,
+      );
     }
     expect(tokenLifetimeMs.student_code).to.equal(10 * 60_000);
     expect(renderMail('student_code', context).text).to.include('10 minutes');
     for (const name of ['student_invitation', 'administrator_invitation'] as const) {
-      expect(tokenLifetimeMs[name]).to.equal(7 * 24 * 3_600_000);
-      expect(renderMail(name, context).text).to.include('7 days');
+      expect(tokenLifetimeMs[name], name).to.equal(7 * 24 * 3_600_000);
+      expect(renderMail(name, context).text, name).to.include('7 days');
     }
   });
 
-  it('a mail whose token opens something says that nothing happens without it', () => {
+  it('state that nothing happens when the recipient ignores them', () => {
     for (const name of ['student_verify_email', 'student_reset_password', 'administrator_verify_email'] as const) {
-      expect(renderMail(name, context).text).to.include('you can ignore this message');
+      expect(renderMail(name, context).text, name).to.include('you can ignore this message');
     }
   });
 });

@@ -39,15 +39,15 @@ describe('agent images', () => {
     return (await buildQuestion({ imageIds }, conversation)).questionId;
   }
 
-  describe('the images that a question may name', () => {
-    it("are the student's own that are ready, in the order in which they are named", async () => {
+  describe('a question', () => {
+    it('may name the student’s own ready images, and keeps their order', async () => {
       const [first, second] = [await imageOf(student), await imageOf(student)];
       expect(await required([])).to.deep.equal([]);
       expect(await required([second.id, first.id])).to.deep.equal([second.id, first.id]);
       expect(await required([first.id.toUpperCase()])).to.deep.equal([first.id]);
     });
 
-    it('422 invalid_image for an unknown one, one of another, of the library, not ready, failed, removed, or named twice', async () => {
+    it('is rejected with 422 invalid_image for an image that it may not name, or names twice', async () => {
       const refused = [422, 'invalid_image'];
       const own = await imageOf(student);
       const others = await imageOf(await buildStudent(club.id));
@@ -58,21 +58,29 @@ describe('agent images', () => {
       );
       const failed = await imageOf(student, Buffer.from('none'));
       expect(failed.status).to.equal('failed');
-      for (const { id } of [{ id: newId() }, others, library, uploading, failed]) {
-        expect(await required([id])).to.deep.equal(refused);
-        expect(await required([own.id, id])).to.deep.equal(refused);
+      const outcomes: Record<string, unknown> = {};
+      for (const [name, id] of Object.entries({
+        'an unknown one': newId(),
+        'one of another student': others.id,
+        'one of the library': library.id,
+        'one that is uploading': uploading.id,
+        'one that failed': failed.id,
+      })) {
+        outcomes[name] = await required([id]);
+        outcomes[`${name}, beside an own one`] = await required([own.id, id]);
       }
-      expect(await required([own.id, own.id])).to.deep.equal(refused);
-      expect(await required([own.id, own.id.toUpperCase()])).to.deep.equal(refused);
-      expect(await required([own.id], student.id, (await buildClub()).id)).to.deep.equal(refused);
+      outcomes['one named twice'] = await required([own.id, own.id]);
+      outcomes['one named twice in two spellings'] = await required([own.id, own.id.toUpperCase()]);
+      outcomes['one of another club'] = await required([own.id], student.id, (await buildClub()).id);
       const { database } = await testPlatform();
       await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
-      expect(await required([own.id])).to.deep.equal(refused);
+      outcomes['one that was removed'] = await required([own.id]);
+      expect(outcomes).to.deep.equal(Object.fromEntries(Object.keys(outcomes).map((name) => [name, refused])));
     });
   });
 
-  describe('the images of a question', () => {
-    it('are read whole and in their order, with the type of their content', async () => {
+  describe('images of a question', () => {
+    it('are read whole and in order, with the type of their content', async () => {
       const [second, first] = [await imageOf(student, png(9, 9)), await imageOf(student, jpeg(8, 8))];
       const questionId = await questionWith([first.id, second.id]);
       const source = await testDatabase();
@@ -83,7 +91,7 @@ describe('agent images', () => {
       expect(await readImages(await testObjectStore(), source.manager, newId())).to.deep.equal([]);
     });
 
-    it('are presented by question, signed; of a removed student none are left', async () => {
+    it('are presented by question with signed addresses, and are gone once the student is removed', async () => {
       const [first, second] = [await imageOf(student), await imageOf(student)];
       const questions = [
         await questionWith([first.id, second.id]),
@@ -104,7 +112,7 @@ describe('agent images', () => {
       expect(await readImages(await testObjectStore(), manager, questions[0] ?? '')).to.deep.equal([]);
     });
 
-    it('that is ready and not in the store is a fault of ours', async () => {
+    it('throw when a ready image is missing in the store', async () => {
       const image = await imageOf(student);
       const questionId = await questionWith([image.id]);
       const store = await testObjectStore();

@@ -45,8 +45,8 @@ async function plansOf(tx: Transaction, work: (planned: Transaction) => Promise<
   return plans;
 }
 
-describe('the removal of the images of deleted conversations', () => {
-  it('finds them by index, however many images other clubs have', async () => {
+describe('removal of the images of deleted conversations', () => {
+  it('finds them by index beside 5,000 images of another club', async () => {
     const runner = (await testDatabase()).createQueryRunner();
     await runner.startTransaction();
     try {

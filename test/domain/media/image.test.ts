@@ -14,8 +14,8 @@ const pictures: Record<ImageType, (width: number, height: number) => Buffer> = {
 const types = Object.keys(pictures) as ImageType[];
 const side = fc.integer({ min: 1, max: 16_000 });
 
-describe('an image that is whole', () => {
-  it('has the measures that it was made with', () => {
+describe('a complete image', () => {
+  it('is measured with the width and height that it was made with', () => {
     fc.assert(
       fc.property(fc.constantFrom(...types), side, side, (type, width, height) => {
         expect(measureImage(type, pictures[type](width, height))).to.deep.equal({ width, height, isAnimated: false });
@@ -24,14 +24,14 @@ describe('an image that is whole', () => {
     );
   });
 
-  it('is animated with a second picture', () => {
+  it('is animated if it has a second picture', () => {
     expect(measureImage('image/gif', gif(2, 2, 1))?.isAnimated).to.equal(false);
     expect(measureImage('image/gif', gif(2, 2, 2))?.isAnimated).to.equal(true);
     expect(measureImage('image/png', png(2, 2, { animated: true }))?.isAnimated).to.equal(true);
     expect(measureImage('image/webp', webp(2, 2, true))?.isAnimated).to.equal(true);
   });
 
-  it('may be followed by something, as cameras do', () => {
+  it('may be followed by other bytes, as cameras write them', () => {
     for (const type of types) {
       const bytes = Buffer.concat([pictures[type](4, 5), Buffer.from('ftypmp42 and a film')]);
       expect(measureImage(type, bytes), type).to.deep.equal({ width: 4, height: 5, isAnimated: false });
@@ -39,8 +39,8 @@ describe('an image that is whole', () => {
   });
 });
 
-describe('an image that is not whole', () => {
-  it('is broken wherever it is cut', () => {
+describe('an incomplete image', () => {
+  it('is not measured if it is cut at any byte', () => {
     for (const type of types) {
       const bytes = pictures[type](300, 200);
       for (let length = 0; length < bytes.length; length++)
@@ -48,7 +48,7 @@ describe('an image that is not whole', () => {
     }
   });
 
-  it('is broken where a bit of a PNG is another', () => {
+  it('is not measured if a bit of a PNG is flipped after the signature', () => {
     const bytes = png(3, 3);
     for (let at = 8; at < bytes.length; at++) {
       const damaged = Buffer.from(bytes);
@@ -57,14 +57,14 @@ describe('an image that is not whole', () => {
     }
   });
 
-  it('is broken without a picture', () => {
+  it('is not measured if it holds no picture', () => {
     expect(measureImage('image/gif', gif(2, 2, 0))).to.equal(undefined);
     const header = png(3, 3).subarray(0, 33);
     expect(measureImage('image/png', Buffer.concat([header, pngChunk('IEND', Buffer.alloc(0))]))).to.equal(undefined);
     expect(measureImage('image/jpeg', Buffer.from('ffd8ffd9', 'hex'))).to.equal(undefined);
   });
 
-  it('never breaks who looks at it, whatever bytes it has', () => {
+  it('never makes measuring throw, whatever its bytes', () => {
     const marks = types.map((type) => pictures[type](9, 9).subarray(0, 20));
     fc.assert(
       fc.property(

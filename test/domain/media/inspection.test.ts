@@ -66,8 +66,8 @@ function zip(names: readonly string[]): Buffer {
   return Buffer.concat([...locals, directory, ...end]);
 }
 
-describe('the type of a file', () => {
-  it('is that of its content, for PDF, DOCX, PPTX and images, whatever was announced', async () => {
+describe('type of a file', () => {
+  it('is found from the content of PDF, DOCX, PPTX and images, whatever type is announced', async () => {
     const files: [string, Buffer][] = [
       [pdfType, await pdf('Knots')],
       [docxType, await docx('Knots')],
@@ -77,12 +77,12 @@ describe('the type of a file', () => {
     for (const [mime, bytes] of files) {
       for (const announced of [...documentTypes, 'image/png']) {
         const kind = mime === 'image/png' ? 'image' : 'document';
-        expect(await found(bytes, announced)).to.include({ mime, kind });
+        expect(await found(bytes, announced), `${mime} announced as ${announced}`).to.include({ mime, kind });
       }
     }
   });
 
-  it('of a text is what was announced, and text it must be, in UTF-8', async () => {
+  it('is the announced one for UTF-8 text, and text in other encodings is rejected', async () => {
     for (const announced of ['text/markdown', 'text/html', 'text/plain']) {
       for (const text of [
         'a',
@@ -91,18 +91,32 @@ describe('the type of a file', () => {
         '\u001b[1mbold\t\f',
         '😀'.repeat(40_000),
       ])
-        expect(await found(Buffer.from(text), announced)).to.include({ mime: announced });
-      const latin1 = Buffer.from('Voltas e nós', 'latin1');
-      expect(await found(latin1, announced)).to.include({ error: 'not_utf8' });
-      expect(await found(Buffer.from('a\u0001b'), announced)).to.include({ error: 'not_utf8' });
-      expect(await found(Buffer.from('a\u0000b'), announced)).to.include({ error: 'content_not_allowed' });
-      expect(await found(Buffer.from('\ufefftext', 'utf16le'), announced)).to.include({ error: 'content_not_allowed' });
+        expect(await found(Buffer.from(text), announced), `${announced}: ${text.slice(0, 40)}`).to.include({
+          mime: announced,
+        });
+      const rejected = {
+        'Latin-1': Buffer.from('Voltas e nós', 'latin1'),
+        'a control character': Buffer.from('a\u0001b'),
+        'a NUL byte': Buffer.from('a\u0000b'),
+        'UTF-16': Buffer.from('\ufefftext', 'utf16le'),
+      };
+      const errors: Record<string, string | undefined> = {};
+      for (const [name, bytes] of Object.entries(rejected)) {
+        const finding = await found(bytes, announced);
+        errors[name] = 'error' in finding ? finding.error : undefined;
+      }
+      expect(errors, announced).to.deep.equal({
+        'Latin-1': 'not_utf8',
+        'a control character': 'not_utf8',
+        'a NUL byte': 'content_not_allowed',
+        'UTF-16': 'content_not_allowed',
+      });
     }
     const endsInLatin1 = Buffer.concat([Buffer.alloc(200_000, 0x61), Buffer.from([0xe9])]);
     expect(await found(endsInLatin1, 'text/plain')).to.include({ error: 'not_utf8' });
   });
 
-  it('of a text does not depend on where a character is cut by what is read of it', async () => {
+  it('is found for text wherever a character is cut between reads', async () => {
     for (let shift = 0; shift < 4; shift++) {
       for (const length of [65_536, 131_070, 131_072, 200_001]) {
         const text = 'a'.repeat(shift) + 'é漢😀'.repeat(Math.ceil(length / 9));
@@ -111,21 +125,21 @@ describe('the type of a file', () => {
     }
   });
 
-  it('is none for what is something else: an archive, a program, an old Word file, nothing', async () => {
-    const others = [
-      zip(['a.txt', 'word/document.xml']), // no [Content_Types].xml
-      zip(['[Content_Types].xml', 'xl/workbook.xml']),
-      zip(['a/../../[Content_Types].xml', 'word/document.xml']),
-      zip([]),
-      Buffer.from('PK\u0003\u0004 and no directory'),
-      (await docx('Knots')).subarray(0, -30),
-      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
-      Buffer.from('\u007fELF\u0002\u0001\u0001\u0000', 'latin1'),
-      Buffer.alloc(0),
-    ];
-    for (const bytes of others)
+  it('is rejected for other archives, programs, old Word files and empty files', async () => {
+    const others = {
+      'an archive without [Content_Types].xml': zip(['a.txt', 'word/document.xml']),
+      'a workbook': zip(['[Content_Types].xml', 'xl/workbook.xml']),
+      'an archive with a path outside': zip(['a/../../[Content_Types].xml', 'word/document.xml']),
+      'an empty archive': zip([]),
+      'an archive without a directory': Buffer.from('PK\u0003\u0004 and no directory'),
+      'a Word file that is cut': (await docx('Knots')).subarray(0, -30),
+      'an old Word file': Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+      'a program': Buffer.from('\u007fELF\u0002\u0001\u0001\u0000', 'latin1'),
+      'an empty file': Buffer.alloc(0),
+    };
+    for (const [name, bytes] of Object.entries(others))
       for (const announced of [...documentTypes.slice(0, 3), 'image/png'])
-        expect(await found(bytes, announced), bytes.toString('latin1', 0, 20)).to.include({
+        expect(await found(bytes, announced), `${name} announced as ${announced}`).to.include({
           error: 'content_not_allowed',
         });
     expect(await found(zip(['x', '[Content_Types].xml', 'word/document.xml']), 'text/plain')).to.include({
@@ -133,7 +147,7 @@ describe('the type of a file', () => {
     });
   });
 
-  it('of a PDF may begin a little later, but a text may be about it', async () => {
+  it('is PDF for one that begins a little late, and Markdown for text about PDF', async () => {
     const late = Buffer.concat([Buffer.from('\r\nMIME-Version: 1.0\r\n'), await pdf('Knots')]);
     expect(await found(late, pdfType)).to.include({ mime: pdfType });
     expect(await found(Buffer.from('A PDF begins with %PDF-1.7'), 'text/markdown')).to.include({
@@ -141,13 +155,13 @@ describe('the type of a file', () => {
     });
   });
 
-  it('is none for a text where a document was announced', async () => {
+  it('is rejected for text that was announced as a document', async () => {
     expect(await found(Buffer.from('only words'), pdfType)).to.include({ error: 'content_not_allowed' });
   });
 });
 
-describe('the size of a file', () => {
-  it('is bounded by what it is, not by what was announced', async () => {
+describe('size of a file', () => {
+  it('is limited by the found type, not by the announced one', async () => {
     const large = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(100 * megabyte - 9, 0x20)]);
     expect(await found(large, pdfType)).to.include({ mime: pdfType });
     expect(await found(Buffer.concat([large, Buffer.from(' ')]), pdfType)).to.include({ error: 'too_large', read: 0 });
@@ -161,7 +175,7 @@ describe('the size of a file', () => {
     expect(await found(more, 'image/png')).to.include({ mime: 'image/png' });
   });
 
-  it('of 100 MB is looked at in some hundred kilobytes and a handful of requests', async () => {
+  it('of 100 MB does not matter: few requests and some hundred kilobytes are read', async () => {
     const text = Buffer.alloc(100 * megabyte, 'knots and bends\n');
     expect(await found(text, 'text/plain')).to.include({ mime: 'text/plain', read: 128 * 1_024, requests: 2 });
     const names = ['[Content_Types].xml', ...Array.from({ length: 2_000 }, (_, at) => `word/media/image${at}.png`)];

@@ -54,24 +54,20 @@ const stories: Record<string, Notice[]> = {
     (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7), purchase: termsOf(4_750, 1) }),
     (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8), purchase: termsOf(1_000, 2) }),
   ],
-  'a subscription: a cancellation that is told again as another, a day later': [
-    chargeOf(0, 0),
-    canceledOn(20),
-    canceledOn(21),
-  ],
-  'a subscription: charges, one late, then paid, another late': [...charges, ...late],
-  'a subscription: charges, latenesses, canceled at once': [...charges, ...late, canceledOn(95)],
-  'a subscription: charges, latenesses, canceled with a grace': [...charges, ...late, canceledOn(95, later)],
-  'a subscription: canceled and taken up again': [charges[0], canceledOn(20), charges[1], charges[2]].flatMap(
+  'a subscription: canceled twice, a day apart': [chargeOf(0, 0), canceledOn(20), canceledOn(21)],
+  'a subscription: charged, late, paid, late again': [...charges, ...late],
+  'a subscription: charged, late, canceled at once': [...charges, ...late, canceledOn(95)],
+  'a subscription: charged, late, canceled with a grace period': [...charges, ...late, canceledOn(95, later)],
+  'a subscription: canceled and resumed': [charges[0], canceledOn(20), charges[1], charges[2]].flatMap(
     (notice) => notice ?? [],
   ),
-  'a subscription: canceled with a grace and taken up again': [chargeOf(0, 0), canceledOn(20, later), chargeOf(1, 30)],
-  'a subscription: canceled at once, and its charge refunded': [
+  'a subscription: canceled with a grace period and resumed': [chargeOf(0, 0), canceledOn(20, later), chargeOf(1, 30)],
+  'a subscription: canceled at once, then its charge refunded': [
     chargeOf(0, 0),
     canceledOn(2),
     chargeOf(0, 3, 'refunded', later),
   ],
-  'a subscription: canceled, taken up, canceled again at once': [
+  'a subscription: canceled, resumed, canceled again at once': [
     chargeOf(0, 0),
     canceledOn(20),
     chargeOf(1, 30),
@@ -85,15 +81,15 @@ const alone: Notice = (shop) => ({ ...chargeOf(0, 1)(shop), subscription: undefi
 
 /** In these the access goes down or up more than once for different reasons: how often that is told depends on the order. */
 const windings: Record<string, Notice[]> = {
-  'an old charge refunded out of kindness': [...charges, chargeOf(0, 70, 'refunded')],
-  'a charge refunded, then canceled with a grace': [
+  'an old charge refunded': [...charges, chargeOf(0, 70, 'refunded')],
+  'a charge refunded, then canceled with a grace period': [
     ...charges,
     chargeOf(2, 70, 'refunded', later),
     canceledOn(71, later),
   ],
-  'two cancellations, two graces': [chargeOf(0, 0), canceledOn(5, sooner), canceledOn(6, later)],
-  'two cancellations, the longer grace first': [chargeOf(0, 0), canceledOn(5, later), canceledOn(6, sooner)],
-  'three cancellations, the last one at once': [
+  'canceled twice, the longer grace period last': [chargeOf(0, 0), canceledOn(5, sooner), canceledOn(6, later)],
+  'canceled twice, the longer grace period first': [chargeOf(0, 0), canceledOn(5, later), canceledOn(6, sooner)],
+  'canceled three times, the last time at once': [
     chargeOf(0, 0),
     canceledOn(5, later),
     canceledOn(6, sooner),
@@ -106,8 +102,18 @@ const windings: Record<string, Notice[]> = {
     canceledOn(35, later),
     chargeOf(2, 60),
   ],
-  'a grace, a charge, then canceled at once': [chargeOf(0, 0), canceledOn(5, sooner), chargeOf(1, 30), canceledOn(35)],
-  'at once, a charge, then a grace': [chargeOf(0, 0), canceledOn(5), chargeOf(1, 30), canceledOn(35, later)],
+  'canceled with a grace period, charged, canceled at once': [
+    chargeOf(0, 0),
+    canceledOn(5, sooner),
+    chargeOf(1, 30),
+    canceledOn(35),
+  ],
+  'canceled at once, charged, canceled with a grace period': [
+    chargeOf(0, 0),
+    canceledOn(5),
+    chargeOf(1, 30),
+    canceledOn(35, later),
+  ],
   'the latest charge refunded and charged back': [chargeOf(0, 0), chargeOf(0, 3, 'refunded'), chargedBack],
   'refunded, charged, canceled, charged': [
     chargeOf(0, 0),
@@ -117,14 +123,14 @@ const windings: Record<string, Notice[]> = {
     chargeOf(2, 60),
   ],
   'canceled at once, refunded, charged': [chargeOf(0, 0), canceledOn(3), chargeOf(0, 4, 'refunded'), chargeOf(1, 30)],
-  'canceled with a grace, refunded, charged, late': [
+  'canceled with a grace period, refunded, charged, late': [
     chargeOf(0, 0),
     canceledOn(3, later),
     chargeOf(0, 4, 'refunded'),
     chargeOf(1, 30),
     ...late,
   ],
-  'an old and the latest charge refunded, and canceled': [
+  'an old and the latest charge refunded, then canceled': [
     ...charges,
     chargeOf(0, 70, 'refunded'),
     chargeOf(2, 71, 'refunded'),
@@ -132,11 +138,11 @@ const windings: Record<string, Notice[]> = {
   ],
 };
 
-describe('the notices of a subscription that winds, in any order and repeated', function () {
+describe('notices of a subscription with several changes lead to one state', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(windings)) {
-    it(`${name}: the same state`, async () => {
+    it(`in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = withoutAccessFacts(comparable(inOrder, await salesStateOf(inOrder.club.id)));
@@ -154,11 +160,11 @@ describe('the notices of a subscription that winds, in any order and repeated', 
     });
   }
 
-  it('a charge that is told once with, once without its subscription: one access is left, none after its refund', async () => {
-    for (const order of [
-      [alone, chargeOf(0, 0)],
-      [chargeOf(0, 0), alone],
-    ]) {
+  for (const [name, order] of [
+    ['without, then with its subscription', [alone, chargeOf(0, 0)]],
+    ['with, then without its subscription', [chargeOf(0, 0), alone]],
+  ] as const) {
+    it(`a charge reported ${name}: one access stands, and none after its refund`, async () => {
       const shop = await buildShop();
       const standing = async () => {
         const { enrollments } = await salesStateOf(shop.club.id);
@@ -170,8 +176,8 @@ describe('the notices of a subscription that winds, in any order and repeated', 
       expect(await standing()).to.deep.equal(['subscription']);
       await sell(shop, { ...alone(shop), event: 'purchase.refunded' });
       expect(await standing()).to.deep.equal([]);
-    }
-  });
+    });
+  }
 });
 
 /** How often `access.*` is told put out. */
@@ -180,11 +186,11 @@ function withoutAccessFacts(state: unknown): unknown {
   return { ...rest, facts: facts.filter(({ type }) => !type.startsWith('access.')) };
 }
 
-describe('the notices of one sale, in any order and repeated', function () {
+describe('notices of one sale lead to one state and the same facts', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(stories)) {
-    it(name, async () => {
+    it(`in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = comparable(inOrder, await salesStateOf(inOrder.club.id));
@@ -207,7 +213,7 @@ describe('the notices of one sale, in any order and repeated', function () {
       );
     });
 
-    it(`${name}: all at once`, async () => {
+    it(`all at once: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const shop = await buildShop(2);

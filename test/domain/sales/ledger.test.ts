@@ -6,8 +6,16 @@ import { factTypes } from '../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../toolkit/assert/sales.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildProduct, buildShop, noticeOf, purchaseNotice, type TestShop } from '../../toolkit/builders/sales.ts';
+import {
+  buildProduct,
+  buildShop,
+  noticeOf,
+  purchaseNotice,
+  buildSalesConnection,
+  type TestShop,
+} from '../../toolkit/builders/sales.ts';
 import { sell, stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
+import { hotmartPurchase } from '../../toolkit/builders/platform-notices.ts';
 
 const day = 86_400_000;
 const later = new Date(Date.now() + 30 * day).toISOString();
@@ -45,8 +53,8 @@ const canceled = (shop: TestShop, further: object = {}) =>
     subscription: { id: 'sub-1', ...further },
   });
 
-describe('what a notice of a sale leads to', () => {
-  it('a sale to a stranger: the account, an invitation, the purchase, and every delivery that the product is mapped to', async () => {
+describe('a sale', () => {
+  it('to a stranger opens an account, sends an invitation and grants all deliveries of the product', async () => {
     const shop = await buildShop(2);
     expect(await sell(shop, purchaseNotice(shop, 'paid'))).to.deep.equal(['processed']);
     expect(await factTypes(shop.club.id)).to.deep.equal([
@@ -62,7 +70,7 @@ describe('what a notice of a sale leads to', () => {
     ]);
   });
 
-  it('a sale to a student whom the club knows opens no account and mails nothing', async () => {
+  it('to a known student opens no account and sends no mail', async () => {
     const shop = await buildShop();
     const student = await buildStudent(shop.club.id, { email: shop.email });
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -70,7 +78,7 @@ describe('what a notice of a sale leads to', () => {
     expect(await mailsTo(student.id)).to.deep.equal([]);
   });
 
-  it('a refund that comes first is the sale too: both facts, access granted and revoked; the sale then adds nothing', async () => {
+  it('whose refund comes first records both facts, and the payment notice then adds nothing', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'refunded'));
     const told = ['student.created', 'purchase.paid', 'access.granted', 'purchase.refunded', 'access.revoked'];
@@ -80,7 +88,7 @@ describe('what a notice of a sale leads to', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
   });
 
-  it('amount and time are those of the payment: the earliest time, the latest payment, never the amount of a refund', async () => {
+  it('takes the earliest time and the latest payment’s amount, never the amount of a refund', async () => {
     const shop = await buildShop();
     const terms = (amount: number, paidAt: string) => ({
       purchase: { id: 'sale-1', amount, currency: 'EUR', paid_at: paidAt },
@@ -105,13 +113,13 @@ describe('what a notice of a sale leads to', () => {
     ]);
   });
 
-  it('a product without deliveries is recorded, and gives nothing', async () => {
+  it('of a product without deliveries is recorded and grants nothing', async () => {
     const shop = await buildShop(0);
     await sell(shop, purchaseNotice(shop, 'paid'));
     expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid']);
   });
 
-  it('what is mapped after the sale is not given by the notice that is sent again', async () => {
+  it('does not grant a delivery that was mapped later when its notice is repeated', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { deliveryIds } = await buildProduct(shop.club.id);
@@ -124,7 +132,7 @@ describe('what a notice of a sale leads to', () => {
     expect(await accessOf(shop)).to.have.length(1);
   });
 
-  it('an access that an administrator restored after the refund stays, whatever is sent again', async () => {
+  it('keeps access that an administrator restored after the refund when notices are repeated', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'refunded'));
     const source = await testDatabase();
@@ -135,7 +143,7 @@ describe('what a notice of a sale leads to', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
   });
 
-  it('charges of a subscription are purchases of their own, and its access is one enrollment', async () => {
+  it('is one purchase for each charge of a subscription, with one enrollment for all', async () => {
     const shop = await buildShop();
     const charge = (id: string) =>
       purchaseNotice(shop, 'paid', { purchase: { id, amount: 900, currency: 'EUR' }, ...subscribed });
@@ -149,7 +157,7 @@ describe('what a notice of a sale leads to', () => {
     expect((await accessOf(shop)).map(({ source }) => source)).to.deep.equal(['subscription']);
   });
 
-  it('a subscription to a delivery of so many days has no end: every charge pays for more', async () => {
+  it('of a subscription grants access without an end, even to a delivery of 30 days', async () => {
     const shop = await buildShop();
     const source = await testDatabase();
     await source.query(`UPDATE access_deliveries SET access_days = 30 WHERE club_id = $1`, [shop.club.id]);
@@ -157,7 +165,7 @@ describe('what a notice of a sale leads to', () => {
     expect((await accessOf(shop))[0]?.endsAt).to.equal(null);
   });
 
-  it('a refund of the latest charge takes the access of a subscription, a charge after it gives it back', async () => {
+  it('loses its access when the latest charge is refunded, and regains it with the next charge', async () => {
     const shop = await buildShop();
     const charge = (id: string, date: number, event: 'paid' | 'refunded' = 'paid') =>
       purchaseNotice(shop, event, {
@@ -177,7 +185,22 @@ describe('what a notice of a sale leads to', () => {
     ]);
   });
 
-  it('the same external id of two platforms are two sales', async () => {
+  it('is another sale on another platform, even with the same external id', async () => {
+    const shop = await buildShop();
+    const purchase = { id: 'HP16015479281022', amount: 4_900, currency: 'EUR' };
+    await sell(shop, purchaseNotice(shop, 'paid', { purchase }));
+    await buildProduct(shop.club.id, { platform: 'hotmart', externalId: '788921' });
+    const onHotmart = { ...shop, connection: await buildSalesConnection(shop.club.id, 'hotmart') };
+    expect(await sell(onHotmart, hotmartPurchase('PURCHASE_APPROVED'))).to.deep.equal(['processed']);
+    expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(2);
+    const { purchases } = await salesStateOf(shop.club.id);
+    expect((purchases as { external_id: string }[]).map((one) => one.external_id)).to.deep.equal([
+      purchase.id,
+      purchase.id,
+    ]);
+  });
+
+  it('is another sale in another club, even with the same external id', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const other = await buildShop();
@@ -186,15 +209,15 @@ describe('what a notice of a sale leads to', () => {
   });
 });
 
-describe('a cancellation', () => {
-  it('without a period end revokes the access, for a cancellation', async () => {
+describe('cancellation of a subscription', () => {
+  it('without a period end revokes the access at once', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop));
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.revoked']);
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
   });
 
-  it('with a period end that has passed revokes it as well', async () => {
+  it('with a period end in the past revokes the access at once', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -204,7 +227,7 @@ describe('a cancellation', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
   });
 
-  it('with a period end to come shortens it, and a timer is woken', async () => {
+  it('with a future period end shortens the access and starts a timer', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop, { current_period_end: later }));
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.shortened']);
@@ -217,7 +240,7 @@ describe('a cancellation', () => {
     ).to.have.length(1);
   });
 
-  it('that is told again as another is told once, at the time of the first', async () => {
+  it('that comes three times is recorded once, with the earliest time', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop), canceled(shop));
     await sell(shop, { ...canceled(shop), occurred_at: '2026-03-19T00:00:00Z' });
@@ -228,7 +251,7 @@ describe('a cancellation', () => {
     );
   });
 
-  it('moves no end later: one that an administrator set before it stays', async () => {
+  it('does not extend an end that an administrator set', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
     const { database } = await testPlatform();
@@ -239,7 +262,7 @@ describe('a cancellation', () => {
     expect((await accessOf(shop))[0]?.endsAt).to.deep.equal(sooner);
   });
 
-  it('and a charge after it: taken up again, but not what an administrator revoked', async () => {
+  it('before a later charge does not restore access that an administrator revoked', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
     const { database } = await testPlatform();
@@ -255,8 +278,8 @@ describe('a cancellation', () => {
   });
 });
 
-describe('the removal of a student', () => {
-  it('takes the bodies of every notice about them, also of those that could not be read; purchases keep their amounts', async () => {
+describe('removal of a student', () => {
+  it('deletes the bodies of all notices about them, also unreadable ones, and keeps the amounts', async () => {
     const shop = await buildShop();
     const name = `Bea ${newId()}`;
     const buyer = { email: shop.email, name };
@@ -275,7 +298,7 @@ describe('the removal of a student', () => {
     expect(await columnsHolding(name)).to.include('sales_notices.body');
     const studentId = await studentOf(shop);
     await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
-    for (const text of [name, shop.email]) expect(await columnsHolding(text)).to.deep.equal([]);
+    for (const text of [name, shop.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await noticeRow(waiting)).to.include({ status: 'ignored', errorCode: 'student_removed', body: null });
     const source = await testDatabase();
     expect(
@@ -283,7 +306,7 @@ describe('the removal of a student', () => {
     ).to.deep.equal([{ amount: '4900', currency: 'EUR' }]);
   });
 
-  it('is not undone by a notice that is sent again, which loses its body at once; a new purchase opens a new account', async () => {
+  it('holds when a notice is repeated, and a new purchase opens a new account', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const studentId = await studentOf(shop);
@@ -298,7 +321,7 @@ describe('the removal of a student', () => {
     expect(await studentOf(shop)).not.to.equal(studentId);
   });
 
-  it('leaves the notices of others alone', async () => {
+  it('keeps the notices of other buyers', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const other = await takeNotice(

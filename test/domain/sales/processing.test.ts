@@ -19,14 +19,14 @@ const euros = (id: string) => ({ purchase: { id, amount: 1, currency: 'EUR' } })
 describe('a notice that cannot be carried out', () => {
   for (const [what, further, left] of [
     ['an unknown product', { product: { id: 'nobody-knows' } }, { errorCode: 'unknown_product', errorPath: null }],
-    ['a bad shape', { buyer: { email: 'none' } }, { errorCode: 'bad_shape', errorPath: 'buyer.email' }],
+    ['an invalid address', { buyer: { email: 'none' } }, { errorCode: 'bad_shape', errorPath: 'buyer.email' }],
     [
       'an unknown currency',
       { purchase: { id: '1', amount: 1, currency: 'QQQ' } },
       { errorCode: 'unknown_currency', errorPath: 'purchase.currency' },
     ],
   ] as const) {
-    it(`${what}: fails with a code, and leaves nothing else behind`, async () => {
+    it(`fails with a code and without a trace: ${what}`, async () => {
       const shop = await buildShop();
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', further));
       const before = await rowCounts();
@@ -36,7 +36,7 @@ describe('a notice that cannot be carried out', () => {
     });
   }
 
-  it('no place for another student: fails as limit_reached; with a place its replay goes through', async () => {
+  it('fails with limit_reached without a free place, and passes when replayed with one', async () => {
     const shop = await buildShop();
     await buildPlan(shop.club.id, 'starter');
     await buildStudents(shop.club.id, plans.starter.allowances.students.included);
@@ -49,7 +49,7 @@ describe('a notice that cannot be carried out', () => {
     expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
   });
 
-  it('after the product was created its replay goes through, once', async () => {
+  it('passes once when replayed after its product was created', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'to-come' } }));
     await stepNotice(id);
@@ -60,26 +60,26 @@ describe('a notice that cannot be carried out', () => {
     expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
   });
 
-  it('a notice that is not proven: refused where the connection has a secret, and nowhere else', async () => {
+  it('fails with proof_refused without a valid signature if its connection has a secret', async () => {
     const shop = await buildShop();
     const guarded = await buildSalesConnection(shop.club.id, 'generic', 'a key');
     const body = purchaseNotice(shop, 'paid');
     const signed = createHmac('sha256', 'a key').update(JSON.stringify(body)).digest('hex');
-    for (const [proof, outcome] of [
-      ['', 'failed'],
-      ['0'.repeat(64), 'failed'],
-      ['x'.repeat(600), 'failed'],
-      [signed, 'processed'],
+    for (const [name, proof, outcome] of [
+      ['no signature', '', 'failed'],
+      ['a wrong signature', '0'.repeat(64), 'failed'],
+      ['a long text', 'x'.repeat(600), 'failed'],
+      ['the signature', signed, 'processed'],
     ] as const) {
       const id = await takeNotice(guarded, body, proof);
-      expect(await stepNotice(id)).to.deep.equal({ done: true, outcome });
-      expect((await noticeRow(id)).errorCode).to.equal(outcome === 'failed' ? 'proof_refused' : null);
+      expect(await stepNotice(id), name).to.deep.equal({ done: true, outcome });
+      expect((await noticeRow(id)).errorCode, name).to.equal(outcome === 'failed' ? 'proof_refused' : null);
     }
   });
 });
 
-describe('a fault of ours', () => {
-  it('leaves the notice to be tried again, says so, and rolls everything back', async () => {
+describe('an internal fault', () => {
+  it('rolls the notice back, records internal_error, and leaves it pending for another try', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const before = await rowCounts();
@@ -101,7 +101,7 @@ describe('a fault of ours', () => {
     expect(await noticeRow(id)).to.include({ errorCode: null, attemptCount: 2 });
   });
 
-  it('a step that died after its claim: the next one waits for the lease, then does it', async () => {
+  it('after the claim makes the next step wait for the lease, then process the notice', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const dead = await noticePlatform({
@@ -117,7 +117,7 @@ describe('a fault of ours', () => {
     expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
   });
 
-  it('a step that died after its commit: the next one finds what was recorded', async () => {
+  it('after the commit makes the next step return the recorded outcome', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const dead = await noticePlatform({
@@ -131,7 +131,7 @@ describe('a fault of ours', () => {
     expect(await factTypes(shop.club.id)).to.deep.equal(facts);
   });
 
-  it('who has lost the claim records nothing', async () => {
+  it('of a lost claim records nothing', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const overtaken = await noticePlatform({
@@ -145,8 +145,8 @@ describe('a fault of ours', () => {
   });
 });
 
-describe('many at once', () => {
-  it('the same notice ten times: one purchase, one fact', async () => {
+describe('concurrent notices', () => {
+  it('of one sale, ten times, record one purchase and one fact', async () => {
     const shop = await buildShop();
     const ids: string[] = [];
     while (ids.length < 10) ids.push(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
@@ -155,7 +155,7 @@ describe('many at once', () => {
     expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid', 'access.granted']);
   });
 
-  it('one notice, ten steps: one of them does it', async () => {
+  it('are claimed once when ten steps process one notice', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     await Promise.all(Array.from({ length: 10 }, () => stepNotice(id)));
@@ -163,7 +163,7 @@ describe('many at once', () => {
     expect(await factTypes(shop.club.id)).to.have.length(3);
   });
 
-  it('refunds and chargebacks of a sale that stands, at once: one fact, and the chargeback wins', async () => {
+  it('of refunds and chargebacks for one sale record one fact, and the chargeback wins', async () => {
     const shop = await buildShop();
     await stepNotice(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
     const ids: string[] = [];
@@ -179,7 +179,7 @@ describe('many at once', () => {
     expect(await salesStateOf(shop.club.id)).to.have.nested.property('purchases[0].status', 'chargeback');
   });
 
-  it('two purchases of one stranger: one account', async () => {
+  it('of two purchases by one stranger open one account', async () => {
     const shop = await buildShop();
     const ids = [
       await takeNotice(shop.connection, purchaseNotice(shop, 'paid', euros('a'))),
@@ -191,7 +191,7 @@ describe('many at once', () => {
 });
 
 describe('upkeep of notices', () => {
-  it('one that nobody works on for two minutes is found by the sweeper', async () => {
+  it('wakes a notice after two minutes without a step, and not before', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const { database } = await testPlatform();
@@ -203,7 +203,7 @@ describe('upkeep of notices', () => {
     expect(await woken()).to.have.length(1);
   });
 
-  it('bodies go after 90 days, with the addresses in them; a failed one then cannot be replayed', async () => {
+  it('purges bodies with their addresses after 90 days, after which a replay is rejected', async () => {
     const shop = await buildShop();
     const kept = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'unknown' } }));
     const old = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'unknown' } }));
@@ -220,7 +220,7 @@ describe('upkeep of notices', () => {
     expect(error).to.have.property('code', 'payload_purged');
   });
 
-  it('a body that was gone before it was processed: failed as payload_purged', async () => {
+  it('fails a notice as payload_purged when its body was purged first', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     await alter('sales_notices', id, { body: null });

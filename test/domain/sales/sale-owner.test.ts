@@ -41,9 +41,9 @@ async function strayFacts(clubId: string): Promise<unknown[]> {
   );
 }
 
-describe('two first notices of one sale at once, with two buyers', () => {
+describe('two first notices of one sale or subscription at once, with two buyers', () => {
   for (const known of [false, true]) {
-    it(`${known ? 'students whom the club knows' : 'strangers'}: one of them has it, and the other nothing`, async function () {
+    it(`give the sale to one of two ${known ? 'known students' : 'strangers'}, and nothing to the other`, async function () {
       this.timeout(60_000);
       for (let round = 0; round < 6; round++) {
         const shop = await buildShop();
@@ -54,12 +54,12 @@ describe('two first notices of one sale at once, with two buyers', () => {
           await takeNotice(shop.connection, purchaseNotice(other, 'refunded')),
         ];
         const steps = await Promise.all(ids.map((id) => stepNotice(id)));
-        expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
-        expect(await strayFacts(shop.club.id)).to.deep.equal([]);
+        expect(steps, `round ${round}`).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
+        expect(await strayFacts(shop.club.id), `round ${round}`).to.deep.equal([]);
         const state = await salesStateOf(shop.club.id);
-        expect(state['students']).to.have.length(known ? 2 : 1);
-        expect(state['enrollments']).to.have.length(1);
-        expect((await factTypes(shop.club.id)).toSorted()).to.deep.equal(
+        expect(state['students'], `round ${round}`).to.have.length(known ? 2 : 1);
+        expect(state['enrollments'], `round ${round}`).to.have.length(1);
+        expect((await factTypes(shop.club.id)).toSorted(), `round ${round}`).to.deep.equal(
           [
             ...(known ? [] : ['student.created']),
             'purchase.paid',
@@ -72,7 +72,7 @@ describe('two first notices of one sale at once, with two buyers', () => {
     });
   }
 
-  it('two charges of one subscription: both are charges of whoever has it', async () => {
+  it('give two charges of one subscription to one student', async () => {
     const shop = await buildShop();
     const other = { ...shop, email: `x${shop.email}` };
     const subscription = { id: 'sub-1' };
@@ -87,8 +87,8 @@ describe('two first notices of one sale at once, with two buyers', () => {
   });
 });
 
-describe('the body of a fact about a sale', () => {
-  it("says nothing of somebody else's", async () => {
+describe('body of a fact about a sale', () => {
+  it('is not assembled when the sale belongs to another student', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { database } = await testPlatform();
@@ -114,7 +114,7 @@ describe('the body of a fact about a sale', () => {
 });
 
 describe('a notice of a known sale', () => {
-  it('of another product and another buyer: fails as sale_mismatch, and leaves nothing behind', async () => {
+  it('with another product and another buyer fails as sale_mismatch, without a trace', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const product = await buildProduct(shop.club.id);
@@ -130,7 +130,7 @@ describe('a notice of a known sale', () => {
     expect(body.data[0].error).to.deep.equal({ code: 'sale_mismatch' });
   });
 
-  it('of another product or another buyer alone is about the sale', async () => {
+  it('with only another product or only another buyer counts for the sale', async () => {
     const shop = await buildShop();
     const product = await buildProduct(shop.club.id);
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -144,7 +144,7 @@ describe('a notice of a known sale', () => {
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['purchase.refunded', 'access.revoked']);
   });
 
-  it('a charge of one student and a subscription of another: sale_mismatch', async () => {
+  it('fails as sale_mismatch when sale and subscription belong to different students', async () => {
     const shop = await buildShop();
     const other = { ...shop, email: `x${shop.email}` };
     const subscription = { id: 'sub-1' };
@@ -156,19 +156,19 @@ describe('a notice of a known sale', () => {
   });
 });
 
-describe('the removal of a student reaches', () => {
+describe('removal of a student from notices', () => {
   const unknown = { product: { id: 'nope' }, ...charged('failing') };
   const remove = async (shop: TestShop, id: string) =>
     removeStudent(await testPlatform(), shop.club.id, id, new Date());
 
-  it('a failed notice that has an address with an apostrophe', async () => {
+  it('purges a failed notice whose address has an apostrophe', async () => {
     const shop = { ...(await buildShop()), email: `zz.o'malley-${newId()}@example.com` };
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
     await remove(shop, await studentOf(shop));
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
   });
 
-  it('failed, ignored and pending ones under a former address; the pending one is not carried out any more', async () => {
+  it('purges failed, ignored and pending notices under a former address, and ignores the pending one', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
@@ -189,7 +189,7 @@ describe('the removal of a student reaches', () => {
     ]);
   });
 
-  it('a failed notice of a known sale with another address, whether it came before the removal or after', async () => {
+  it('purges failed notices of a known sale with another address, before and after the removal', async () => {
     const shop = await buildShop();
     const third = { ...shop, email: `third-${newId()}@example.net` };
     const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
@@ -205,7 +205,7 @@ describe('the removal of a student reaches', () => {
     expect(await columnsHolding(third.email)).to.deep.equal([]);
   });
 
-  it('not the notices that a correction found to be about somebody else', async () => {
+  it('keeps notices that were attributed to another student', async () => {
     const shop = await buildShop();
     const other = await buildStudent(shop.club.id);
     const kept = await takeNotice(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
@@ -221,7 +221,7 @@ describe('the removal of a student reaches', () => {
     expect((await noticeRow(kept)).body).not.to.equal(null);
   });
 
-  it('finds them by an index', async () => {
+  it('finds the notices by an index', async () => {
     const source = await testDatabase();
     const plan = await source.transaction(async (tx) => {
       await tx.query('SET LOCAL enable_seqscan = off');
@@ -233,12 +233,12 @@ describe('the removal of a student reaches', () => {
   });
 });
 
-describe('a notice with text that cannot be stored', () => {
+describe('a notice with text that Postgres cannot store', () => {
   for (const [what, name] of [
     ['half a surrogate pair', String.raw`x\ud800y`],
     ['a NUL', String.raw`Be\u0000a`],
   ] as const) {
-    it(`${what}: is kept byte for byte, and fails as bad_shape`, async () => {
+    it(`is kept byte for byte, and fails as bad_shape: ${what} in the buyer’s name`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify(purchaseNotice(shop, 'paid')).replace('Bea Buyer', name);
       expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw })).status).to.equal(202);
@@ -253,7 +253,7 @@ describe('a notice with text that cannot be stored', () => {
       expect(await noticeRow(row?.id ?? '')).to.include({ errorCode: 'bad_shape', errorPath: 'buyer.name' });
     });
 
-    it(`${what} in a field that is not read, its name or an address: is carried out`, async () => {
+    it(`is processed: ${what} in a field that is not read, its name, or an address`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify({ ...purchaseNotice(shop, 'paid'), NAME: 'NAME b@example.com', note: 'NAME@x.com' });
       const sent = raw.replaceAll('NAME', name);

@@ -14,23 +14,28 @@ const refunded = { kind: 'refunded' } as const;
 const until = (date?: number) =>
   ({ kind: 'canceled', periodEnd: date === undefined ? null : on(date).toISOString() }) as const;
 
-describe('the access of a subscription', () => {
+describe('access of a subscription', () => {
   for (const [what, charges, cancellations, target] of [
-    ['nothing but a lateness is known', [], [], open],
-    ['charged', [paid('a', 1)], [], open],
-    ['the latest charge refunded', [paid('a', 1), undone('b', 2)], [], refunded],
-    ['an older charge refunded', [undone('a', 1), paid('b', 2)], [], open],
-    ['two charges of one time: the greater id is the latest', [undone('b', 1), paid('a', 1)], [], refunded],
-    ['canceled, and the latest charge refunded', [undone('a', 1)], [canceled(2, 20)], refunded],
-    ['canceled before anything else is known', [], [canceled(2, 20)], until(20)],
-    ['canceled at once', [paid('a', 1)], [canceled(2)], until()],
-    ['canceled at the very time of its charge', [paid('a', 1)], [canceled(1, 9)], until(9)],
-    ['canceled before its latest charge', [paid('a', 1), paid('b', 3)], [canceled(2, 20)], open],
-    ['canceled twice: the newest counts', [paid('a', 1)], [canceled(3, 10), canceled(2, 20)], until(10)],
-    ['canceled twice at one time: the later end counts', [paid('a', 1)], [canceled(2, 20), canceled(2)], until(20)],
-    ['taken up and canceled again', [paid('a', 1), paid('b', 5)], [canceled(2, 20), canceled(6)], until()],
+    ['nothing but a late payment is known', [], [], open],
+    ['it was charged', [paid('a', 1)], [], open],
+    ['the latest charge was refunded', [paid('a', 1), undone('b', 2)], [], refunded],
+    ['an older charge was refunded', [undone('a', 1), paid('b', 2)], [], open],
+    ['of two charges of one time that with the greater id was refunded', [undone('b', 1), paid('a', 1)], [], refunded],
+    ['it was canceled and the latest charge refunded', [undone('a', 1)], [canceled(2, 20)], refunded],
+    ['it was canceled before anything else is known', [], [canceled(2, 20)], until(20)],
+    ['it was canceled at once', [paid('a', 1)], [canceled(2)], until()],
+    ['it was canceled at the time of its charge', [paid('a', 1)], [canceled(1, 9)], until(9)],
+    ['it was canceled before its latest charge', [paid('a', 1), paid('b', 3)], [canceled(2, 20)], open],
+    [
+      'it was canceled twice, by the newest cancellation',
+      [paid('a', 1)],
+      [canceled(3, 10), canceled(2, 20)],
+      until(10),
+    ],
+    ['it was canceled twice at one time, by the later end', [paid('a', 1)], [canceled(2, 20), canceled(2)], until(20)],
+    ['it was charged and canceled again', [paid('a', 1), paid('b', 5)], [canceled(2, 20), canceled(6)], until()],
   ] as const) {
-    it(`${what}: ${target.kind}`, () => {
+    it(`is ${target.kind} when ${what}`, () => {
       expect(targetOf(charges, cancellations)).to.deep.equal(target);
       expect(targetOf(charges.toReversed(), cancellations.toReversed())).to.deep.equal(target);
     });

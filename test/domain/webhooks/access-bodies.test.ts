@@ -19,7 +19,7 @@ const startsAt = new Date('2026-03-02T09:15:00.000Z');
 const endsAt = new Date('2026-09-02T00:00:00.000Z');
 const now = new Date('2026-03-03T00:00:00.000Z');
 
-describe('the bodies of access.*', () => {
+describe('bodies of access events', () => {
   let clubId: Id;
   let delivery: TestAccessDelivery;
   beforeEach(async () => {
@@ -62,7 +62,7 @@ describe('the bodies of access.*', () => {
     'access.shortened',
     'access.moved',
   ] as const)
-    it(`${type}: the enrollment, its delivery and the student as they are now`, async () => {
+    it(`of ${type} hold the enrollment, its delivery and the student in their current state`, async () => {
       const cohort = await buildCohort(clubId, delivery.courseId);
       const given = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
       const enrollment = await buildEnrollment(clubId, given);
@@ -80,7 +80,7 @@ describe('the bodies of access.*', () => {
     });
 
   for (const reason of ['refund', 'cancellation', 'revocation', 'removal'] as const)
-    it(`access.revoked (${reason}): the status is revoked already, with when and why`, async () => {
+    it(`of access.revoked for a ${reason} hold the revoked status, its time and reason`, async () => {
       const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: reason });
       const data = await dataOf('access.revoked', enrollment);
       expect(data).to.deep.include(told(enrollment.studentId));
@@ -88,16 +88,16 @@ describe('the bodies of access.*', () => {
       expect(data).to.have.nested.property('enrollment.revoked_at');
     });
 
-  it('access.extended and access.shortened: the end before, absent where there was none', async () => {
+  it('of access.extended and access.shortened hold the previous end only if there was one', async () => {
     const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, endsAt });
     const previousEndsAt = '2026-06-02T00:00:00.000Z';
     for (const type of ['access.extended', 'access.shortened'] as const) {
-      expect(await dataOf(type, enrollment, { previousEndsAt })).to.include({ previous_ends_at: previousEndsAt });
-      expect(await dataOf(type, enrollment)).to.not.have.property('previous_ends_at');
+      expect(await dataOf(type, enrollment, { previousEndsAt }), type).to.include({ previous_ends_at: previousEndsAt });
+      expect(await dataOf(type, enrollment), type).to.not.have.property('previous_ends_at');
     }
   });
 
-  it('access.moved: the cohort before, absent where there was none', async () => {
+  it('of access.moved hold the previous cohort only if there was one', async () => {
     const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt });
     const previousCohortId = newId();
     expect(await dataOf('access.moved', enrollment, { previousCohortId })).to.include({

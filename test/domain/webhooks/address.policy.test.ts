@@ -116,7 +116,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['', 'invalid'],
 ];
 
-describe('address policy: private networks, localhost and reserved IPs are refused', () => {
+describe('classification of addresses: only public ones are allowed', () => {
   for (const [address, expected] of addresses) {
     it(`${address || '(empty)'} is ${expected}`, () => {
       expect(classifyAddress(address)).to.equal(expected);
@@ -124,7 +124,7 @@ describe('address policy: private networks, localhost and reserved IPs are refus
     });
   }
 
-  it('no IPv6 address outside 2000::/3 is public', () => {
+  it('finds no public IPv6 address outside 2000::/3', () => {
     const parts = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
     fc.assert(
       fc.property(parts, (words) => {
@@ -134,7 +134,7 @@ describe('address policy: private networks, localhost and reserved IPs are refus
     );
   });
 
-  it('no IPv6 form of an IPv4 address is public, whatever it carries', () => {
+  it('finds no public address among the IPv6 forms of IPv4 addresses', () => {
     const prefixes = ['::ffff:', '::', '64:ff9b::', '::ffff:0:'];
     fc.assert(
       fc.property(fc.ipV4(), fc.constantFrom(...prefixes), (v4, prefix) => {
@@ -144,7 +144,7 @@ describe('address policy: private networks, localhost and reserved IPs are refus
   });
 });
 
-describe('address policy: networks that an operator allows', () => {
+describe('networks that an operator allows', () => {
   const cases: readonly (readonly [string, readonly string[], boolean])[] = [
     ['127.0.0.1', [], false],
     ['127.0.0.1', ['127.0.0.0/8'], true],
@@ -162,7 +162,7 @@ describe('address policy: networks that an operator allows', () => {
     ['127.1', ['0.0.0.0/0'], false],
   ];
   for (const [address, networks, expected] of cases) {
-    it(`${address} with [${networks.join(', ')}]: ${expected ? 'allowed' : 'refused'}`, () => {
+    it(`${address} is ${expected ? 'allowed' : 'refused'} with [${networks.join(', ')}]`, () => {
       expect(isAllowed(address, networks)).to.equal(expected);
     });
   }

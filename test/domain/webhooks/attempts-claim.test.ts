@@ -6,7 +6,8 @@ import { purgeStudentFromWebhooks } from '../../../domain/webhooks/student-remov
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
-import { alter, endLease } from '../../toolkit/drive/alter.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { endLease } from '../../toolkit/drive/deliveries.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
 import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
@@ -43,8 +44,8 @@ describe('claim and record of a webhook attempt', () => {
     endpoint: await endpointRow(delivery.endpoint.id),
   });
 
-  describe('the claim', () => {
-    it('excludes a second one while the lease lives, which outlasts the 15 s of an attempt', async () => {
+  describe('claim', () => {
+    it('excludes a second claim while its lease lives, which outlasts the 15 s of an attempt', async () => {
       const { receiver, delivery } = await dueAt();
       await diesAt('claimed', delivery);
       const { leaseUntil } = await deliveryRow(delivery.id);
@@ -59,7 +60,7 @@ describe('claim and record of a webhook attempt', () => {
       expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
     });
 
-    it('of two steps at the same time one posts, and the other waits for its lease', async () => {
+    it('lets one of two concurrent steps post, and the other wait for the lease', async () => {
       const answer = Promise.withResolvers<Answer>();
       const { receiver, delivery } = await dueAt(answer.promise);
       const both = [attempt(delivery), attempt(delivery)];
@@ -72,7 +73,7 @@ describe('claim and record of a webhook attempt', () => {
       expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
     });
 
-    it('of twenty steps at the same time one posts', async () => {
+    it('lets one of twenty concurrent steps post', async () => {
       const { receiver, delivery } = await dueAt({ status: 200, delayMs: 300 });
       await Promise.all(Array.from({ length: 20 }, () => attempt(delivery)));
       expect(receiver.requests).to.have.length(1);
@@ -81,7 +82,7 @@ describe('claim and record of a webhook attempt', () => {
   });
 
   describe('an attempt whose worker died', () => {
-    it('is interrupted once its lease has run out, and its number is used again', async () => {
+    it('is interrupted after its lease, and its number is used again', async () => {
       const { receiver, delivery } = await dueAt();
       await diesAt('posted', delivery);
       await endLease(delivery.id);
@@ -97,7 +98,7 @@ describe('claim and record of a webhook attempt', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1 });
     });
 
-    it('at most three times: then it counts as a failed attempt, for which the endpoint is not to blame', async () => {
+    it('is repeated three times, then counts as a failed attempt without charging the endpoint', async () => {
       const { receiver, delivery } = await dueAt();
       for (let times = 1; times <= 4; times++) {
         await diesAt('claimed', delivery);
@@ -121,7 +122,7 @@ describe('claim and record of a webhook attempt', () => {
       expect((await outcomesOf(delivery)).at(-1)).to.deep.equal({ number: 2, fence: 6, outcome: 'succeeded' });
     });
 
-    it('three interruptions are made good by the fourth try', async () => {
+    it('succeeds at its fourth try after three interruptions', async () => {
       const { receiver, delivery } = await dueAt();
       for (let times = 1; times <= 3; times++) {
         await diesAt('posted', delivery);
@@ -132,7 +133,7 @@ describe('claim and record of a webhook attempt', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 4 });
     });
 
-    it('the eighth number interrupted too often: the delivery is failed', async () => {
+    it('fails the delivery when it is the eighth and interrupted too often', async () => {
       const { delivery } = await dueAt();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       for (let times = 1; times <= 4; times++) {
@@ -142,7 +143,7 @@ describe('claim and record of a webhook attempt', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
     });
 
-    it('a fault of ours is thrown, not held against the receiver: the lease stays, and nothing is recorded', async () => {
+    it('throws an internal fault, and neither records an outcome nor charges the endpoint', async () => {
       const { delivery } = await dueAt();
       const failure = await attempt(delivery, {
         post: () => Promise.reject(new Error('no sockets left')),
@@ -153,13 +154,13 @@ describe('claim and record of a webhook attempt', () => {
     });
   });
 
-  describe('an outcome that is recorded under an old fence changes nothing', () => {
+  describe('a late outcome with an old fence', () => {
     for (const late of [
       { status: 200, body: 'late' },
       { status: 500, body: 'late' },
       { status: 429, headers: { 'retry-after': '3600' } },
     ]) {
-      it(`${late.status}, after another attempt has succeeded`, async () => {
+      it(`changes nothing after another attempt has succeeded (${late.status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise, { status: 200 });
         const stalled = attempt(delivery);
@@ -178,7 +179,7 @@ describe('claim and record of a webhook attempt', () => {
         expect(await everythingOf(delivery)).to.deep.equal(before);
       });
 
-      it(`${late.status}, while another attempt is in flight`, async () => {
+      it(`changes nothing while another attempt is in flight (${late.status})`, async () => {
         const answers = [Promise.withResolvers<Answer>(), Promise.withResolvers<Answer>()] as const;
         const { receiver, delivery } = await dueAt(answers[0].promise, answers[1].promise);
         const stalled = attempt(delivery);
@@ -207,7 +208,7 @@ describe('claim and record of a webhook attempt', () => {
       { status: 200, outcome: 'succeeded' },
       { status: 503, outcome: 'http_error' },
     ] as const) {
-      it(`${status}: recorded without an excerpt; the delivery stays canceled and keeps nothing of the answer`, async () => {
+      it(`keeps the delivery canceled, and the attempt without an excerpt (${status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
@@ -235,7 +236,7 @@ describe('claim and record of a webhook attempt', () => {
     }
 
     for (const status of [200, 503]) {
-      it(`${status}, recorded while the removal is not yet committed: the record waits for it, and keeps no excerpt`, async () => {
+      it(`makes the record wait for an uncommitted removal, and keep no excerpt (${status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
@@ -272,7 +273,7 @@ describe('claim and record of a webhook attempt', () => {
       { status: 200, becomes: 'succeeded' },
       { status: 500, becomes: 'canceled' },
     ] as const) {
-      it(`${status}: the delivery, canceled without a reason, is ${becomes}`, async () => {
+      it(`leaves the delivery ${becomes}, without a cancel reason, after a ${status}`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);

@@ -19,7 +19,7 @@ const day = 24 * hour;
 /** The specification's own words: wait after attempt 1..7. */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
-describe('the step of a webhook delivery', () => {
+describe('step of a webhook delivery', () => {
   const delivering = useDeliveries();
 
   /** A due delivery to a receiver that answers like this. */
@@ -31,8 +31,8 @@ describe('the step of a webhook delivery', () => {
   const attempt = (delivery: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
     attemptDelivery(delivering().platform(changes), delivery.id, now);
 
-  describe('what is sent', () => {
-    it('the body of the event, with the event id as webhook-id, signed so that standardwebhooks accepts it', async () => {
+  describe('request', () => {
+    it('posts the event’s body with its id as webhook-id, signed for standardwebhooks', async () => {
       const { receiver, delivery } = await dueAt();
       await attempt(delivery);
       const [request] = receiver.requests;
@@ -50,7 +50,7 @@ describe('the step of a webhook delivery', () => {
       });
     });
 
-    it('secret rotation: two signatures while the previous secret is good, and one from that moment on', async () => {
+    it('carries two signatures until the previous secret expires, and one from then on', async () => {
       const { receiver, delivery } = await dueAt();
       const { vault } = await testPlatform();
       const previous = newSecret();
@@ -83,7 +83,7 @@ describe('the step of a webhook delivery', () => {
     });
 
     for (const status of [200, 201, 202, 203, 204, 205, 206, 226, 299]) {
-      it(`${status} succeeds`, async () => {
+      it(`records ${status} as succeeded`, async () => {
         answer = { status };
         const now = Date.now();
         const delivery = await buildWebhookDelivery(subscription, new Date(now));
@@ -107,7 +107,7 @@ describe('the step of a webhook delivery', () => {
     for (const status of [
       300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 418, 422, 429, 451, 500, 501, 502, 503, 504, 599,
     ]) {
-      it(`${status} fails${status < 400 ? ' and is not followed' : ''}`, async () => {
+      it(`records ${status} as http_error, and plans another attempt${status < 400 ? ' instead of following it' : ''}`, async () => {
         answer = { status, headers: { location: `${receiver.url}/elsewhere` }, ...(status !== 304 && { body: 'no' }) };
         const delivery = await buildWebhookDelivery(subscription);
         expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -135,7 +135,7 @@ describe('the step of a webhook delivery', () => {
       { what: 'an address of a private network', url: 'https://10.0.0.1/hook', outcome: 'address_refused' },
     ];
     for (const { what, url, answer: given = 'drop', outcome } of noResponse) {
-      it(`${what} fails: ${outcome}`, async () => {
+      it(`records ${what} as ${outcome}, and plans another attempt`, async () => {
         answer = given;
         if (url !== undefined) await alter('webhook_endpoints', subscription.endpoint.id, { url });
         const delivery = await buildWebhookDelivery(subscription);
@@ -148,7 +148,7 @@ describe('the step of a webhook delivery', () => {
       });
     }
 
-    it('a certificate that nobody vouches for fails: tls_error', async () => {
+    it('records an untrusted certificate as tls_error, without sending a request', async () => {
       const impostor = await delivering().receiver(undefined, { certificate: await selfSigned('127.0.0.1') });
       const delivery = await buildWebhookDelivery(await buildSubscription(impostor.url));
       await attempt(delivery);
@@ -157,7 +157,7 @@ describe('the step of a webhook delivery', () => {
     });
   });
 
-  describe('delivery rules 2 and 3: when the next attempt is', () => {
+  describe('delivery rules 2 and 3: time of the next attempt', () => {
     /** @returns the wait after this attempt has failed like this, less what the attempt itself took */
     const waitAfter = async (number: number, answer: Answer, random = 0.5): Promise<number> => {
       const { delivery } = await dueAt(answer);
@@ -181,17 +181,20 @@ describe('the step of a webhook delivery', () => {
     const slackMs = 250;
 
     for (const [index, wait] of waits.entries()) {
-      it(`after attempt ${index + 1}: ${wait / second} s, 10 % less and 10 % more at the ends of the variation`, async () => {
+      it(`is ${wait / second} s after attempt ${index + 1}, plus or minus 10 % of jitter`, async () => {
         const ends = await Promise.all(
           [0, 0.5, 1 - Number.EPSILON].map((random) => waitAfter(index + 1, { status: 500 }, random)),
         );
         for (const [end, share] of [0.9, 1, 1.1].entries()) {
-          expect(ends[end]).to.be.within(Math.round(wait * share), Math.round(wait * share) + slackMs);
+          expect(ends[end], `${share} of the wait`).to.be.within(
+            Math.round(wait * share),
+            Math.round(wait * share) + slackMs,
+          );
         }
       });
     }
 
-    it('after the eighth failure the delivery is failed', async () => {
+    it('does not exist after the eighth failure, which fails the delivery', async () => {
       const { receiver, delivery } = await dueAt({ status: 500 });
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
@@ -210,10 +213,17 @@ describe('the step of a webhook delivery', () => {
       waitMs: number;
       kept: number | null;
     }[] = [
-      { answer: '429 lengthens', attempt: 1, status: 429, header: '600', waitMs: 10 * minute, kept: 600 },
-      { answer: '503 lengthens', attempt: 2, status: 503, header: '3600', waitMs: hour, kept: 3_600 },
-      { answer: 'a shorter one does not shorten', attempt: 4, status: 429, header: '10', waitMs: 2 * hour, kept: 10 },
-      { answer: 'zero does not shorten', attempt: 1, status: 503, header: '0', waitMs: 5 * second, kept: 0 },
+      { answer: '429 lengthens the wait', attempt: 1, status: 429, header: '600', waitMs: 10 * minute, kept: 600 },
+      { answer: '503 lengthens the wait', attempt: 2, status: 503, header: '3600', waitMs: hour, kept: 3_600 },
+      {
+        answer: 'a shorter value does not shorten the wait',
+        attempt: 4,
+        status: 429,
+        header: '10',
+        waitMs: 2 * hour,
+        kept: 10,
+      },
+      { answer: 'zero does not shorten the wait', attempt: 1, status: 503, header: '0', waitMs: 5 * second, kept: 0 },
       {
         answer: 'more than 10 hours counts as 10 hours',
         attempt: 1,
@@ -222,13 +232,20 @@ describe('the step of a webhook delivery', () => {
         waitMs: 10 * hour,
         kept: 36_000,
       },
-      { answer: '500 has none', attempt: 1, status: 500, header: '600', waitMs: 5 * second, kept: null },
-      { answer: '404 has none', attempt: 1, status: 404, header: '600', waitMs: 5 * second, kept: null },
-      { answer: '301 has none', attempt: 1, status: 301, header: '600', waitMs: 5 * second, kept: null },
-      { answer: 'garbage counts as none', attempt: 1, status: 429, header: 'soon', waitMs: 5 * second, kept: null },
+      { answer: '500 ignores it', attempt: 1, status: 500, header: '600', waitMs: 5 * second, kept: null },
+      { answer: '404 ignores it', attempt: 1, status: 404, header: '600', waitMs: 5 * second, kept: null },
+      { answer: '301 ignores it', attempt: 1, status: 301, header: '600', waitMs: 5 * second, kept: null },
+      {
+        answer: 'an invalid value is ignored',
+        attempt: 1,
+        status: 429,
+        header: 'soon',
+        waitMs: 5 * second,
+        kept: null,
+      },
     ];
     for (const { answer, attempt: number, status, header, waitMs, kept } of retryAfters) {
-      it(`Retry-After: ${answer}`, async () => {
+      it(`follows Retry-After: ${answer}`, async () => {
         const { delivery } = await dueAt({ status, headers: { 'retry-after': header } });
         await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1, schedule_position: number - 1 });
         const now = Date.now();
@@ -239,7 +256,7 @@ describe('the step of a webhook delivery', () => {
       });
     }
 
-    it('Retry-After as an HTTP date lengthens', async () => {
+    it('is later with Retry-After as an HTTP date', async () => {
       const { delivery } = await dueAt({
         status: 429,
         headers: { 'retry-after': new Date(Date.now() + 20 * minute).toUTCString() },
@@ -254,8 +271,8 @@ describe('the step of a webhook delivery', () => {
     });
   });
 
-  describe('when there is nothing to attempt', () => {
-    it('not yet due: no request, and the time when it is', async () => {
+  describe('nothing to attempt', () => {
+    it('returns the due time without a request before the delivery is due', async () => {
       const { receiver, delivery } = await dueAt();
       const at = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
       expect(await attempt(delivery, {}, at - 1)).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at });
@@ -264,7 +281,7 @@ describe('the step of a webhook delivery', () => {
     });
 
     for (const status of ['paused', 'disabled']) {
-      it(`due at an endpoint that is ${status}: it parks, without a request, until its 30 days are over`, async () => {
+      it(`parks a due delivery until its 30 days are over, when the endpoint is ${status}`, async () => {
         const { receiver, delivery } = await dueAt();
         await alter('webhook_endpoints', delivery.endpoint.id, { status });
         const { createdAt } = await deliveryRow(delivery.id);
@@ -279,7 +296,7 @@ describe('the step of a webhook delivery', () => {
       });
     }
 
-    it('pending for 30 days: canceled as expired, without a request; a millisecond before, it is attempted', async () => {
+    it('cancels a delivery as expired after 30 days, but attempts it one millisecond before', async () => {
       const { receiver, delivery } = await dueAt();
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
       const another = await buildWebhookDelivery(delivery, new Date(created));
@@ -291,7 +308,7 @@ describe('the step of a webhook delivery', () => {
       expect(await attempt(another, {}, created + 30 * day - 1)).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('a retry that is due later than its expiry is waited for no longer than that', async () => {
+    it('waits for the expiry when the next attempt would come later', async () => {
       const { delivery } = await dueAt({ status: 500 });
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 6, schedule_position: 6 });
@@ -299,7 +316,7 @@ describe('the step of a webhook delivery', () => {
     });
 
     for (const outcome of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`already ${outcome}: it says so and asks nobody`, async () => {
+      it(`returns ${outcome} without a request when the delivery has already ended so`, async () => {
         const { receiver, delivery } = await dueAt();
         await alter('webhook_deliveries', delivery.id, { status: outcome });
         expect(await attempt(delivery)).to.deep.equal({ done: true, outcome });
@@ -307,13 +324,13 @@ describe('the step of a webhook delivery', () => {
       });
     }
 
-    it('its row is gone with its endpoint: done', async () => {
+    it('is done when the delivery’s row is gone', async () => {
       expect(await attempt({ id: newId() })).to.deep.equal({ done: true, outcome: 'canceled' });
     });
   });
 
-  describe('how the endpoint has fared', () => {
-    it('each failure counts; failing_since is the first one’s time and stays', async () => {
+  describe('state of the endpoint', () => {
+    it('counts each failure, and keeps the time of the first as failing_since', async () => {
       const { delivery } = await dueAt({ status: 500 }, { status: 404 }, { status: 503 });
       const now = Date.now();
       await attempt(delivery, {}, now);
@@ -327,7 +344,7 @@ describe('the step of a webhook delivery', () => {
       expect(third.failingSince).to.deep.equal(first.failingSince);
     });
 
-    it('any 2xx sets it back: no failures in a row, failing since never, last success now', async () => {
+    it('is reset by any 2xx: no failures, no failing_since, and a new last_success_at', async () => {
       const { delivery } = await dueAt({ status: 500 }, { status: 204 });
       const now = Date.now();
       await attempt(delivery, {}, now);
@@ -338,7 +355,7 @@ describe('the step of a webhook delivery', () => {
       expect(row.lastSuccessAt?.getTime()).to.be.within(now + minute, now + minute + 2 * second);
     });
 
-    it('failures at the same time are all counted', async () => {
+    it('counts all of ten concurrent failures', async () => {
       const { receiver, delivery } = await dueAt(...Array.from({ length: 10 }, () => ({ status: 500, delayMs: 50 })));
       const others = await Promise.all(Array.from({ length: 9 }, () => buildWebhookDelivery(delivery)));
       await Promise.all([delivery, ...others].map((each) => attempt(each)));
@@ -346,7 +363,7 @@ describe('the step of a webhook delivery', () => {
       expect((await endpointRow(delivery.endpoint.id)).consecutiveFailures).to.equal(10);
     });
 
-    it('last_success_at of a healthy endpoint is written at most every 5 seconds', async () => {
+    it('writes last_success_at of a healthy endpoint at most every 5 seconds', async () => {
       const { delivery } = await dueAt();
       const now = Date.now();
       const successAt = async (at: number) => {

@@ -24,14 +24,14 @@ const factOf = (type: EventType) => ({
   occurredAt: new Date('2026-03-02T09:15:00.456Z'),
 });
 
-describe('the body of an event', () => {
+describe('body of an event', () => {
   const bodyOf = async (fact: FactToTell, of = student): Promise<unknown> => {
     const { manager } = await testDatabase();
     return JSON.parse(await assembleBody(manager, fact, of, new Date()));
   };
 
   for (const type of ['student.created', 'student.updated'] as const) {
-    it(`${type}: the envelope, and the student as they stand now`, async () => {
+    it(`${type}: holds the envelope and the student in its current state`, async () => {
       const fact = factOf(type);
       expect(await bodyOf(fact)).to.deep.equal({
         id: fact.id,
@@ -51,7 +51,7 @@ describe('the body of an event', () => {
     });
   }
 
-  it('student.removed: only the id is sent, whatever the row still holds', async () => {
+  it('student.removed: holds only the student’s id', async () => {
     const fact = factOf('student.removed');
     expect(await bodyOf(fact)).to.deep.equal({
       id: fact.id,
@@ -62,7 +62,7 @@ describe('the body of an event', () => {
     });
   });
 
-  it('is valid against the contract’s schema of its type, whatever people are called', async () => {
+  it('matches the contract’s schema of its type for any name', async () => {
     const types = fc.constantFrom('student.created', 'student.updated', 'student.removed');
     await fc.assert(
       fc.asyncProperty(
@@ -77,7 +77,7 @@ describe('the body of an event', () => {
     );
   });
 
-  it('a record that is gone is a mistake of ours: none that a fact is about is ever deleted', async () => {
+  it('is not assembled for a fact whose record is missing', async () => {
     const error: unknown = await bodyOf(factOf('access.granted')).catch((reason: unknown) => reason);
     expect(error).to.have.property('message', 'The record of a fact access.granted is gone');
   });

@@ -58,13 +58,13 @@ function runThrough(
   }
 }
 
-describe('the circuit breaker (States, Webhook endpoint)', () => {
-  it('four failures in a row throttle nothing', () => {
+describe('circuit breaker (States, Webhook endpoint)', () => {
+  it('does not throttle after four consecutive failures', () => {
     expect(failing(4)).to.deep.equal({ ...closed, consecutiveFailures: 4, failingSince: now });
     expect(isThrottled(failing(4))).to.equal(false);
   });
 
-  it('5 failures in a row: throttled, and the wait starts at 1 minute', () => {
+  it('throttles after 5 consecutive failures, with a first hold of 1 minute', () => {
     const fifth = new Date(now.getTime() + 4_000);
     expect(failing(5)).to.deep.equal({
       consecutiveFailures: 5,
@@ -76,14 +76,14 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
     expect(isThrottled(failing(5))).to.equal(true);
   });
 
-  it('the wait doubles up to 1 hour, and is no longer for any number of armings', () => {
+  it('doubles the hold up to 1 hour for any number of armings', () => {
     const minutes = [1, 2, 4, 8, 16, 32, 60, 60, 60];
     expect(minutes.map((_, index) => holdAfterArming(index + 1) / minute)).to.deep.equal(minutes);
     expect(holdAfterArming(32_767)).to.equal(hour);
     expect(holdAfterArming(Number.MAX_SAFE_INTEGER)).to.equal(hour);
   });
 
-  it('the numbers of the specification', () => {
+  it('has the numbers of the specification', () => {
     expect(breakerRules).to.deep.equal({
       failuresToArm: 5,
       firstHoldMs: minute,
@@ -92,7 +92,7 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
     });
   });
 
-  it('each probe that fails arms again: 5 failures and six probes hold 1, 2, 4 … 60 minutes', () => {
+  it('arms again with each failed probe: holds of 1, 2, 4 … 60 minutes', () => {
     const holds = [5, 6, 7, 8, 9, 10, 11, 12].map((failures) => {
       const recordedAt = now.getTime() + (failures - 1) * 1_000;
       return ((failing(failures).holdUntil?.getTime() ?? 0) - recordedAt) / minute;
@@ -100,7 +100,7 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
     expect(holds).to.deep.equal([1, 2, 4, 8, 16, 32, 60, 60]);
   });
 
-  it('forty failures in flight double the wait once', () => {
+  it('doubles the hold once for forty failures that were in flight together', () => {
     const throttled = failing(5);
     let breaker = throttled;
     const armings = [];
@@ -114,7 +114,7 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
     expect(breaker).to.include({ breakerStep: 2, consecutiveFailures: 45 });
   });
 
-  it('any 2xx: reset to zero, and five more failures arm it at 1 minute again', () => {
+  it('is reset by any 2xx, after which five failures arm it with 1 minute again', () => {
     const reset = resetBreaker(failing(9));
     expect(reset).to.deep.equal({ ...closed, breakerEpoch: failing(9).breakerEpoch + 1 });
     let breaker = reset;
@@ -123,8 +123,8 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
     expect(breaker.holdUntil).to.deep.equal(new Date(now.getTime() + minute));
   });
 
-  describe('whatever happens', () => {
-    it('consecutive_failures counts the failures since the last 2xx, and failing_since is the first of them', () => {
+  describe('after any sequence of failures and successes', () => {
+    it('counts the failures since the last 2xx, and failing_since is the first of them', () => {
       fc.assert(
         fc.property(happenings, (all) => {
           let [count, first]: [number, Date | null] = [0, null];
@@ -137,7 +137,7 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
       );
     });
 
-    it('it is throttled exactly from the fifth failure in a row to the next 2xx', () => {
+    it('throttles exactly from the fifth consecutive failure to the next 2xx', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ after }) => {
@@ -148,7 +148,7 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
       );
     });
 
-    it('a hold lasts from 1 minute to 1 hour, begins with the failure that armed, and is never shortened', () => {
+    it('holds for 1 minute to 1 hour from the arming failure, and never shortens a hold', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, at, succeeded }) => {
@@ -165,7 +165,7 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
       );
     });
 
-    it('once throttled, a failure arms again exactly if it was claimed since the last arming', () => {
+    it('arms again while throttled exactly for failures claimed since the last arming', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded, current }) => {
@@ -176,7 +176,7 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
       );
     });
 
-    it('the epoch rises with every arming and every reset, and with nothing else: a claim knows its own', () => {
+    it('raises the epoch with each arming and each reset, and with nothing else', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded }) => {
@@ -189,17 +189,17 @@ describe('the circuit breaker (States, Webhook endpoint)', () => {
   });
 });
 
-describe('when a failing endpoint is given up (States, Webhook endpoint: 5 days without an accepted delivery)', () => {
-  it('5 days after its first failure since the last accepted delivery', () => {
+describe('deadline of a failing endpoint (States, Webhook endpoint)', () => {
+  it('is 5 days after its first failure since the last accepted delivery', () => {
     expect(failingDeadline({ failingSince: now, enabledAt: null })).to.deep.equal(new Date(now.getTime() + 5 * day));
   });
 
-  it('one that does not fail never is, however long nothing was accepted', () => {
+  it('does not exist for an endpoint that does not fail', () => {
     expect(failingDeadline({ failingSince: null, enabledAt: null })).to.equal(undefined);
     expect(failingDeadline({ failingSince: null, enabledAt: now })).to.equal(undefined);
   });
 
-  it('set enabled after its first failure, it has 5 days from then; enabled before, it has no more and no less', () => {
+  it('is 5 days after the later of its first failure and its last enabling', () => {
     fc.assert(
       fc.property(fc.integer({ min: -20 * day, max: 20 * day }), (offset) => {
         const enabledAt = new Date(now.getTime() + offset);

@@ -60,16 +60,17 @@ describe('connections to receivers', () => {
       ...(signal && { signal }),
     });
 
-  it('an endpoint’s next delivery uses the connection that was kept', async () => {
+  it('reuses one connection for consecutive deliveries to an endpoint', async () => {
     const receiver = await receiverThat(ok);
     const connections = connectionsWith();
     for (let round = 0; round < 5; round += 1) {
-      expect(await post(connections, receiver)).to.include({ outcome: 'succeeded', responseExcerpt: 'ok' });
+      const answer = await post(connections, receiver);
+      expect(answer, `round ${round}`).to.include({ outcome: 'succeeded', responseExcerpt: 'ok' });
     }
     expect(receiver.connections()).to.equal(1);
   });
 
-  it('no delivery waits behind another: each takes a connection of its own, and few are kept', async () => {
+  it('opens one connection for each concurrent delivery, and keeps a few of them', async () => {
     let waiting: (() => void)[] = [];
     const receiver = await receiverThat((socket) => {
       waiting.push(() => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
@@ -90,7 +91,7 @@ describe('connections to receivers', () => {
     expect(receiver.connections()).to.equal(20 + 20 - connectionLimits.keptPerOrigin);
   });
 
-  it('a connection is kept for a name, never for another one at the same address', async () => {
+  it('keeps a connection for its host name, not for other names of the same address', async () => {
     const receiver = await receiverThat(ok);
     const resolve: Resolve = async () => ['127.0.0.1'];
     const egress = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate, resolve });
@@ -101,7 +102,7 @@ describe('connections to receivers', () => {
     expect(receiver.connections()).to.equal(2);
   });
 
-  it('a connection is not kept when idle for long, when old, or when the response was not read to its end', async () => {
+  it('does not keep a connection that is idle too long, too old, or not read to its end', async () => {
     const receiver = await receiverThat(ok);
     const idle = connectionsWith({ idleMs: 100 });
     await post(idle, receiver);
@@ -126,7 +127,7 @@ describe('connections to receivers', () => {
     expect(talkative.connections(), 'not read to its end').to.equal(2);
   });
 
-  it('a receiver that says close, or a shorter patience, is heard', async () => {
+  it('closes a connection as the receiver’s connection and keep-alive headers ask', async () => {
     for (const header of ['connection: close', 'keep-alive: timeout=1']) {
       const receiver = await receiverThat(respondWith(`HTTP/1.1 200 OK\r\n${header}\r\ncontent-length: 0\r\n\r\n`));
       const connections = connectionsWith();
@@ -136,20 +137,20 @@ describe('connections to receivers', () => {
     }
   });
 
-  it('a second answer that nobody asked for ends the connection: it is never taken for that of the next request', async () => {
+  it('closes a connection with an unrequested second answer instead of using that answer', async () => {
     const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
     const uninvited = 'HTTP/1.1 500 Oops\r\ncontent-length: 3\r\n\r\nbad';
     const receiver = await receiverThat((socket, _request, number) =>
       socket.write(number === 1 ? answer + uninvited : answer),
     );
     const connections = connectionsWith();
-    for (const _time of ['first', 'next']) {
-      expect(await post(connections, receiver)).to.include({ outcome: 'succeeded', responseExcerpt: 'ok' });
+    for (const time of ['first', 'next']) {
+      expect(await post(connections, receiver), time).to.include({ outcome: 'succeeded', responseExcerpt: 'ok' });
     }
     expect(receiver.connections()).to.equal(2);
   });
 
-  it('a kept connection that the receiver closes as it is used costs no attempt: the same request goes out once more', async () => {
+  it('repeats a request once when the receiver closes a kept connection on its use', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number === 2) socket.destroy();
       else ok(socket, request, number);
@@ -162,7 +163,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests[2]).to.deep.equal(receiver.requests[1]);
   });
 
-  it('it goes out over a fresh connection, not over another kept one that may be as dead', async () => {
+  it('repeats the request over a new connection, not over another kept one', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number <= 2 || receiver.connections() > 2) ok(socket, request, number);
       else socket.destroy();
@@ -174,7 +175,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests).to.have.length(4);
   });
 
-  it('it goes out once more and no further, and not at all over a fresh connection, after the answer began, or after nonsense', async () => {
+  it('repeats it only once, and not over a new connection, a begun answer or an invalid answer', async () => {
     const dead = await receiverThat((socket, request, number) => {
       if (number === 1) ok(socket, request, number);
       else socket.destroy();
@@ -203,7 +204,7 @@ describe('connections to receivers', () => {
     expect(nonsense.requests, 'nonsense').to.have.length(2);
   });
 
-  it('a connection that ended while it was kept is forgotten: the next one is fresh in every respect', async () => {
+  it('opens a new connection when the kept one has ended, and does not repeat its request', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number > 1) socket.destroy();
       else {
@@ -218,7 +219,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests, 'not sent once more').to.have.length(2);
   });
 
-  it('the end of one request’s signal is nothing to the next, though it takes the connection at once', async () => {
+  it('ignores the abort of a finished request that used the same connection', async () => {
     const receiver = await receiverThat(
       respondWith('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
     );
@@ -235,7 +236,7 @@ describe('connections to receivers', () => {
     expect((await next).outcome).to.equal('succeeded');
   });
 
-  it('a connection made anew in the place of one that is closing is a fresh one: nothing goes out twice over it', async () => {
+  it('does not repeat a request over a connection that replaced a closing one', async () => {
     const receiver = await receiverThat((socket, _request, number) => {
       if (number === 1) socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       else socket.destroy();
@@ -246,7 +247,7 @@ describe('connections to receivers', () => {
     expect(receiver.requests).to.have.length(2);
   });
 
-  it('as many connections as may be open: a kept one makes room, a busy one does not, and that is a fault of ours', async () => {
+  it('closes a kept connection at the limit of open ones, and throws when all are busy', async () => {
     const [first, second] = [await receiverThat(ok), await receiverThat(ok)];
     const hanging = await receiverThat(() => {});
     const connections = connectionsWith({ open: 2 });
@@ -262,14 +263,14 @@ describe('connections to receivers', () => {
     expect((await post(connections, second)).outcome).to.equal('succeeded');
   }).timeout(5_000);
 
-  it('as many connections as may be kept: the oldest goes first', async () => {
+  it('closes the oldest connection at the limit of kept ones', async () => {
     const receivers = [await receiverThat(ok), await receiverThat(ok), await receiverThat(ok)];
     const connections = connectionsWith({ kept: 2 });
     for (const receiver of [...receivers, ...receivers.toReversed()]) await post(connections, receiver);
     expect(receivers.map((receiver) => receiver.connections())).to.deep.equal([2, 1, 1]);
   });
 
-  it('a connection that ended while it was kept takes no place from one that lives', async () => {
+  it('does not count a kept connection that has ended', async () => {
     const [alive, other] = [await receiverThat(ok), await receiverThat(ok)];
     const dead = await receiverThat((socket) => {
       socket.write('HTTP/1.1 204 No Content\r\n\r\n');
@@ -284,7 +285,7 @@ describe('connections to receivers', () => {
     expect(alive.connections()).to.equal(1);
   });
 
-  it('closing lets a request in flight end, leaves nothing open, and refuses the next', async () => {
+  it('lets a request in flight end when closed, leaves nothing open, and rejects the next', async () => {
     const gone = Promise.withResolvers<void>();
     const receiver = await receiverThat((socket) => {
       socket.on('close', () => gone.resolve());

@@ -15,10 +15,11 @@ import {
   type Subscription,
   type TestWebhookDelivery,
 } from '../../toolkit/builders/webhooks.ts';
-import { alter, endLease } from '../../toolkit/drive/alter.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { endLease } from '../../toolkit/drive/deliveries.ts';
 import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
-describe('the history of an endpoint', () => {
+describe('delivery history of an endpoint', () => {
   const delivering = useDeliveries();
   const list = async ({ clubId, endpoint }: Subscription, filter: Partial<DeliveryFilter> = {}) =>
     listDeliveries((await testDatabase()).manager, clubId, endpoint.id, { page: 1, page_size: 20, ...filter });
@@ -30,7 +31,7 @@ describe('the history of an endpoint', () => {
   };
   const attempt = (delivery: TestWebhookDelivery) => attemptDelivery(delivering().platform(), delivery.id, Date.now());
 
-  it('lists its deliveries, newest first, a page at a time, with their number in all', async () => {
+  it('lists deliveries newest first, in pages, with their total', async () => {
     const subscription = await buildSubscription('https://hooks.example.com');
     const ids: string[] = [];
     for (let number = 0; number < 5; number++) {
@@ -54,7 +55,7 @@ describe('the history of an endpoint', () => {
     expect(await list(subscription, { event_type: 'student.created' })).to.deep.equal({ rows: [], total: 0 });
   });
 
-  it('not_found: an endpoint of another club, an unknown one, a delivery of another endpoint', async () => {
+  it('answers not_found for a foreign or unknown endpoint, and for a delivery of another endpoint', async () => {
     const delivery = await buildWebhookDelivery(await buildSubscription('https://hooks.example.com'));
     const other = await buildEndpoint(delivery.clubId, 'https://hooks.example.com');
     const { id: foreign } = await buildClub();
@@ -65,7 +66,7 @@ describe('the history of an endpoint', () => {
     expect(await codeOf(find({ ...delivery, id: newId() }))).to.equal('not_found');
   });
 
-  it('a delivery shows its attempts in the order in which they were made, and when the next one is', async () => {
+  it('shows a delivery with its attempts in order and the time of the next', async () => {
     const { url } = await delivering().receiver((_, number) =>
       number === 1 ? { status: 503, body: 'later', headers: { 'retry-after': '60' } } : 'hang',
     );
@@ -97,7 +98,7 @@ describe('the history of an endpoint', () => {
     expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
   });
 
-  it('an interrupted attempt is shown once it is known to be; one in flight is not', async () => {
+  it('shows an interrupted attempt once it is recorded, and no attempt in flight', async () => {
     const { url } = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     const dying = delivering().platform({ failpoint: () => Promise.reject(new Error('the worker died')) });
@@ -115,7 +116,7 @@ describe('the history of an endpoint', () => {
     expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
   });
 
-  it('after the student’s removal: payload_purged, cancel_reason, no body and no excerpt', async () => {
+  it('shows a removed student’s delivery as canceled and purged, without body and excerpt', async () => {
     const { url } = await delivering().receiver(() => ({ status: 500, body: 'Stella' }));
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     await attempt(delivery);

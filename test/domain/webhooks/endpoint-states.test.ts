@@ -21,7 +21,7 @@ const second = 1_000;
 const minute = 60 * second;
 const day = 1_440 * minute;
 
-describe('what the state of an endpoint means for its deliveries', () => {
+describe('effect of an endpoint’s state on its deliveries', () => {
   const delivering = useDeliveries();
   let receiver: Receiver;
   let subscription: Subscription;
@@ -41,20 +41,20 @@ describe('what the state of an endpoint means for its deliveries', () => {
   const statusOf = async ({ id }: TestWebhookDelivery) => (await deliveryRow(id)).status;
 
   describe('paused', () => {
-    it('nothing is sent: what is due parks, however long, and makes no attempt', async () => {
+    it('parks due deliveries at any time, and sends and attempts nothing', async () => {
       const delivery = await due();
       await pause();
       const created = now;
       for (const later of [0, day, 29 * day]) {
         now = created + later;
-        expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'endpoint' });
+        expect(await attempt(delivery), `${later / day} days`).to.include({ done: false, waitingFor: 'endpoint' });
       }
       expect(receiver.requests).to.have.length(0);
       expect(await attemptRows(delivery.id)).to.deep.equal([]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('enabled within 30 days: accumulated deliveries go out, once the gate lets them go', async () => {
+    it('sends parked deliveries through the gate once enabled within 30 days', async () => {
       const deliveries = [await due(), await due()];
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
@@ -70,7 +70,7 @@ describe('what the state of an endpoint means for its deliveries', () => {
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
     });
 
-    it('not within 30 days: each is canceled as expired when its 30 days are over, also before it is enabled', async () => {
+    it('cancels each delivery as expired after 30 days, even if enabled later', async () => {
       const delivery = await due();
       await pause();
       await attempt(delivery);
@@ -83,7 +83,7 @@ describe('what the state of an endpoint means for its deliveries', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('a resend that was asked for before waits too, and goes at once when it is enabled', async () => {
+    it('makes an earlier resend wait, and sends it at once when enabled', async () => {
       const delivery = await due();
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date(now) });
       const platform = await testPlatform();
@@ -94,7 +94,7 @@ describe('what the state of an endpoint means for its deliveries', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('a pause while the gate lets go stops it', async () => {
+    it('stops the gate when paused again during its release', async () => {
       const deliveries = [await due(), await due(), await due()];
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
@@ -107,7 +107,7 @@ describe('what the state of an endpoint means for its deliveries', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('throttled before, it is throttled after: one at a time, when the wait is over', async () => {
+    it('stays throttled when enabled: one delivery at a time after the hold', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 5,
         failing_since: new Date(now),
@@ -126,7 +126,7 @@ describe('what the state of an endpoint means for its deliveries', () => {
   });
 
   describe('disabled', () => {
-    it('its gate ends', async () => {
+    it('ends the gate', async () => {
       await pause();
       await tend();
       await disable();
@@ -134,7 +134,7 @@ describe('what the state of an endpoint means for its deliveries', () => {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ gateLooksAt: null });
     });
 
-    it('enabled again: breaker reset, so that the next delivery goes at once', async () => {
+    it('resets the breaker when enabled, so that the next delivery goes at once', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 9,
         failing_since: new Date(now),
@@ -147,7 +147,7 @@ describe('what the state of an endpoint means for its deliveries', () => {
       expect(await attempt(await due())).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('enabled again: a failure that was in flight before the disable arms nothing', async () => {
+    it('ignores a failure in flight from before disable and enable: nothing is armed', async () => {
       const failing = await delivering().receiver(() => ({ status: 500 }));
       subscription = await buildSubscription(failing.url);
       await alter('webhook_endpoints', subscription.endpoint.id, {

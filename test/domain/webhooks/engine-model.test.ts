@@ -266,7 +266,7 @@ async function drain({ engine, platform, endpointIds }: World): Promise<void> {
   expect(open, 'open after everything was drained').to.deep.equal([]);
 }
 
-describe('the webhook engine against its specification (States: Webhook endpoint, Webhook delivery)', function () {
+describe('webhook engine against its specification (States: Webhook endpoint, Webhook delivery)', function () {
   this.timeout(sequences * 10_000);
   let source: DataSource;
   let platform: Platform;
@@ -277,7 +277,7 @@ describe('the webhook engine against its specification (States: Webhook endpoint
   });
   after(() => source.destroy());
 
-  it('whatever happens in whatever order: as the model says after each step, nothing stranded, and all of it ends', () =>
+  it('matches the model after each step, strands nothing and ends, for any sequence of events', () =>
     fc.assert(
       fc.asyncProperty(sequence, async (happened) => {
         const seal = (secret: string, id: Id) => platform.vault.seal(secret, id);

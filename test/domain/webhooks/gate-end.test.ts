@@ -31,7 +31,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
   const enable = async ({ clubId, endpoint }: TestWebhookDelivery) =>
     enableEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
 
-  it('it parks first: the endpoint opens and its gate ends only after the park is committed, and lets it go', async () => {
+  it('is released when it parks before the endpoint opens', async () => {
     const delivery = await duePaused();
     const platform = await testPlatform();
     let parking: Promise<unknown> | undefined;
@@ -58,7 +58,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);
   });
 
-  it('the endpoint opens and the gate ends first: it does not park, and is attempted at once', async () => {
+  it('does not park when the endpoint opens and the gate ends first, and is attempted at once', async () => {
     const delivery = await duePaused();
     const platform = await testPlatform();
     let parking: Promise<unknown> | undefined;
@@ -77,7 +77,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     });
   });
 
-  it('what a gate sees at its end stays true until it has ended: whoever shuts the endpoint waits', async () => {
+  it('is not lost when a pause meets the end of the gate: the pause waits for the gate', async () => {
     const delivery = await duePaused();
     await enable(delivery);
     const { clubId, endpoint } = delivery;

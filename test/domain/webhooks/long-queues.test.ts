@@ -53,7 +53,7 @@ describe('an endpoint with a long queue', function () {
     await multiply(subscription, 2_500);
   });
 
-  it('disabled: 2,000 are canceled at once, and the gate, which is called, cancels the rest', async () => {
+  it('cancels 2,000 deliveries when disabled, and its gate cancels the rest', async () => {
     const platform = await testPlatform();
     const woken = await wakesBy(subscription.clubId, () => disableEndpoint(platform, ...ids(), new Date()));
     expect(woken).to.include(gateRun(subscription.endpoint)).and.to.have.length(2_001);
@@ -65,7 +65,7 @@ describe('an endpoint with a long queue', function () {
     expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
   });
 
-  it('disabled, and set enabled before all is canceled: 409 endpoint_not_enabled, so that nothing of it goes out', async () => {
+  it('answers endpoint_not_enabled when enabled before its queue is canceled', async () => {
     const platform = await testPlatform();
     await disableEndpoint(platform, ...ids(), new Date());
     const refused = await enableEndpoint(platform, ...ids(), new Date()).catch((error: unknown) => error);
@@ -77,7 +77,7 @@ describe('an endpoint with a long queue', function () {
     });
   });
 
-  it('given up as failing: the gate goes on until all is canceled', async () => {
+  it('that fails for too long is disabled, and its gate cancels all in several steps', async () => {
     const failingSince = new Date(Date.now() - 6 * 24 * 60 * minute);
     await multiply(subscription, 2_000);
     await alter('webhook_endpoints', subscription.endpoint.id, {
@@ -90,7 +90,7 @@ describe('an endpoint with a long queue', function () {
     expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 4_500 });
   });
 
-  it('recovered whole, in parts', async () => {
+  it('recovers all 2,500 deliveries in one call', async () => {
     const platform = await testPlatform();
     await (
       await testDatabase()
@@ -103,7 +103,7 @@ describe('an endpoint with a long queue', function () {
   });
 });
 
-describe('what a change of the breaker leaves behind', () => {
+describe('change of the breaker', () => {
   const delivering = useDeliveries();
   const failing = { consecutive_failures: 4, failing_since: new Date() };
   const due = async (respond: () => { status: number }) => {
@@ -112,14 +112,14 @@ describe('what a change of the breaker leaves behind', () => {
   };
   const step = (id: string) => attemptDelivery(delivering().platform(), id, Date.now());
 
-  it('a new arming begins the pages again at 1', async () => {
+  it('restarts the release pages at 1 when it arms', async () => {
     const delivery = await due(() => ({ status: 500 }));
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
     await step(delivery.id);
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
   });
 
-  it('opened by a success, its gate is late from now on, should it have been lost', async () => {
+  it('makes the gate due now when a success opens it, so that the sweeper finds a lost gate', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const holdUntil = new Date(Date.now() + 60 * minute);
     const throttled = { ...failing, breaker_step: 3, hold_until: holdUntil, gate_looks_at: holdUntil };
@@ -130,7 +130,7 @@ describe('what a change of the breaker leaves behind', () => {
     expect(row.gateLooksAt?.getTime()).to.be.within(Date.now() - 10_000, Date.now());
   });
 
-  it('throttled without a failure on record, which an older version can leave: a success resets it all the same', async () => {
+  it('resets a throttled endpoint without recorded failures, as older versions left it', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const left = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
     await alter('webhook_endpoints', delivery.endpoint.id, left);
@@ -138,7 +138,7 @@ describe('what a change of the breaker leaves behind', () => {
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 0, admittedDeliveryId: null });
   });
 
-  it('failing for ever: the arming is counted to 16, and the hold stays at an hour', async () => {
+  it('keeps the step at 16 and the hold at one hour for endless failures', async () => {
     const delivery = await due(() => ({ status: 500 }));
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, breaker_step: 16 });
     await alter('webhook_deliveries', delivery.id, { requested: 'manual' });
@@ -148,7 +148,7 @@ describe('what a change of the breaker leaves behind', () => {
     expect(row.holdUntil?.getTime()).to.be.within(Date.now() + 59 * minute, Date.now() + 60 * minute);
   });
 
-  it('a recovery that was cut off, and parked by a pause, goes at once when the endpoint is enabled', async () => {
+  it('releases an interrupted, parked recovery at once when the endpoint is enabled', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const platform = await testPlatform();
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
@@ -158,14 +158,14 @@ describe('what a change of the breaker leaves behind', () => {
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('purged with something asked for, which an older version can leave: it is over', async () => {
+  it('ends a purged delivery with a request, as older versions left it', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const left = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
     await alter('webhook_deliveries', delivery.id, left);
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('closing an endpoint begins its pages again', async () => {
+  it('restarts the release pages when the endpoint is closed', async () => {
     const { database, vault } = await testPlatform();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });

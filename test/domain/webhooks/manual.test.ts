@@ -22,7 +22,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-describe('attempts that were asked for', () => {
+describe('requested attempts', () => {
   const delivering = useDeliveries();
   let receiver: Receiver;
   let subscription: Subscription;
@@ -65,9 +65,9 @@ describe('attempts that were asked for', () => {
     });
   const failing: Answer = { status: 500 };
 
-  describe('a resend of what has ended', () => {
+  describe('resend of an ended delivery', () => {
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`${status}: a 2xx makes it succeeded; one manual attempt, same body and webhook-id`, async () => {
+      it(`makes a ${status} delivery succeeded by one manual attempt with the same body and webhook-id`, async () => {
         const delivery = await due();
         answers = [failing];
         await attempt(delivery);
@@ -83,7 +83,7 @@ describe('attempts that were asked for', () => {
         expect(row.completedAt?.getTime()).to.be.above(Date.now() - minute);
       });
 
-      it(`${status}: the same state if it fails again, and it is not returned to the schedule`, async () => {
+      it(`leaves a ${status} delivery ${status} when it fails again, and off the schedule`, async () => {
         const delivery = await ended(status, { attempt_count: 3, schedule_position: 3 });
         const before = await deliveryRow(delivery.id);
         answers = [failing];
@@ -97,7 +97,7 @@ describe('attempts that were asked for', () => {
       });
     }
 
-    it('after the eighth attempt, too: its number goes on', async () => {
+    it('continues the attempt numbers after the eighth', async () => {
       const delivery = await ended('failed');
       answers = [failing];
       await resend(delivery);
@@ -107,7 +107,7 @@ describe('attempts that were asked for', () => {
       ]);
     });
 
-    it('asked for twice before it is made, one attempt is made', async () => {
+    it('makes one attempt when requested twice before it', async () => {
       const delivery = await ended('failed');
       await resend(delivery);
       await resend(delivery);
@@ -116,7 +116,7 @@ describe('attempts that were asked for', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('asked for while one is under way, a second is made', async () => {
+    it('makes a second attempt when requested during the first', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver(() => answer.promise);
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -132,8 +132,8 @@ describe('attempts that were asked for', () => {
     });
   });
 
-  describe('a resend of what is pending', () => {
-    it('the next attempt is brought forward and stays on the schedule: its failure leads to the next wait', async () => {
+  describe('resend of a pending delivery', () => {
+    it('brings the next attempt forward, and a failure leads to the next wait of the schedule', async () => {
       const delivery = await due();
       answers = [failing, failing];
       await attempt(delivery);
@@ -146,7 +146,7 @@ describe('attempts that were asked for', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', schedulePosition: 2, attemptCount: 2 });
     });
 
-    it('never a ninth of the schedule: brought forward for its eighth attempt, it fails by it', async () => {
+    it('brings the eighth attempt forward, and its failure fails the delivery', async () => {
       const delivery = await due();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       answers = [failing];
@@ -155,17 +155,17 @@ describe('attempts that were asked for', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 8, schedulePosition: 8 });
     });
 
-    it('a 2xx ends it', async () => {
+    it('ends the delivery with a 2xx', async () => {
       const delivery = await due();
       await resend(delivery);
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
   });
 
-  describe('a test', () => {
+  describe('test event', () => {
     const test = async () => sendTest(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date());
 
-    it('goes along the same path as real events: signed, and tried again on the schedule', async () => {
+    it('is signed and retried on the schedule like a real event', async () => {
       answers = [failing];
       const delivery = await test();
       const now = Date.now();
@@ -183,7 +183,7 @@ describe('attempts that were asked for', () => {
       );
     });
 
-    it('its address is checked as any other', async () => {
+    it('is refused for a private address like a real event', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, { url: 'https://10.0.0.1/' });
       const delivery = await test();
       await attempt(delivery);
@@ -191,7 +191,7 @@ describe('attempts that were asked for', () => {
       expect(first).to.include({ outcome: 'address_refused' });
     });
 
-    it('does not wait for the breaker; tried again, it does', async () => {
+    it('does not wait for the breaker, but its retry does', async () => {
       await throttle();
       answers = [failing];
       const delivery = await test();
@@ -202,8 +202,8 @@ describe('attempts that were asked for', () => {
     });
   });
 
-  describe('a recovery', () => {
-    it('one attempt each: a failure fails it at once, whatever is left of its schedule', async () => {
+  describe('recovery', () => {
+    it('makes one attempt, whose failure fails the delivery at once', async () => {
       const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
       answers = [failing];
       await recover();
@@ -213,7 +213,7 @@ describe('attempts that were asked for', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 3, schedulePosition: 2 });
     });
 
-    it('a 2xx makes it succeeded', async () => {
+    it('makes the delivery succeeded with a 2xx', async () => {
       const delivery = await ended('failed');
       await recover();
       await tend();
@@ -221,7 +221,7 @@ describe('attempts that were asked for', () => {
       expect((await deliveryRow(delivery.id)).completedAt).to.not.equal(null);
     });
 
-    it('waits until the gate lets it go, a few at a time; each that is recorded calls the gate for the next', async () => {
+    it('waits for the gate, which releases a few at a time, and the next after each record', async () => {
       const deliveries = [];
       for (let count = 0; count < gateRules.recoveriesAtATime + 2; count++) deliveries.push(await ended('failed'));
       const [first] = deliveries;
@@ -236,7 +236,7 @@ describe('attempts that were asked for', () => {
       expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(next.map(deliveryRun));
     });
 
-    it('asked for while a resend of it is in flight: the failure of the resend leaves it its own attempt', async () => {
+    it('keeps its own attempt when requested during a resend that then fails', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver((_, number) => (number === 1 ? answer.promise : { status: 500 }));
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -253,7 +253,7 @@ describe('attempts that were asked for', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'recovery']);
     });
 
-    it('hurried by a resend it goes at once, and is still one attempt', async () => {
+    it('goes at once when a resend follows it, and is still one attempt', async () => {
       const delivery = await ended('failed');
       answers = [failing];
       await recover();
@@ -263,20 +263,21 @@ describe('attempts that were asked for', () => {
     });
   });
 
-  describe('at a throttled endpoint (Delivery rule 5)', () => {
+  describe('at a throttled endpoint (delivery rule 5)', () => {
     /** Each way to ask for an attempt. @returns the delivery, ready to be attempted */
     const ways: Record<string, () => Promise<{ id: string }>> = {
-      'a resend of a failed one': async () => {
+      'a resend of a failed delivery': async () => {
         const delivery = await ended('failed');
         await resend(delivery);
         return delivery;
       },
-      'a resend of a pending one': async () => {
+      'a resend of a pending delivery': async () => {
         const delivery = await due();
         await resend(delivery);
         return delivery;
       },
-      'a test': async () => sendTest(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date()),
+      'a test event': async () =>
+        sendTest(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date()),
       'a recovery': async () => {
         const delivery = await ended('failed');
         await recover();
@@ -285,7 +286,7 @@ describe('attempts that were asked for', () => {
       },
     };
     for (const [way, ask] of Object.entries(ways)) {
-      it(`${way} does not wait for the breaker; its success zeroes it`, async () => {
+      it(`${way} does not wait for the breaker, and its success resets it`, async () => {
         await throttle();
         const delivery = await ask();
         expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
@@ -297,7 +298,7 @@ describe('attempts that were asked for', () => {
         });
       });
 
-      it(`${way}: its failure arms it again`, async () => {
+      it(`${way} arms the breaker again when it fails`, async () => {
         await throttle();
         const delivery = await ask();
         answers = [failing];
@@ -308,7 +309,7 @@ describe('attempts that were asked for', () => {
       });
     }
 
-    it('one on the schedule waits meanwhile', async () => {
+    it('a scheduled attempt waits for the gate', async () => {
       await throttle();
       expect(await attempt(await due())).to.include({ done: false, waitingFor: 'gate' });
       expect(receiver.requests).to.have.length(0);

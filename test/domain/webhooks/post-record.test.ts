@@ -16,7 +16,7 @@ import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 const respondBody = (status: number, body: Buffer): Respond =>
   respondWith(`HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n\r\n`, body);
 
-describe('what a hostile receiver answers is recorded in Postgres like any other answer', () => {
+describe('record of a hostile answer in Postgres', () => {
   const delivering = useDeliveries();
   let receiver: Receiver | undefined;
   afterEach('close the receiver', () => receiver?.stop());
@@ -41,18 +41,18 @@ describe('what a hostile receiver answers is recorded in Postgres like any other
   }
 
   for (const { what, body, excerpt } of [
-    { what: 'NUL, which Postgres refuses in a text', body: Buffer.from('a\0b'), excerpt: 'a\uFFFDb' },
-    { what: 'NUL alone', body: Buffer.alloc(5_000), excerpt: '\uFFFD'.repeat(682) },
-    { what: 'bytes that are no UTF-8', body: Buffer.from([0x61, 0xff, 0xc3, 0x28]), excerpt: 'a\uFFFD\uFFFD(' },
+    { what: 'NUL between letters', body: Buffer.from('a\0b'), excerpt: 'a\uFFFDb' },
+    { what: 'nothing but NUL', body: Buffer.alloc(5_000), excerpt: '\uFFFD'.repeat(682) },
+    { what: 'invalid UTF-8', body: Buffer.from([0x61, 0xff, 0xc3, 0x28]), excerpt: 'a\uFFFD\uFFFD(' },
     { what: 'half a surrogate pair', body: Buffer.from([0xed, 0xa0, 0x80]), excerpt: '\uFFFD\uFFFD\uFFFD' },
     {
-      what: 'a character that 2 KB cut in two',
+      what: 'a character that the limit of 2 KB cuts',
       body: Buffer.from(`x${'🎓'.repeat(1_000)}`),
       excerpt: `x${'🎓'.repeat(511)}`,
     },
-    { what: 'an escape that JSON knows', body: Buffer.from('{"a":"\\u0000"}'), excerpt: '{"a":"\\u0000"}' },
+    { what: 'a JSON escape of NUL', body: Buffer.from('{"a":"\\u0000"}'), excerpt: '{"a":"\\u0000"}' },
   ]) {
-    it(what, async () => {
+    it(`keeps ${what} as storable text`, async () => {
       const { delivery, attempt } = await recordOf(respondBody(200, body));
       expect(delivery).to.deep.equal(['succeeded', 1]);
       expect(attempt).to.deep.equal(['succeeded', 200, excerpt]);
@@ -79,7 +79,7 @@ describe('what a hostile receiver answers is recorded in Postgres like any other
       delivery: ['pending', 1],
     },
     {
-      what: '1 GB',
+      what: 'a body of 1 GB',
       respond: ((socket) => {
         socket.write(`HTTP/1.1 500 X\r\ncontent-length: ${2 ** 30}\r\n\r\n`);
         flood(socket, Buffer.alloc(65_536, 'x'));
@@ -88,7 +88,7 @@ describe('what a hostile receiver answers is recorded in Postgres like any other
       delivery: ['pending', 1],
     },
     {
-      what: 'a 2xx whose body drips without end',
+      what: 'a 2xx with an endless dripping body',
       respond: ((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n\r\nbegun');
         drip(socket, '\0', 60_000);
@@ -97,7 +97,7 @@ describe('what a hostile receiver answers is recorded in Postgres like any other
       delivery: ['succeeded', 1],
     },
   ]) {
-    it(what, async () => {
+    it(`keeps the outcome of ${what}`, async () => {
       const record = await recordOf(respond);
       expect(record.delivery).to.deep.equal(delivery);
       expect(record.attempt).to.deep.equal(attempt);

@@ -7,7 +7,7 @@ import { drip, flood, startDeafListener, startTcpReceiver } from '../../toolkit/
 /** A TLS record as long as one may be, of which a receiver sends byte after byte. */
 const serverHello = Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]);
 
-describe('each webhook attempt has a 15-second time limit', () => {
+describe('time limit of a webhook attempt', () => {
   const { dispatcher, receiverThat, post, tracked } = usePosting();
   const limited = async (port: number): Promise<void> => {
     const { durationMs, ...answer } = await post(port, { timeLimitMs: 300 });
@@ -15,7 +15,7 @@ describe('each webhook attempt has a 15-second time limit', () => {
     expect(durationMs).to.be.within(295, 2_000);
   };
 
-  it('over the name look-up', async () => {
+  it('covers the name resolution', async () => {
     const silent = tracked(createEgress({ allowedNetworks: [], resolve: () => new Promise(() => {}) }));
     const waiting = setTimeout(() => {}, 5_000); // the limit alone does not keep a process running
     const url = 'https://receiver.test/';
@@ -25,18 +25,18 @@ describe('each webhook attempt has a 15-second time limit', () => {
     expect(durationMs).to.be.within(295, 2_000);
   });
 
-  it('over a connection that nobody takes', async () => {
+  it('covers a connection that nobody accepts', async () => {
     await limited(tracked(await startDeafListener()).port);
   });
 
-  it('over a TLS handshake that nobody answers', async () => {
+  it('covers a TLS handshake that nobody answers', async () => {
     const closed = Promise.withResolvers<void>();
     const receiver = tracked(await startTcpReceiver((socket) => socket.resume().on('close', () => closed.resolve())));
     await limited(receiver.port);
     await closed.promise;
   });
 
-  it('over a TLS handshake that drips', async () => {
+  it('covers a TLS handshake that drips', async () => {
     const receiver = tracked(
       await startTcpReceiver((socket) => {
         socket.resume().write(serverHello);
@@ -46,9 +46,9 @@ describe('each webhook attempt has a 15-second time limit', () => {
     await limited(receiver.port);
   });
 
-  it('over headers that never come', async () => limited((await receiverThat(() => {})).port));
+  it('covers headers that never come', async () => limited((await receiverThat(() => {})).port));
 
-  it('over headers that drip', async () => {
+  it('covers headers that drip', async () => {
     const receiver = await receiverThat((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nx: ');
       drip(socket, 'y');
@@ -56,11 +56,11 @@ describe('each webhook attempt has a 15-second time limit', () => {
     await limited(receiver.port);
   });
 
-  it('over informational responses that drip', async () => {
+  it('covers informational responses that drip', async () => {
     await limited((await receiverThat((socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'))).port);
   });
 
-  it('over a status line without end', async () => {
+  it('covers an endless status line', async () => {
     const receiver = await receiverThat((socket) => {
       socket.write('HTTP/1.1 200 ');
       flood(socket, Buffer.alloc(65_536, 'x'));
@@ -70,7 +70,7 @@ describe('each webhook attempt has a 15-second time limit', () => {
     expect(process.memoryUsage().rss - before).to.be.below(2 ** 27);
   });
 
-  it('15 seconds in truth: a receiver that drips a byte a second is given up then, not earlier, not later', async () => {
+  it('is 15 s for headers, a body and a failure that drip one byte a second', async () => {
     const drips = (start: string) =>
       receiverThat((socket) => {
         socket.write(start);
@@ -88,7 +88,9 @@ describe('each webhook attempt has a 15-second time limit', () => {
     expect(headers).to.have.all.keys('outcome', 'durationMs').and.to.include({ outcome: 'timeout' });
     expect(body).to.include({ outcome: 'succeeded', responseStatus: 200 });
     expect(failure).to.include({ outcome: 'http_error', responseStatus: 500 });
-    for (const answer of [body, failure]) expect(answer?.responseExcerpt).to.match(/^y{10,15}$/);
-    for (const { durationMs } of answers) expect(durationMs).to.be.within(14_990, 17_000);
+    expect(body?.responseExcerpt).to.match(/^y{10,15}$/);
+    expect(failure?.responseExcerpt).to.match(/^y{10,15}$/);
+    const durations = answers.map(({ durationMs }) => durationMs);
+    expect(durations.filter((ms) => ms < 14_990 || ms > 17_000)).to.deep.equal([]);
   }).timeout(25_000);
 });

@@ -7,7 +7,7 @@ import { selfSigned, startTcpReceiver, type Respond } from '../../toolkit/fakes/
 
 const day = 86_400_000;
 
-describe('what a webhook attempt demands of a receiver’s TLS', () => {
+describe('TLS of a webhook attempt', () => {
   const { authority, receiverThat, post, resultOf, tracked } = usePosting();
   /** One attempt by a way out of its own, which trusts this authority; none further when absent. */
   const postTrusting = async (extraCa: string | undefined, port: number) => {
@@ -17,15 +17,19 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
     return answer;
   };
 
-  describe('a certificate that does not prove the receiver is a tls_error', () => {
+  describe('records as tls_error a certificate', () => {
     const cases: readonly (readonly [string, () => Promise<Certificate>, string])[] = [
-      ['expired', () => authority().issue(['receiver.test'], { expired: true }), 'CERT_HAS_EXPIRED'],
-      ['self-signed', () => selfSigned('receiver.test'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+      ['that has expired', () => authority().issue(['receiver.test'], { expired: true }), 'CERT_HAS_EXPIRED'],
+      ['that is self-signed', () => selfSigned('receiver.test'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
       ['for another name', () => authority().issue(['another.test']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
-      ['for a name below it', () => authority().issue(['*.receiver.test']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
-      ['for its address alone', () => authority().issue(['127.0.0.1']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
       [
-        'of an authority that nobody trusts',
+        'for the names below the receiver’s',
+        () => authority().issue(['*.receiver.test']),
+        'ERR_TLS_CERT_ALTNAME_INVALID',
+      ],
+      ['for the receiver’s address only', () => authority().issue(['127.0.0.1']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
+      [
+        'of an untrusted authority with a trusted name',
         async () => (await makeAuthority()).issue(['receiver.test']),
         // The stranger bears the name of the authority that is trusted, but not its key.
         'CERT_SIGNATURE_FAILURE',
@@ -39,7 +43,7 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
       });
     }
 
-    it('not yet good', async () => {
+    it('that is not valid yet', async () => {
       const tomorrow = await selfSigned('receiver.test', new Date(Date.now() + day));
       const receiver = await receiverThat(noContent, tomorrow);
       expect(await postTrusting(tomorrow.cert, receiver.port)).to.deep.equal({
@@ -49,13 +53,13 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('an address is no name: a certificate for the name does not prove the address', async () => {
+    it('that proves the name when the url has the address', async () => {
       const receiver = await receiverThat(noContent, await authority().issue(['receiver.test']));
       const answer = await resultOf(receiver.port, { url: `https://127.0.0.1:${receiver.port}/` });
       expect(answer).to.deep.equal({ outcome: 'tls_error', errorCode: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     });
 
-    it('without the extra authority of the configuration a local one is not trusted', async () => {
+    it('of a local authority without its configuration', async () => {
       const receiver = await receiverThat(noContent);
       expect(await postTrusting(undefined, receiver.port)).to.deep.equal({
         outcome: 'tls_error',
@@ -65,16 +69,16 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
     });
   });
 
-  describe('TLS 1.2 or 1.3', () => {
+  describe('version', () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-      it(`${version} is spoken`, async () => {
+      it(`${version} is accepted`, async () => {
         const receiver = await receiverThat(noContent, undefined, { minVersion: version, maxVersion: version });
         expect(await resultOf(receiver.port)).to.deep.equal({ outcome: 'succeeded', responseStatus: 204 });
       });
     }
 
     for (const version of ['TLSv1', 'TLSv1.1'] as const) {
-      it(`a receiver that speaks ${version} alone is a tls_error`, async () => {
+      it(`${version} alone is recorded as tls_error`, async () => {
         const old = { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' };
         const receiver = await receiverThat(noContent, undefined, old);
         expect(await resultOf(receiver.port)).to.deep.equal({
@@ -86,8 +90,8 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
     }
   });
 
-  describe('HTTP/1.1, agreed on in the handshake (ALPN)', () => {
-    it('is chosen where the receiver speaks HTTP/2 too, and spoken where it agrees on nothing', async () => {
+  describe('HTTP/1.1 by ALPN', () => {
+    it('is chosen by a receiver of HTTP/2 and HTTP/1.1, and used without ALPN', async () => {
       const chosen: unknown[] = [];
       const respond: Respond = (socket, request, number) => {
         chosen.push(socket.alpnProtocol);
@@ -95,12 +99,12 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
       };
       for (const protocols of [['h2', 'http/1.1'], undefined]) {
         const receiver = await receiverThat(respond, undefined, { ALPNProtocols: protocols });
-        expect((await post(receiver.port)).outcome).to.equal('succeeded');
+        expect((await post(receiver.port)).outcome, String(protocols)).to.equal('succeeded');
       }
       expect(chosen).to.deep.equal(['http/1.1', false]);
     });
 
-    it('a receiver of HTTP/2 alone is a tls_error', async () => {
+    it('is required: a receiver of HTTP/2 alone is a tls_error', async () => {
       const receiver = await receiverThat(noContent, undefined, { ALPNProtocols: ['h2'] });
       expect(await resultOf(receiver.port)).to.deep.equal({
         outcome: 'tls_error',
@@ -109,12 +113,12 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
     });
   });
 
-  describe('a tls_error too', () => {
+  describe('records as tls_error', () => {
     for (const { what, end } of [
-      { what: 'and ends', end: true },
+      { what: 'and closes', end: true },
       { what: 'and waits', end: false },
     ]) {
-      it(`a receiver that speaks something else ${what}`, async () => {
+      it(`a receiver that speaks another protocol ${what}`, async () => {
         for (const greeting of ['HTTP/1.1 400 Bad Request\r\n\r\n', 'SSH-2.0-OpenSSH_9.6\r\n', '\0'.repeat(100)]) {
           const plain = tracked(
             await startTcpReceiver((socket) => {
@@ -134,7 +138,7 @@ describe('what a webhook attempt demands of a receiver’s TLS', () => {
       { version: 'TLSv1.2', code: 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE' },
       { version: 'TLSv1.3', code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' },
     ] as const) {
-      it(`a receiver that wants a certificate of ours (${version})`, async () => {
+      it(`a receiver that requires a client certificate (${version})`, async () => {
         const mutual = { requestCert: true, rejectUnauthorized: true, minVersion: version, maxVersion: version };
         const receiver = await receiverThat(noContent, undefined, mutual);
         expect(await resultOf(receiver.port)).to.deep.equal({ outcome: 'tls_error', errorCode: code });

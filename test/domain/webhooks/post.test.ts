@@ -11,7 +11,7 @@ const [secret] = attempt.secrets;
 describe('one webhook attempt', () => {
   const { receiverThat, post, postTo } = usePosting();
 
-  describe('the request', () => {
+  describe('request', () => {
     it('is a POST of the raw body with the headers of the specification', async () => {
       const receiver = await receiverThat(noContent);
       await post(receiver.port, { url: `https://receiver.test:${receiver.port}/hook/%C3%A9?token=1&b=@` });
@@ -40,30 +40,31 @@ describe('one webhook attempt', () => {
       expect(receiver.serverNames).to.deep.equal(['receiver.test']);
     });
 
-    it('verifies with the library of receivers, with either secret during a rotation', async () => {
+    it('verifies with the receivers’ library by either secret during a rotation', async () => {
       const receiver = await receiverThat(noContent);
       const previous = newSecret();
       await post(receiver.port, { secrets: [secret, previous] });
       const [request] = receiver.requests;
       for (const known of [secret, previous]) {
-        expect(new Webhook(known).verify(request?.body ?? '', request?.headers ?? {})).to.deep.equal(JSON.parse(body));
+        const verified = new Webhook(known).verify(request?.body ?? '', request?.headers ?? {});
+        expect(verified, known === secret ? 'current secret' : 'previous secret').to.deep.equal(JSON.parse(body));
       }
     });
 
-    it('webhook-timestamp is the Unix second of the attempt', async () => {
+    it('has the Unix second of the attempt as webhook-timestamp', async () => {
       const receiver = await receiverThat(noContent);
       await post(receiver.port, { wallClock: () => 1_900_000_000_999 });
       expect(receiver.requests[0]?.headers['webhook-timestamp']).to.equal('1900000000');
     });
 
-    it('a receiver may be an address with a certificate of its own, and is asked for no name', async () => {
+    it('goes to an address with its own certificate, without a server name', async () => {
       const receiver = await receiverThat(noContent);
       const answer = await post(receiver.port, { url: `https://127.0.0.1:${receiver.port}/` });
       expect(answer.outcome).to.equal('succeeded');
       expect(receiver.serverNames).to.deep.equal([false]);
     });
 
-    it('a name with a trailing dot is the same name', async () => {
+    it('goes to a name with a trailing dot as to the name without', async () => {
       const receiver = await receiverThat(noContent);
       const answer = await post(receiver.port, { url: `https://receiver.test.:${receiver.port}/` });
       expect(answer.outcome).to.equal('succeeded');
@@ -71,9 +72,9 @@ describe('one webhook attempt', () => {
     });
   });
 
-  describe('any 2xx is success, any response outside 2xx is a failure', () => {
+  describe('status: any 2xx succeeds, anything else fails', () => {
     for (const status of [200, 201, 202, 204, 226, 299]) {
-      it(`${status} succeeded`, async () => {
+      it(`${status} is succeeded`, async () => {
         const receiver = await receiverThat((socket) =>
           socket.write(`HTTP/1.1 ${status} Fine\r\ncontent-length: 0\r\n\r\n`),
         );
@@ -84,7 +85,7 @@ describe('one webhook attempt', () => {
     }
 
     for (const status of [300, 304, 400, 401, 404, 409, 410, 418, 429, 500, 502, 503, 599, 600, 999]) {
-      it(`${status} is an http_error`, async () => {
+      it(`${status} is http_error`, async () => {
         const answer = await postTo(`HTTP/1.1 ${status} No\r\ncontent-length: 4\r\n\r\nbody`);
         expect(answer).to.deep.equal({
           outcome: 'http_error',
@@ -95,7 +96,7 @@ describe('one webhook attempt', () => {
     }
 
     for (const status of [301, 302, 303, 307, 308]) {
-      it(`${status} is not followed, to the loopback or anywhere`, async () => {
+      it(`${status} is http_error, and the redirect is not followed`, async () => {
         const target = await receiverThat(noContent);
         const location = `location: https://127.0.0.1:${target.port}/\r\ncontent-length: 0`;
         const answer = await postTo(`HTTP/1.1 ${status} Moved\r\n${location}\r\n\r\n`);
@@ -104,7 +105,7 @@ describe('one webhook attempt', () => {
       });
     }
 
-    it('HTTP/1.0 is understood, and a status without a reason', async () => {
+    it('is read from HTTP/1.0, and without a reason phrase', async () => {
       const old = await receiverThat((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nold but fine'));
       expect(await post(old.port)).to.include({ outcome: 'succeeded', responseExcerpt: 'old but fine' });
       expect(await postTo('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n')).to.deep.equal({
@@ -114,7 +115,7 @@ describe('one webhook attempt', () => {
     });
   });
 
-  describe('Retry-After is read on 429 and 503', () => {
+  describe('Retry-After on 429 and 503', () => {
     const now = Date.UTC(2030, 0, 1);
     const cases: readonly (readonly [number, string, number | undefined])[] = [
       [429, 'retry-after: 120', 120],
@@ -146,7 +147,7 @@ describe('one webhook attempt', () => {
       [200, 'retry-after: 120', undefined],
     ];
     for (const [status, header, expected] of cases) {
-      it(`${status} with ${JSON.stringify(header).slice(0, 60)}: ${expected ?? 'nothing'}`, async () => {
+      it(`is ${expected ?? 'ignored'} for ${status} with ${JSON.stringify(header).slice(0, 60)}`, async () => {
         const bytes = `HTTP/1.1 ${status} X\r\n${header}\r\ncontent-length: 0\r\n\r\n`;
         const receiver = await receiverThat((socket) => socket.write(bytes));
         const answer = await post(receiver.port, { wallClock: () => now });
@@ -157,7 +158,7 @@ describe('one webhook attempt', () => {
     }
   });
 
-  describe('only faults of ours are thrown', () => {
+  describe('errors', () => {
     async function thrown(promise: Promise<unknown>): Promise<unknown> {
       return promise.then(
         (value) => expect.fail(`threw nothing, but gave ${JSON.stringify(value)}`),
@@ -165,13 +166,13 @@ describe('one webhook attempt', () => {
       );
     }
 
-    it('a damaged secret, no secret, a url that is none', async () => {
+    it('are thrown for a damaged secret, no secret and an invalid url', async () => {
       expect(await thrown(post(1, { secrets: ['whsec_short'] }))).to.be.instanceOf(TypeError);
       expect(await thrown(post(1, { secrets: [] }))).to.be.instanceOf(TypeError);
       expect(await thrown(post(1, { url: 'no url' }))).to.be.instanceOf(TypeError);
     });
 
-    it('a header that cannot be sent', async () => {
+    it('are thrown for a header that cannot be sent', async () => {
       const receiver = await receiverThat(noContent);
       expect(await thrown(post(receiver.port, { eventId: 'a\r\nx: y' }))).to.include({ code: 'UND_ERR_INVALID_ARG' });
       expect(receiver.requests).to.have.length(0);
@@ -187,16 +188,16 @@ describe('one webhook attempt', () => {
       return postWebhook({ dispatch }, { ...attempt, url: 'https://receiver.test/' });
     };
 
-    it('no sockets left in this process', async () => {
+    it('are thrown when this process has no sockets left', async () => {
       expect(await thrown(postThatEndsWith('EMFILE'))).to.include({ code: 'EMFILE' });
     });
 
-    it('but a TLS alert after the handshake is the receiver’s, and so is a network that cannot be reached', async () => {
+    it('are recorded, not thrown, for a TLS alert and an unreachable network', async () => {
       expect((await postThatEndsWith('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED')).outcome).to.equal('tls_error');
       expect((await postThatEndsWith('ENETUNREACH')).outcome).to.equal('connection_error');
     });
 
-    it('the caller’s own reason to stop, at once, before and during the attempt', async () => {
+    it('are thrown at once with the caller’s reason when it aborts before or during the attempt', async () => {
       const closed = Promise.withResolvers<void>();
       const receiver = await receiverThat((socket) => socket.on('close', () => closed.resolve()));
       const reason = Object.assign(new Error('shutting down'), { code: 'ECONNRESET' });
@@ -211,7 +212,7 @@ describe('one webhook attempt', () => {
       await closed.promise;
     });
 
-    it('but an answer whose status has arrived is told, though the caller stops', async () => {
+    it('are not thrown when the caller aborts after the status has arrived', async () => {
       const stop = new AbortController();
       const receiver = await receiverThat((socket) => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf');

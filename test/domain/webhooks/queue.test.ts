@@ -24,7 +24,7 @@ import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
-describe('canceling the queue of an endpoint', () => {
+describe('cancellation of an endpoint’s queue', () => {
   const delivering = useDeliveries();
 
   /** An attempt that is in flight until `answer` is called. */
@@ -46,7 +46,7 @@ describe('canceling the queue of an endpoint', () => {
       change(await testPlatform(), clubId, endpoint.id, new Date());
   const [disable, enable] = [on(disableEndpoint), on(enableEndpoint)];
 
-  it('what is pending or asked for, and nothing else; every row that it changes is woken', async () => {
+  it('cancels pending and requested deliveries only, and wakes each changed one', async () => {
     const { database } = await testPlatform();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const rows = {
@@ -91,7 +91,7 @@ describe('canceling the queue of an endpoint', () => {
     });
   });
 
-  it('the queues of other endpoints stay', async () => {
+  it('does not touch the queues of other endpoints', async () => {
     const { database } = await testPlatform();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
@@ -100,7 +100,7 @@ describe('canceling the queue of an endpoint', () => {
     expect((await deliveryRow(delivery.id)).status).to.equal('pending');
   });
 
-  it('what was canceled is attempted no more, once the endpoint is enabled again either', async () => {
+  it('prevents later attempts, even after the endpoint is enabled again', async () => {
     const receiver = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     await disable(delivery);
@@ -112,7 +112,7 @@ describe('canceling the queue of an endpoint', () => {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('a fan-out that has begun creates nothing after it: it waits for the endpoint, or is canceled with the rest', async () => {
+  it('makes a concurrent fan-out wait, which then creates nothing', async () => {
     const { database } = await testPlatform();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
@@ -130,8 +130,8 @@ describe('canceling the queue of an endpoint', () => {
     expect(await told).to.deep.equal([]);
   });
 
-  describe('an attempt in flight is still recorded', () => {
-    it('its 2xx turns a delivery that the disable canceled into succeeded', async () => {
+  describe('an attempt in flight', () => {
+    it('makes a delivery that the disable canceled succeeded with its 2xx', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       expect((await deliveryRow(delivery.id)).status).to.equal('canceled');
@@ -140,7 +140,7 @@ describe('canceling the queue of an endpoint', () => {
       expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['succeeded']);
     });
 
-    it('its failure leaves it canceled, and the endpoint disabled with nothing to wait for', async () => {
+    it('leaves the delivery canceled and the endpoint unchanged with its failure', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       const before = await endpointRow(delivery.endpoint.id);
@@ -150,16 +150,15 @@ describe('canceling the queue of an endpoint', () => {
       expect(await endpointRow(delivery.endpoint.id)).to.deep.equal(before);
     });
 
-    it('one canceled by the removal of its student stays canceled, whatever it brings', async () => {
-      for (const status of [200, 500]) {
+    for (const status of [200, 500])
+      it(`leaves a delivery canceled by a student’s removal canceled, with a ${status}`, async () => {
         const { delivery, finish } = await inFlight();
         await removeStudent(await testPlatform(), delivery.clubId, delivery.studentId, new Date());
         expect(await finish(status)).to.deep.equal({ done: true, outcome: 'canceled' });
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
-      }
-    });
+      });
 
-    it('one whose endpoint was disabled and enabled again meanwhile: its 2xx counts', async () => {
+    it('counts its 2xx when the endpoint was disabled and enabled meanwhile', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       await enable(delivery);
@@ -167,7 +166,7 @@ describe('canceling the queue of an endpoint', () => {
       expect((await deliveryRow(delivery.id)).status).to.equal('succeeded');
     });
 
-    it('one whose endpoint was deleted meanwhile', async () => {
+    it('is recorded when its endpoint was deleted meanwhile', async () => {
       const { delivery, finish } = await inFlight();
       await deleteEndpoint(await testPlatform(), delivery.clubId, delivery.endpoint.id, new Date());
       expect(await finish(500)).to.deep.equal({ done: true, outcome: 'canceled' });

@@ -21,7 +21,7 @@ import { databaseOf } from '../../toolkit/fakes/databases.ts';
 
 const minute = 60_000;
 
-describe('races at the gate of an endpoint', () => {
+describe('races at an endpoint’s gate', () => {
   let platform: Platform;
   let subscription: Subscription;
   beforeEach(async () => {
@@ -43,8 +43,8 @@ describe('races at the gate of an endpoint', () => {
     (await Promise.all(list.map(({ id }) => deliveryRow(id)))).filter(({ parkedAt }) => parkedAt !== null).length;
   const random = () => 0.5;
 
-  describe('park against release', () => {
-    it('a delivery that parks while the endpoint opens and its gate ends is not left behind: it goes at once', async () => {
+  describe('parking and release', () => {
+    it('sends a delivery at once that parks while the endpoint opens and its gate ends', async () => {
       const [probe, other] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
       const now = Date.now();
       await throttle(now + minute);
@@ -65,7 +65,7 @@ describe('races at the gate of an endpoint', () => {
       expect(await step).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     });
 
-    it('a gate that would end while a delivery parks waits for it, and lets it go', async () => {
+    it('makes an ending gate wait for a delivery that parks, and release it', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -87,7 +87,7 @@ describe('races at the gate of an endpoint', () => {
     });
   });
 
-  it("two gates' steps at once: one delivery is admitted", async () => {
+  it('admit one delivery when two steps of the gate run at once', async () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now + minute);
@@ -105,7 +105,7 @@ describe('races at the gate of an endpoint', () => {
     expect(await parked(list)).to.equal(2);
   });
 
-  it('the gate, time and again while an attempt that it let through is in flight: no other is let through', async () => {
+  it('admit no other delivery while the admitted one is in flight', async () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now);
@@ -118,7 +118,7 @@ describe('races at the gate of an endpoint', () => {
     expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId });
   });
 
-  it(`recoveries: at most ${gateRules.recoveriesAtATime} under way, whatever failed meanwhile of what was in flight`, async () => {
+  it(`release at most ${gateRules.recoveriesAtATime} recoveries, even when earlier attempts fail meanwhile`, async () => {
     const list = await deliveries(8);
     const now = Date.now();
     // Eight attempts, four of them the last of the schedule, are in flight when the endpoint is disabled, enabled, and
@@ -143,13 +143,13 @@ describe('races at the gate of an endpoint', () => {
     // Each has its one attempt still before it, and none has become `failed` by the attempt from before.
     for (const { id } of list) {
       const row = await deliveryRow(id);
-      expect(row).to.include({ status: 'pending', requested: 'recovery', attemptCount: 1 });
-      expect(row.nextAttemptAt.getTime()).to.equal(now);
+      expect(row, id).to.include({ status: 'pending', requested: 'recovery', attemptCount: 1 });
+      expect(row.nextAttemptAt.getTime(), id).to.equal(now);
     }
   });
 
-  describe('removal of a student against release', () => {
-    it('a release that meets an uncommitted removal passes over what it cancels, and does not wait', async () => {
+  describe('student removal and release', () => {
+    it('makes a release skip, without waiting, what an uncommitted removal cancels', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const others = { ...subscription, studentId: (await buildStudent(subscription.clubId)).id };
       const other = await buildWebhookDelivery(others);
@@ -168,7 +168,7 @@ describe('races at the gate of an endpoint', () => {
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'canceled' }, posted: 0 });
     });
 
-    it('a removal that meets an uncommitted release waits for it, and cancels what was let go', async () => {
+    it('makes a removal wait for an uncommitted release, and cancel what it released', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -188,8 +188,8 @@ describe('races at the gate of an endpoint', () => {
     });
   });
 
-  describe('claim against arming', () => {
-    it('an attempt that is claimed before the arming is committed goes; its failure doubles nothing', async () => {
+  describe('claim and arming', () => {
+    it('lets an attempt go that was claimed before the arming, and its failure does not arm again', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,
@@ -220,7 +220,7 @@ describe('races at the gate of an endpoint', () => {
     });
   });
 
-  it('its student removed while the attempt that was let through is in flight: no other is let through beside it', async () => {
+  it('admit no other delivery while one in flight had its student removed', async () => {
     const [admitted] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
@@ -239,7 +239,7 @@ describe('races at the gate of an endpoint', () => {
     expect(await parked([next])).to.equal(0);
   });
 
-  it('an attempt asked for by hand that fails begins a new wait, also for the delivery that was let through and has not begun', async () => {
+  it('hold the admitted delivery again when a manual attempt fails before it begins', async () => {
     const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
@@ -256,7 +256,7 @@ describe('races at the gate of an endpoint', () => {
     expect((await stepOf(admitted, accepted, now + 2 * minute)).posted).to.equal(1);
   });
 
-  it('forty failures in flight double the wait once', async () => {
+  it('double the hold once for forty failures in flight', async () => {
     const list = await deliveries(40);
     const now = Date.now();
     await throttle(now);
@@ -270,7 +270,7 @@ describe('races at the gate of an endpoint', () => {
     expect(row.holdUntil?.getTime()).to.equal(now + 2 * minute);
   });
 
-  it('delivery rule 5: a resend does not wait for the breaker, although a scheduled attempt was cut off before it', async () => {
+  it('let a resend skip the breaker after an interrupted scheduled attempt (delivery rule 5)', async () => {
     const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await claimed(delivery);

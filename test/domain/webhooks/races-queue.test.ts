@@ -21,7 +21,7 @@ import { alter } from '../../toolkit/drive/alter.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
 import { countingTransactions, databaseOf } from '../../toolkit/fakes/databases.ts';
 
-describe('races over the queue of an endpoint', () => {
+describe('races over an endpoint’s queue', () => {
   let platform: Platform;
   let subscription: Subscription;
   beforeEach(async () => {
@@ -47,7 +47,7 @@ describe('races over the queue of an endpoint', () => {
     return begun;
   };
 
-  it('recovery against a 2xx of an attempt from before the disable, not yet committed: it has succeeded, and is not sent again', async () => {
+  it('a recovery skips a delivery whose uncommitted 2xx makes it succeeded', async () => {
     const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
@@ -60,10 +60,10 @@ describe('races over the queue of an endpoint', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
   });
 
-  describe('fan-out against a change of the endpoint', () => {
+  describe('fan-out and change of the endpoint', () => {
     const tell = (fact: ReturnType<typeof factAbout>, { database } = platform) => fanOut(database, fact, now);
 
-    it('disabling that is not yet committed: nothing new is created', async () => {
+    it('creates nothing when it meets an uncommitted disable', async () => {
       const fact = factAbout(subscription, 'student.updated');
       const made = await meanwhile(
         (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -73,7 +73,7 @@ describe('races over the queue of an endpoint', () => {
       expect(await deliveryOf(fact.id, subscription.endpoint.id)).to.equal(null);
     });
 
-    it('fan-out that is not yet committed: the disable waits for it, and cancels what it created', async () => {
+    it('makes a disable wait for an uncommitted fan-out, and cancel what it created', async () => {
       const fact = factAbout(subscription, 'student.updated');
       await meanwhile(
         (inside) => tell(fact, inside),
@@ -83,7 +83,7 @@ describe('races over the queue of an endpoint', () => {
       expect(delivery).to.include({ status: 'canceled', cancelReason: null });
     });
 
-    it('pausing that is not yet committed: what is created accumulates', async () => {
+    it('creates parked deliveries when it meets an uncommitted pause', async () => {
       const fact = factAbout(subscription, 'student.updated');
       const [made] = await meanwhile(
         (inside) => pauseEndpoint(inside, ...of(subscription), now),
@@ -96,14 +96,14 @@ describe('races over the queue of an endpoint', () => {
     });
   });
 
-  describe('what is asked for by hand against disabling', () => {
+  describe('manual request and disable', () => {
     const asking: Record<string, (delivery: TestWebhookDelivery, inside: Platform) => Promise<unknown>> = {
       recovery: (delivery, inside) => recoverDeliveries(inside, ...of(delivery), new Date(now.getTime() - 60_000), now),
       resend: (delivery, inside) => resendDelivery(inside, ...of(delivery), delivery.id, now),
       test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
     };
     for (const [name, ask] of Object.entries(asking)) {
-      it(`${name}, while a disable is not yet committed: waits for it, and is refused`, async () => {
+      it(`makes a ${name} wait for an uncommitted disable, and rejects it`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         const refusal = await meanwhile(
@@ -114,7 +114,7 @@ describe('races over the queue of an endpoint', () => {
         expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
       });
 
-      it(`a disable, while a ${name} is not yet committed: waits for it, and leaves nothing of it`, async () => {
+      it(`makes a disable wait for an uncommitted ${name}, and leaves nothing of it`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         await meanwhile(
@@ -133,7 +133,7 @@ describe('races over the queue of an endpoint', () => {
     }
   });
 
-  it('none starts after a cancel committed: a claim that met an uncommitted disable is not granted', async () => {
+  it('a claim that meets an uncommitted disable is not granted', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -142,7 +142,7 @@ describe('races over the queue of an endpoint', () => {
     expect(claim).to.equal(undefined);
   });
 
-  it('none starts after a cancel committed: a claim that met an uncommitted removal is not granted', async () => {
+  it('a claim that meets an uncommitted removal is not granted', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       ({ database }) => removeStudent(platformOn(database), delivery.clubId, delivery.studentId, now),
@@ -151,9 +151,9 @@ describe('races over the queue of an endpoint', () => {
     expect(claim).to.equal(undefined);
   });
 
-  describe('deliveries are locked in the order of their ids', () => {
-    for (const held of ['asked for', 'pending'] as const) {
-      it(`removal beside disable, over one delivery that is asked for and one that is pending, the one that is ${held} held by another: neither is tried twice`, async () => {
+  describe('lock order of deliveries by id', () => {
+    for (const held of ['requested', 'pending'] as const) {
+      it(`needs no retry of a removal beside a disable, when a third holds the ${held} delivery`, async () => {
         const asked = await buildWebhookDelivery(subscription);
         const pending = await buildWebhookDelivery(subscription);
         expect(asked.id < pending.id).to.equal(true);
@@ -177,7 +177,7 @@ describe('races over the queue of an endpoint', () => {
       });
     }
 
-    it('under load, removals beside gates, disables, recoveries and failures: no error escapes', async function () {
+    it('lets no error escape with removals, gates, disables, recoveries and failures at once', async function () {
       this.timeout(60_000);
       const subscriptions = await Promise.all(
         Array.from({ length: 4 }, () => buildSubscription('https://receiver.test/hook')),
@@ -195,9 +195,10 @@ describe('races over the queue of an endpoint', () => {
           tendGate(platform, one.endpoint.id, Date.now()),
         ]);
         for (const { id } of list) {
-          expect(await deliveryRow(id)).to.include({ status: 'canceled', requested: null, parkedAt: null });
+          expect(await deliveryRow(id), id).to.include({ status: 'canceled', requested: null, parkedAt: null });
         }
-        expect(await endpointRow(one.endpoint.id)).to.include({ status: 'enabled', admittedDeliveryId: null });
+        const row = await endpointRow(one.endpoint.id);
+        expect(row, one.endpoint.id).to.include({ status: 'enabled', admittedDeliveryId: null });
       }
     });
   });

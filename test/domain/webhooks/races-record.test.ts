@@ -10,11 +10,12 @@ import { attemptRows, deliveryRow, endpointRow } from '../../toolkit/assert/webh
 import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
 import { accepted, answering, claimed, refused, stepOf } from '../../toolkit/drive/attempts.ts';
 import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import { alter, endLease } from '../../toolkit/drive/alter.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { endLease } from '../../toolkit/drive/deliveries.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
 import { databaseOf, unreliable } from '../../toolkit/fakes/databases.ts';
 
-describe('races of what an attempt brought', () => {
+describe('races of an attempt’s record', () => {
   let platform: Platform;
   let delivery: TestWebhookDelivery;
   beforeEach(async () => {
@@ -27,9 +28,9 @@ describe('races of what an attempt brought', () => {
   const outcomes = async () =>
     (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
 
-  describe('a 2xx against disabling the endpoint, which is not yet committed', () => {
+  describe('a 2xx and an uncommitted disable', () => {
     for (const endpoint of ['healthy', 'failing'] as const) {
-      it(`${endpoint}: the record waits for it; canceled by it, the delivery becomes succeeded all the same`, async () => {
+      it(`waits for the disable, then makes the canceled delivery succeeded (${endpoint} endpoint)`, async () => {
         if (endpoint === 'failing') {
           await alter('webhook_endpoints', delivery.endpoint.id, {
             consecutive_failures: 1,
@@ -55,7 +56,7 @@ describe('races of what an attempt brought', () => {
     }
   });
 
-  it('a 2xx against the removal of its student, which is not yet committed: canceled by it, it stays canceled', async () => {
+  it('a 2xx that meets an uncommitted student removal leaves the delivery canceled, without excerpt', async () => {
     const claim = await claimed(delivery);
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
@@ -71,7 +72,7 @@ describe('races of what an attempt brought', () => {
     expect((await attemptRows(delivery.id))[0]).to.include({ outcome: 'succeeded', responseExcerpt: null });
   });
 
-  describe('a resend against the eighth failure', () => {
+  describe('a resend and the eighth failure', () => {
     beforeEach('seven attempts have failed', () =>
       alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 }),
     );
@@ -86,7 +87,7 @@ describe('races of what an attempt brought', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8 });
     };
 
-    it('asked for first, not yet committed: the delivery is failed, then attempted once by hand', async () => {
+    it('fail the delivery, then attempt it once by hand (resend uncommitted first)', async () => {
       const claim = await claimed(delivery);
       let record: Promise<void> | undefined;
       await withOpenTransaction(
@@ -100,7 +101,7 @@ describe('races of what an attempt brought', () => {
       await expectOneMore();
     });
 
-    it('failed first, not yet committed: likewise', async () => {
+    it('fail the delivery, then attempt it once by hand (failure uncommitted first)', async () => {
       const claim = await claimed(delivery);
       let asking: ReturnType<typeof resend> | undefined;
       await withOpenTransaction(
@@ -115,7 +116,7 @@ describe('races of what an attempt brought', () => {
       await expectOneMore();
     });
 
-    it('asked for while the eighth attempt is in flight: its workflow does not end without the attempt by hand', async () => {
+    it('do not end the workflow before the manual attempt (resend during the eighth attempt)', async () => {
       const platformAsking = await answering(async () => {
         await resend();
         return refused;
@@ -125,8 +126,8 @@ describe('races of what an attempt brought', () => {
     });
   });
 
-  describe('a resend against a success', () => {
-    it('asked for while the attempt that succeeds is in flight: it is made all the same, once', async () => {
+  describe('a resend and a success', () => {
+    it('make one further attempt when requested while the successful one is in flight', async () => {
       const claim = await claimed(delivery);
       await resend();
       expect(await recordSuccess(platform.database, delivery.id, claim, accepted, new Date())).to.equal(true);
@@ -138,7 +139,7 @@ describe('races of what an attempt brought', () => {
       ]);
     });
 
-    it('not yet committed while the success is recorded: likewise', async () => {
+    it('make one further attempt when the uncommitted request meets the success', async () => {
       const claim = await claimed(delivery);
       let record: Promise<boolean> | undefined;
       await withOpenTransaction(
@@ -153,7 +154,7 @@ describe('races of what an attempt brought', () => {
     });
   });
 
-  it('asked for while an attempt that fails is in flight: due at once, also for the sweeper, not at the next time of the schedule', async () => {
+  it('a resend during an attempt that fails is due at once, not at the next scheduled time', async () => {
     const now = Date.now();
     const claim = await claimed(delivery, now);
     await resend();
@@ -163,8 +164,8 @@ describe('races of what an attempt brought', () => {
     expect(row.nextAttemptAt.getTime()).to.be.at.most(Date.now());
   });
 
-  describe('a claim that was lost', () => {
-    it('charges the endpoint for nothing, although another attempt is recorded at that moment', async () => {
+  describe('a lost claim', () => {
+    it('charges the endpoint nothing while another attempt is being recorded', async () => {
       const lost = await claimed(delivery);
       await endLease(delivery.id);
       const living = await claimed(delivery);
@@ -183,7 +184,7 @@ describe('races of what an attempt brought', () => {
     });
   });
 
-  describe('an answer is recorded although Postgres is away for a moment', () => {
+  describe('an answer while Postgres is away for a moment', () => {
     /** One step, after whose POST Postgres fails like this. @param fails gets the number of the call, from 1 */
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
@@ -199,13 +200,13 @@ describe('races of what an attempt brought', () => {
     const twice = (call: number) => (call <= 2 ? 'before' : undefined);
     const thenLost = (call: number) => (call === 1 ? 'after' : undefined);
 
-    it('a success: one POST, recorded once', async () => {
+    it('is posted and recorded once as a success', async () => {
       const { step, posted } = await stepThrough(accepted, twice);
       expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
     });
 
-    it('a failure: one POST, recorded once', async () => {
+    it('is posted and recorded once as a failure', async () => {
       const { step, posted } = await stepThrough(refused, twice);
       expect(posted).to.equal(1);
       expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -213,13 +214,13 @@ describe('races of what an attempt brought', () => {
       expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
     });
 
-    it('a success that was committed, and its connection lost: counted once', async () => {
+    it('is counted once as a success when the connection is lost after the commit', async () => {
       const { step, posted } = await stepThrough(accepted, thenLost);
       expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
     });
 
-    it('a failure that was committed, and its connection lost: its delivery and its endpoint are charged once', async () => {
+    it('is counted once as a failure when the connection is lost after the commit', async () => {
       const { step, posted } = await stepThrough(refused, thenLost);
       expect(posted).to.equal(1);
       expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });

@@ -80,8 +80,8 @@ describe('retention', () => {
     return delivery;
   };
 
-  describe('a message’s body: 30 days after its creation', () => {
-    it('a second before, it is there; then it is gone for every endpoint, and the deliveries stay with payload_purged', async () => {
+  describe('the purge of a message’s body', () => {
+    it('happens for every endpoint 30 days after its creation, not a second before', async () => {
       const other = await buildEndpoint(subscription.clubId, url);
       const delivery = await succeeded();
       const source = await testDatabase();
@@ -93,15 +93,15 @@ describe('retention', () => {
 
       await retainAll(after(30 * day - second));
       expect((await eventRow(delivery.eventId)).body).to.be.a('string');
-      for (const { id } of deliveries) expect((await deliveryRow(id)).payloadPurgedAt).to.equal(null);
+      for (const { id } of deliveries) expect((await deliveryRow(id)).payloadPurgedAt, id).to.equal(null);
 
       const now = after(30 * day);
       await retainAll(now);
       expect((await eventRow(delivery.eventId)).body).to.equal(null);
-      for (const { id } of deliveries) expect((await deliveryRow(id)).payloadPurgedAt).to.deep.equal(now);
+      for (const { id } of deliveries) expect((await deliveryRow(id)).payloadPurgedAt, id).to.deep.equal(now);
     });
 
-    it('a delivery that has ended keeps everything else, and is not woken', async () => {
+    it('changes nothing else of an ended delivery, and wakes no workflow', async () => {
       const delivery = await succeeded();
       const before = await deliveryRow(delivery.id);
       const now = after(30 * day);
@@ -110,7 +110,7 @@ describe('retention', () => {
       expect(await wakesOf(delivery.id)).to.have.length(0);
     });
 
-    it('one that is still pending, parked, asked for or claimed, is canceled as expired and its workflow woken', async () => {
+    it('cancels a parked, requested and claimed delivery as expired, and wakes its workflow', async () => {
       const { id } = await buildWebhookDelivery(subscription, created);
       await alter('webhook_deliveries', id, { parked_at: created, requested: 'manual', in_flight: 'manual' });
       const now = after(30 * day);
@@ -126,7 +126,7 @@ describe('retention', () => {
       expect(await wakesOf(id)).to.have.length(1);
     });
 
-    it('an attempt that was asked for on one that has ended is not made: its workflow is woken and the state stays', async () => {
+    it('drops a requested attempt of an ended delivery, and wakes its workflow', async () => {
       const delivery = await succeeded();
       await alter('webhook_deliveries', delivery.id, { requested: 'manual', in_flight: 'manual' });
       await retainAll(after(30 * day));
@@ -139,7 +139,7 @@ describe('retention', () => {
       expect(await wakesOf(delivery.id)).to.have.length(1);
     });
 
-    it('one that its student’s removal purged keeps that time and reason', async () => {
+    it('keeps time and reason of a purge by a student’s removal', async () => {
       const delivery = await succeeded();
       await alter('webhook_deliveries', delivery.id, {
         status: 'canceled',
@@ -167,8 +167,8 @@ describe('retention', () => {
     });
   });
 
-  describe('attempts with their excerpts: 30 days', () => {
-    it('each from its own beginning; the delivery stays', async () => {
+  describe('attempts', () => {
+    it('are deleted 30 days after each began, and their delivery stays', async () => {
       const delivery = await succeeded();
       await addAttempt(delivery.id, 1, created);
       await addAttempt(delivery.id, 2, after(second));
@@ -182,8 +182,8 @@ describe('retention', () => {
     });
   });
 
-  describe('the delivery history: 90 days', () => {
-    it('a second before, the delivery is there; then event, delivery and its attempts are gone', async () => {
+  describe('delivery history', () => {
+    it('is deleted with events and attempts after 90 days, not a second before', async () => {
       const delivery = await succeeded();
       const younger = await succeeded(after(second));
       await addAttempt(delivery.id, 1, after(89 * day));
@@ -199,7 +199,7 @@ describe('retention', () => {
   });
 
   describe('a deleted endpoint', () => {
-    it('goes with its deliveries, their attempts, and the events that nobody else received; others keep theirs', async () => {
+    it('goes with its deliveries, attempts and own events, and other endpoints keep theirs', async () => {
       const shared = await buildWebhookDelivery(subscription, new Date());
       const other = await buildEndpoint(subscription.clubId, url);
       const both = await buildWebhookDelivery(subscription, new Date());
@@ -207,14 +207,14 @@ describe('retention', () => {
       await alter('webhook_endpoints', subscription.endpoint.id, { deleted_at: created });
       await retainAll(created);
       expect(await exists('webhook_endpoints', subscription.endpoint.id)).to.equal(false);
-      for (const { id } of [shared, both]) expect(await exists('webhook_deliveries', id)).to.equal(false);
+      for (const { id } of [shared, both]) expect(await exists('webhook_deliveries', id), id).to.equal(false);
       expect(await attemptRows(shared.id)).to.deep.equal([]);
       expect(await exists('webhook_events', shared.eventId)).to.equal(false);
       expect((await eventRow(both.eventId)).body).to.be.a('string');
       expect(await exists('webhook_endpoints', other.id)).to.equal(true);
     });
 
-    it('waits while its gate still cancels a long queue, so that every workflow is told', async () => {
+    it('stays while its gate still cancels its queue', async () => {
       const { id } = subscription.endpoint;
       await buildWebhookDelivery(subscription, new Date());
       await alter('webhook_endpoints', id, { deleted_at: created, gate_looks_at: created });
@@ -225,7 +225,7 @@ describe('retention', () => {
       expect(await exists('webhook_endpoints', id)).to.equal(false);
     });
 
-    it('stays until its last delivery is gone, a batch of 1,000 a round', async () => {
+    it('stays until its last delivery is deleted, in batches of 1,000', async () => {
       const { database } = await testPlatform();
       await addHistory(subscription, [subscription.endpoint.id], 1_500, new Date());
       await alter('webhook_endpoints', subscription.endpoint.id, { deleted_at: created });
@@ -236,7 +236,7 @@ describe('retention', () => {
     });
   });
 
-  it('the secret before a rotation is forgotten when its 24 hours are over, not before', async () => {
+  it('deletes a rotated secret when its 24 hours are over, not a second before', async () => {
     const { id } = subscription.endpoint;
     await alter('webhook_endpoints', id, { previous_secret: Buffer.from('old'), previous_secret_expires_at: created });
     await retainAll(after(-second));
@@ -245,7 +245,7 @@ describe('retention', () => {
     expect((await endpointRow(id)).previousSecret).to.equal(null);
   });
 
-  it('works in batches of 1,000 of a kind, oldest first, and says whether there is more', async () => {
+  it('deletes batches of 1,000 of each kind, oldest first, and reports whether there is more', async () => {
     const { database } = await testPlatform();
     await addHistory(subscription, [subscription.endpoint.id], 1_200, created);
     const late = after(30 * day + 3_600 * second);
@@ -267,7 +267,7 @@ describe('retention', () => {
     expect(await (await testDatabase()).query(`SELECT ${total} AS total`, parameters)).to.deep.equal([{ total: 0 }]);
   });
 
-  it('two rounds at once remove each row once', async () => {
+  it('deletes everything with three rounds at once', async () => {
     const { database } = await testPlatform();
     const other = await buildEndpoint(subscription.clubId, url);
     await addHistory(subscription, [subscription.endpoint.id, other.id], 300, created);

@@ -40,7 +40,7 @@ describe('secret rotation (Signature, rule 4)', () => {
       (error: { code?: string }) => error.code,
     );
 
-  it('each delivery in the 24 hours carries both signatures, the new one first; receivers accept it with either secret', async () => {
+  it('sends both signatures for 24 hours, the new one first, and each secret verifies', async () => {
     const receiver = await delivering().receiver();
     subscription = await buildSubscription(`${receiver.url}/hook`);
     const { secret: old } = subscription.endpoint;
@@ -49,9 +49,9 @@ describe('secret rotation (Signature, rule 4)', () => {
       await attemptDelivery(delivering().platform(), id, Date.now());
     }
     expect(receiver.requests).to.have.length(2);
-    for (const { headers, body } of receiver.requests) {
+    for (const [at, { headers, body }] of receiver.requests.entries()) {
       const signatures = headers['webhook-signature']?.split(' ') ?? [];
-      expect(signatures).to.have.length(2);
+      expect(signatures, `request ${at}`).to.have.length(2);
       for (const [index, key] of [secret, old].entries()) {
         const header = { ...headers, 'webhook-signature': signatures[index] ?? '' };
         expect(new Webhook(key).verify(body, header)).to.include({ type: 'student.updated' });
@@ -60,7 +60,7 @@ describe('secret rotation (Signature, rule 4)', () => {
     }
   });
 
-  it('the previous secret keeps signing for 24 hours, to the millisecond', async () => {
+  it('keeps the previous secret signing for exactly 24 hours', async () => {
     const { secret: old } = subscription.endpoint;
     const secret = await rotate();
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
@@ -68,21 +68,21 @@ describe('secret rotation (Signature, rule 4)', () => {
     expect(await signedWith(now.getTime() + 24 * hour)).to.deep.equal([secret]);
   });
 
-  it('a second rotation is let through from that millisecond on', async () => {
+  it('rejects another rotation for exactly 24 hours, as rotation_in_progress', async () => {
     await rotate();
     const at = (ms: number) => new Date(now.getTime() + ms);
     expect(await codeOf(rotate(at(24 * hour - 1)))).to.equal('rotation_in_progress');
     expect(await codeOf(rotate(at(24 * hour)))).to.equal(undefined);
   });
 
-  it('a rotation that is refused changes no signature', async () => {
+  it('changes no signature when it is rejected', async () => {
     const { secret: old } = subscription.endpoint;
     const secret = await rotate();
     expect(await codeOf(rotate())).to.equal('rotation_in_progress');
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
   });
 
-  it('expire_previous: the oldest signs no more from that moment on, the one shown before for 24 hours', async () => {
+  it('with expire_previous drops the oldest secret at once and keeps the last for 24 hours', async () => {
     const first = await rotate();
     const later = new Date(now.getTime() + hour);
     const second = await rotate(later, true);
@@ -91,7 +91,7 @@ describe('secret rotation (Signature, rule 4)', () => {
     expect(await signedWith(later.getTime() + 24 * hour)).to.deep.equal([second]);
   });
 
-  it('the secret of one endpoint opens with no other`s id: rows cannot be swapped', async () => {
+  it('seals a secret for its own endpoint only, so that rows cannot be swapped', async () => {
     const secret = await rotate();
     const { vault } = await testPlatform();
     const other = (await buildSubscription('https://93.184.216.34/hook')).endpoint;

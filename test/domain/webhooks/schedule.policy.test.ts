@@ -11,25 +11,25 @@ const attempts = fc.integer({ min: 1, max: 7 });
 
 describe('delivery rule 3: 8 attempts and the waits between them', () => {
   for (const [index, wait] of waits.entries()) {
-    it(`waits about ${wait / 1_000} s after attempt ${index + 1}, 10 % less at the least jitter and almost 10 % more at the most`, () => {
+    it(`waits ${wait / 1_000} s after attempt ${index + 1}, plus or minus 10 % of jitter`, () => {
       expect(waitAfterAttempt(index + 1, { jitter: 0 })).to.equal(Math.round(wait * 0.9));
       expect(waitAfterAttempt(index + 1, { jitter: 0.5 })).to.equal(wait);
       expect(waitAfterAttempt(index + 1, { jitter: 1 - Number.EPSILON })).to.equal(Math.round(wait * 1.1));
     });
   }
 
-  it('there is no wait after the eighth attempt: it is the last', () => {
+  it('has no wait after the eighth attempt', () => {
     expect(waitAfterAttempt(8, { jitter: 0.5 })).to.equal(undefined);
     expect(waitAfterAttempt(9, { jitter: 0.5, retryAfterSeconds: 60 })).to.equal(undefined);
     expect(deliveryRules.attempts).to.equal(8);
   });
 
-  it('about 27 hours separate the first and the last attempt', () => {
+  it('takes about 27 hours from the first to the last attempt', () => {
     const total = waits.reduce((sum, _, index) => sum + (waitAfterAttempt(index + 1, { jitter: 0.5 }) ?? 0), 0);
     expect(total / hour).to.be.within(27, 28);
   });
 
-  it('every wait is a whole number of milliseconds within 10 % of its table', () => {
+  it('waits whole milliseconds within 10 % of the table for any jitter', () => {
     fc.assert(
       fc.property(attempts, jitters, (attempt, jitter) => {
         const wait = waitAfterAttempt(attempt, { jitter }) ?? Number.NaN;
@@ -40,32 +40,32 @@ describe('delivery rule 3: 8 attempts and the waits between them', () => {
     );
   });
 
-  it('a number that is no attempt and a jitter outside its bounds are mistakes of ours', () => {
+  it('throws RangeError for an invalid attempt number or jitter', () => {
     for (const attempt of [0, -1, 1.5, Number.NaN]) {
-      expect(() => waitAfterAttempt(attempt, { jitter: 0.5 })).to.throw(RangeError);
+      expect(() => waitAfterAttempt(attempt, { jitter: 0.5 }), `attempt ${attempt}`).to.throw(RangeError);
     }
     for (const jitter of [-0.1, 1, Number.NaN]) {
-      expect(() => waitAfterAttempt(1, { jitter })).to.throw(RangeError);
+      expect(() => waitAfterAttempt(1, { jitter }), `jitter ${jitter}`).to.throw(RangeError);
     }
   });
 });
 
 describe('delivery rule 2: Retry-After lengthens the wait and never shortens it', () => {
-  it('lengthens a wait that is shorter', () => {
+  it('lengthens a shorter wait', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 60 })).to.equal(60_000);
   });
 
-  it('leaves a wait alone that is longer', () => {
+  it('leaves a longer wait', () => {
     expect(waitAfterAttempt(4, { jitter: 0, retryAfterSeconds: 60 })).to.equal(2 * hour * 0.9);
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 0 })).to.equal(4_500);
   });
 
-  it('is honoured up to 10 hours', () => {
+  it('counts up to 10 hours', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 36_000 })).to.equal(10 * hour);
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 36_001 })).to.equal(10 * hour);
   });
 
-  it('for any Retry-After the wait is the longer of the two, and at most 11 hours', () => {
+  it('waits the longer of both, at most 11 hours, for any value', () => {
     fc.assert(
       fc.property(attempts, jitters, fc.nat({ max: 200_000 }), (attempt, jitter, retryAfterSeconds) => {
         const plain = waitAfterAttempt(attempt, { jitter }) ?? Number.NaN;
@@ -77,7 +77,7 @@ describe('delivery rule 2: Retry-After lengthens the wait and never shortens it'
   });
 });
 
-describe('delivery rule 2: what a Retry-After says', () => {
+describe('delivery rule 2: value of Retry-After', () => {
   const now = Date.UTC(2030, 10, 6, 8, 49, 0);
   const cases: readonly (readonly [number, string | undefined, number | undefined])[] = [
     [429, '120', 120],
@@ -114,17 +114,17 @@ describe('delivery rule 2: what a Retry-After says', () => {
     [502, '120', undefined],
   ];
   for (const [status, header, expected] of cases) {
-    it(`${status} with ${JSON.stringify(header)?.slice(0, 40)}: ${expected ?? 'nothing'}`, () => {
+    it(`is ${expected ?? 'ignored'} for ${status} with ${JSON.stringify(header)?.slice(0, 40)}`, () => {
       expect(honouredRetryAfter(status, header, now)).to.equal(expected);
     });
   }
 
-  it('a date is counted from the clock to the full second', () => {
+  it('as a date is counted from the clock, rounded up to a second', () => {
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1)).to.equal(37);
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1_000)).to.equal(36);
   });
 
-  it('whatever a receiver sends, the answer is nothing or a whole number from 0 to 10 hours', () => {
+  it('is ignored or a whole number from 0 to 10 hours for any text', () => {
     fc.assert(
       fc.property(fc.constantFrom(429, 503), fc.string(), (status, header) => {
         const seconds = honouredRetryAfter(status, header, now) ?? 0;

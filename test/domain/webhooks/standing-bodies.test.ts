@@ -24,7 +24,7 @@ const studentTold = {
   created_at: '2026-02-20T08:00:00.123Z',
 };
 
-describe('the bodies of student.tagged, .untagged and .level_reached', () => {
+describe('bodies of student.tagged, student.untagged and student.level_reached', () => {
   const dataOf = async (clubId: Id, type: EventType, subjectId: Id): Promise<unknown> => {
     const { database } = await testPlatform();
     const fact = { id: newId(), clubId, type, studentId: student.id, subjectId, details: null, occurredAt: new Date() };
@@ -35,12 +35,12 @@ describe('the bodies of student.tagged, .untagged and .level_reached', () => {
     return body.data;
   };
 
-  it('the tag as it is called now, also once it is deleted', async () => {
+  it('hold the tag with its current name, even after its deletion', async () => {
     const { database } = await testPlatform();
     const { id: clubId } = await buildClub();
     const { id } = await createTag(database, clubId, { name: 'vip' }, new Date());
     for (const type of ['student.tagged', 'student.untagged'] as const)
-      expect(await dataOf(clubId, type, id)).to.deep.equal({ tag: { id, name: 'vip' }, student: studentTold });
+      expect(await dataOf(clubId, type, id), type).to.deep.equal({ tag: { id, name: 'vip' }, student: studentTold });
     await updateTag(database, clubId, id, { name: 'Very important' });
     await deleteTag(database, clubId, id, new Date());
     expect(await dataOf(clubId, 'student.untagged', id)).to.deep.equal({
@@ -49,7 +49,7 @@ describe('the bodies of student.tagged, .untagged and .level_reached', () => {
     });
   });
 
-  it('the level as it is now, also once it is deleted', async () => {
+  it('hold the level in its current state, even after its deletion', async () => {
     const { database } = await testPlatform();
     const { id: clubId } = await buildClub();
     const { id } = await createLevel(database, clubId, { name: 'Bosun', points: 500 }, new Date());
@@ -61,7 +61,7 @@ describe('the bodies of student.tagged, .untagged and .level_reached', () => {
     });
   });
 
-  it('nothing of another club’s records', async () => {
+  it('are not assembled from another club’s records', async () => {
     const { database } = await testPlatform();
     const { id } = await createTag(database, (await buildClub()).id, { name: 'vip' }, new Date());
     const error: unknown = await dataOf(newId(), 'student.tagged', id).catch((reason: unknown) => reason);

@@ -13,7 +13,7 @@ import {
 } from '../../toolkit/builders/webhooks.ts';
 import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
-describe('delivery rule 9: what a student’s removal does to the messages about them', () => {
+describe('delivery rule 9: removal of a student', () => {
   const delivering = useDeliveries();
   const now = new Date();
   const remove = async ({ clubId, studentId }: TestWebhookDelivery) =>
@@ -35,21 +35,22 @@ describe('delivery rule 9: what a student’s removal does to the messages about
     return { sent, waiting, untried };
   };
 
-  it('bodies of earlier messages about the student are deleted, sent or not', async () => {
+  it('deletes the bodies of all messages about the student, sent or not', async () => {
     const { sent, waiting, untried } = await history();
-    for (const { eventId } of [sent, waiting, untried]) expect((await eventRow(eventId)).body).to.contain('Stella');
+    const all = Object.entries({ sent, waiting, untried });
+    for (const [name, { eventId }] of all) expect((await eventRow(eventId)).body, name).to.contain('Stella');
     await remove(sent);
-    for (const { id, eventId } of [sent, waiting, untried]) {
-      expect((await eventRow(eventId)).body).to.equal(null);
-      expect((await deliveryRow(id)).payloadPurgedAt).to.deep.equal(now);
+    for (const [name, { id, eventId }] of all) {
+      expect((await eventRow(eventId)).body, name).to.equal(null);
+      expect((await deliveryRow(id)).payloadPurgedAt, name).to.deep.equal(now);
     }
   });
 
-  it('unsent deliveries are canceled: student_removed; what was sent stays sent', async () => {
+  it('cancels unsent deliveries as student_removed, and leaves sent ones', async () => {
     const { sent, waiting, untried } = await history();
     await remove(sent);
-    for (const { id } of [waiting, untried]) {
-      expect(await deliveryRow(id)).to.deep.include({
+    for (const [name, { id }] of Object.entries({ waiting, untried })) {
+      expect(await deliveryRow(id), name).to.deep.include({
         status: 'canceled',
         cancelReason: 'student_removed',
         completedAt: now,
@@ -58,7 +59,7 @@ describe('delivery rule 9: what a student’s removal does to the messages about
     expect(await deliveryRow(sent.id)).to.include({ status: 'succeeded', cancelReason: null });
   });
 
-  it('what receivers answered is deleted; that and how they answered stays', async () => {
+  it('deletes response excerpts, and keeps outcomes and statuses', async () => {
     const { sent, waiting } = await history();
     expect((await attemptRows(sent.id))[0]?.responseExcerpt).to.equal('Stella, noted');
     await remove(sent);
@@ -74,7 +75,7 @@ describe('delivery rule 9: what a student’s removal does to the messages about
     });
   });
 
-  it('the workflows of what was canceled are told to look again, so that they end; no other is', async () => {
+  it('wakes the workflows of canceled deliveries only', async () => {
     const { sent, waiting, untried } = await history();
     await remove(sent);
     const attributes = { ClubId: sent.clubId, EndpointId: sent.endpoint.id, EventType: 'student.updated' };
@@ -83,7 +84,7 @@ describe('delivery rule 9: what a student’s removal does to the messages about
     expect(await wakesOf(sent)).to.deep.equal([]);
   });
 
-  it('other students of the club are not touched', async () => {
+  it('does not touch other students of the club', async () => {
     const { sent } = await history();
     const { id: studentId } = await buildStudent(sent.clubId);
     const other = await buildWebhookDelivery({ ...sent, studentId });
@@ -92,7 +93,7 @@ describe('delivery rule 9: what a student’s removal does to the messages about
     expect((await eventRow(other.eventId)).body).to.contain(studentId);
   });
 
-  it('a delivery canceled by it is never attempted again', async () => {
+  it('prevents further attempts of a canceled delivery', async () => {
     const { untried } = await history();
     await remove(untried);
     const step = await attemptDelivery(delivering().platform(), untried.id, Date.now());
@@ -100,7 +101,7 @@ describe('delivery rule 9: what a student’s removal does to the messages about
     expect(await attemptRows(untried.id)).to.deep.equal([]);
   });
 
-  it('neither the name nor the e-mail is left in any table', async () => {
+  it('leaves name and e-mail in no table', async () => {
     const { database, vault } = await testPlatform();
     const source = database.source;
     const name = `Rosalind ${newId()}`;

@@ -169,7 +169,7 @@ const steps = fc.oneof(
   { weight: 1, arbitrary: endpointRemovals },
 );
 
-describe('the tallies of deliveries', () => {
+describe('delivery tallies', () => {
   let clubId: Id;
   before('a club', async () => {
     ({ id: clubId } = await buildClub());
@@ -186,23 +186,23 @@ describe('the tallies of deliveries', () => {
     while ((await foldTallies(database, 1_000)) > 0);
   };
 
-  it('give for every filter what a plain count gives, whatever happened to the history', async () => {
+  it('equal a plain count for each filter after any history', async () => {
     const { manager } = await testDatabase();
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 25 }), async (sequence) => {
         const endpoints = [await endpoint(), await endpoint(), await endpoint()];
         const history = { clubId, events: [], endpoints: [...endpoints] };
         for (const { happen } of sequence) await happen(manager, history);
-        for (const selections of endpoints.map(selectionsOf)) {
+        for (const [at, selections] of endpoints.map(selectionsOf).entries()) {
           const [row] = await compare(selections);
-          expect(row?.tallied).to.deep.equal(row?.counted);
+          expect(row?.tallied, `endpoint ${at}`).to.deep.equal(row?.counted);
         }
       }),
       { numRuns: 10 },
     );
   });
 
-  it('see no more and no less than what is committed, and two writers of one endpoint do not wait for each other', async () => {
+  it('count committed changes only, without making two writers of one endpoint wait', async () => {
     const source = await testDatabase();
     const endpointId = await endpoint();
     const everything = { endpointId, since: -Infinity, until: Infinity };
@@ -230,7 +230,7 @@ describe('the tallies of deliveries', () => {
     expect(await tallied({ ...everything, status: 'failed' })).to.equal(1);
   });
 
-  it('folding twice at once counts nothing twice', async () => {
+  it('count nothing twice when folds run at once', async () => {
     const { database } = await testPlatform();
     const endpointId = await endpoint();
     const event: NewEvent = { type: 'student.updated', createdAt: instants[5] ?? 0, status: 'succeeded' };
@@ -241,7 +241,7 @@ describe('the tallies of deliveries', () => {
     expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);
   });
 
-  it('a change that is no change of the status is not noted: claims and retries leave nothing to fold', async () => {
+  it('note no change for updates that keep the status', async () => {
     const source = await testDatabase();
     const endpointId = await endpoint();
     await insert(source.manager, clubId, [endpointId], { type: 'student.created', createdAt: 0, status: 'pending' });
@@ -253,7 +253,7 @@ describe('the tallies of deliveries', () => {
     expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
   });
 
-  it('folded, nothing is left of an endpoint that is gone, and of one that stands a row a day and an hour', async () => {
+  it('after a fold have nothing of a deleted endpoint, and one row a day and hour of others', async () => {
     const source = await testDatabase();
     const [gone, stands] = [await endpoint(), await endpoint()];
     for (const createdAt of instants.slice(0, 3)) {
@@ -275,7 +275,7 @@ describe('the tallies of deliveries', () => {
     ]);
   });
 
-  it('begin with the deliveries that there are when the migration comes', async () => {
+  it('start with the deliveries that exist at their migration', async () => {
     const source = await scratchDatabase();
     try {
       await migrate(source);

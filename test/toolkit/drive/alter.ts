@@ -12,12 +12,3 @@ export async function alter(
     await testDatabase()
   ).query(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = $1`, [id, ...Object.values(columns)]);
 }
-
-/** Lets the lease of an attempt in flight run out now, by the database's clock: nobody waits its 25 s. */
-export async function endLease(deliveryId: Id): Promise<void> {
-  await (
-    await testDatabase()
-  ).query(`UPDATE webhook_deliveries SET lease_until = clock_timestamp() - interval '1 ms' WHERE id = $1`, [
-    deliveryId,
-  ]);
-}

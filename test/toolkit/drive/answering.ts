@@ -9,7 +9,6 @@ import { createDeltaLog, type DeltaLog } from '../../../domain/agents/delta-log.
 import { createModel, type Patience } from '../../../domain/agents/model.ts';
 import type { FoundPassage } from '../../../domain/agents/prompt-blocks.policy.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { newId } from '../../../domain/core/ids.ts';
 import { testPlatform } from '../stack/database.ts';
 
 interface Answering {
@@ -92,22 +91,4 @@ export function useAnswering(): Answering {
     ended,
     rings: () => rings,
   };
-}
-
-/** Passages of one source that follow one another, a page each, with two sentences a passage. */
-export function foundPassages(
-  source: { id?: Id; title?: string; kind?: 'media' | 'lesson' },
-  texts: readonly (readonly string[])[],
-  { firstPosition = 0, firstPage = 1 }: { firstPosition?: number; firstPage?: number | null } = {},
-): FoundPassage[] {
-  const { id = newId(), title = 'Handbook', kind = 'media' } = source;
-  return texts.map((blocks, at) => ({
-    sourceId: id,
-    sourceKind: kind,
-    sourceTitle: title,
-    position: firstPosition + at,
-    page: firstPage === null ? null : firstPage + at,
-    headings: [],
-    blocks: [...blocks],
-  }));
 }

@@ -5,6 +5,7 @@ import { readConfig, type Config } from '../../../config.ts';
 import { compileValidators, contractOperations } from '../../../contract/contract.ts';
 import type { ErrorCode } from '../../../domain/core/error-codes.ts';
 import { errorStatus } from '../../../domain/core/error-codes.ts';
+import { afterEveryTest, atEndOfFile } from '../../run/lifecycle.ts';
 import { testDatabase } from '../stack/database.ts';
 
 export interface Answer {
@@ -41,7 +42,7 @@ class TestClock {
 }
 
 export const clock = new TestClock();
-afterEach('set the clock right', () => clock.reset());
+afterEveryTest(() => clock.reset());
 
 let running: Promise<RunningApi> | undefined;
 
@@ -61,17 +62,20 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
   });
 }
 
-/** Starts the API at first use; it ends with the run. */
+/** Starts the API at first use; it ends with the file. */
 export function testApi(): Promise<RunningApi> {
-  running ??= testConfig().then((config) => startApi(config, { clock: clock.now }));
+  running ??= start();
   return running;
 }
 
-after('stop the API', async () => {
-  const api = await running?.catch(() => undefined);
-  running = undefined;
-  await api?.stop();
-});
+async function start(): Promise<RunningApi> {
+  const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
+  atEndOfFile(async () => {
+    running = undefined;
+    await api.stop();
+  });
+  return api;
+}
 
 /** Calls the API of the run. The answer must be one that the contract allows for this operation. */
 export async function call(method: string, path: string, options: Call = {}): Promise<Answer> {

@@ -1,10 +1,9 @@
-/** Facts and wakes as the product commits them, for the relay of the test to carry on. */
+/** Facts as the product commits them, for the relay of the test to carry on. */
 import { createBell } from '../../../domain/core/bell.ts';
 import { inTransaction } from '../../../domain/core/database.ts';
 import type { Id } from '../../../domain/core/ids.ts';
 import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
-import { recordFact, wake } from '../../../domain/facts/facts.ts';
-import type { TestWebhookDelivery } from '../builders/webhooks.ts';
+import { recordFact } from '../../../domain/facts/facts.ts';
 import { testPlatform } from '../stack/database.ts';
 
 /** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */
@@ -16,14 +15,4 @@ export async function commitFact(
   const bell = notified ? createBell(database.source, () => {}) : database.bell;
   const fact = { clubId, studentId, type, occurredAt: new Date() };
   return inTransaction({ ...database, bell }, (tx) => recordFact(tx, fact));
-}
-
-/** Makes the delivery's workflow look again, by the relay. */
-export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
-  const { database } = await testPlatform();
-  const attributes = { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.updated' };
-  const bell = createBell(database.source, () => {});
-  await inTransaction({ ...database, bell }, (tx) =>
-    wake(tx, [{ workflowType: 'webhookDelivery', subjectId: id, clubId, attributes }], new Date()),
-  );
 }

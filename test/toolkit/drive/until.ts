@@ -1,8 +1,5 @@
 /** Waiting for what other processes do: looks again and again, and fails by name when it does not come in time. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Id } from '../../../domain/core/ids.ts';
-import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
-import { deliveryRow } from '../assert/webhooks.ts';
 
 /** Looks every 20 ms until there is something. @throws Error saying what did not come in time */
 export async function until<T>(
@@ -17,9 +14,4 @@ export async function until<T>(
     if (Date.now() > deadline) throw new Error(`${what} did not come within ${timeoutMs} ms.`);
     await sleep(20);
   }
-}
-
-/** Resolves once the delivery has ended like this. */
-export async function untilDelivery(id: Id, status: WebhookDelivery['status'], timeoutMs = 5_000): Promise<void> {
-  await until(status, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
 }

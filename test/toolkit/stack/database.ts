@@ -1,4 +1,4 @@
-/** The migrated database of the test run. */
+/** The migrated database of the file that runs now. */
 import type { DataSource } from 'typeorm';
 import { readConfig, Secret } from '../../../config.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
@@ -6,12 +6,12 @@ import type { Database } from '../../../domain/core/database.ts';
 import type { AddressedPlatform, Platform } from '../../../domain/core/platform.ts';
 import { createVault } from '../../../domain/core/secrets.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
-import { migrate } from '../../../entities/migrate.ts';
+import { atEndOfFile } from '../../run/lifecycle.ts';
 import { testStack } from './stack.ts';
 
 let opened: Promise<DataSource> | undefined;
 
-/** @returns a connection to the stack's database, migrated at first use */
+/** @returns a connection to the database of the file that runs now, which is migrated and was empty */
 export function testDatabase(): Promise<DataSource> {
   opened ??= open();
   return opened;
@@ -20,15 +20,12 @@ export function testDatabase(): Promise<DataSource> {
 async function open(): Promise<DataSource> {
   await testStack();
   const source = await createDataSource(readConfig().database, 'club-test').initialize();
-  await migrate(source);
+  atEndOfFile(async () => {
+    opened = undefined;
+    await source.destroy();
+  });
   return source;
 }
-
-after('close the database', async () => {
-  const source = await opened?.catch(() => undefined);
-  opened = undefined;
-  await source?.destroy();
-});
 
 /** What domain functions need, on a database of the test's making. */
 export function platformOn(database: Database): Platform {

@@ -2,11 +2,13 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
 import { useDeliveries, type Delivering } from './receivers.ts';
-import { useTemporal, useWorkerProcesses } from './worker.ts';
+import { useTemporal, useWorker, useWorkerProcesses } from './worker.ts';
 
 interface Engine {
   /** Starts a worker process and waits until it is ready; see {@link useWorkerProcesses}. */
   startWorker: ReturnType<typeof useWorkerProcesses>;
+  /** Starts the worker in this process, for tests that kill nothing; see {@link useWorker}. */
+  startWorkerHere: ReturnType<typeof useWorker>;
   temporal(): Client;
   /** A receiver that is stopped after the tests. 200 unless told otherwise. */
   receiver: Delivering['receiver'];
@@ -18,9 +20,11 @@ interface Engine {
 export function useEngine(): Engine {
   const startWorker = useWorkerProcesses();
   const temporal = useTemporal();
-  const delivering = useDeliveries();
+  const delivering = useDeliveries(); // its receivers end before the worker, which waits for attempts in flight
+  const startWorkerHere = useWorker();
   return {
     startWorker,
+    startWorkerHere,
     temporal,
     receiver: (respond, options) => delivering().receiver(respond, options),
     runOf: (deliveryId) => temporal().workflow.getHandle(workflowIdOf('webhookDelivery', deliveryId)),

@@ -1,55 +1,58 @@
 /**
- * The real stack that tests run against: Temporal, Postgres, S3 and the mailbox on free ports, one for the whole run,
- * started by the first test that asks for it, so that tests of pure functions need none.
+ * The real stack that tests run against: Temporal, Postgres and S3 on free ports, one for the whole run. A file has a
+ * database of its own in it, a process of the run a namespace and a mailbox. Each is there from when a test first asks.
  */
-import { readdir, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
-import { isAlive } from '../../../dev/children.ts';
-import { startStack, type Stack } from '../../../dev/stack.ts';
+import { authorityIn, type Authority } from '../../../dev/certificates.ts';
+import { startMailbox, type Mailbox } from '../../../dev/mailbox.ts';
+import { atEndOfFile } from '../../run/lifecycle.ts';
+import type { Share } from '../../run/server.ts';
 
-const directoryPrefix = 'club-learning-test-';
+interface TestStack {
+  /** All that config.ts needs; `process.env` has it too. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Issues certificates that API and worker trust. */
+  readonly authority: Authority;
+  readonly mailbox: Mailbox;
+}
 
-let running: Promise<Stack> | undefined;
+let sharing: Promise<TestStack> | undefined;
+let mailbox: Promise<Mailbox> | undefined;
 
 /**
- * The stack of this run. Its environment is in `process.env` too from then on, for `readConfig()` and child processes.
- * A variable such as DATABASE_URL that was set before replaces that part; its data are then not thrown away.
+ * The stack, with the database of the file that runs now. `process.env` names it from then on, for `readConfig()` and
+ * for child processes.
+ * @throws Error in a run of unit tests, which has no stack
  */
-export function testStack(): Promise<Stack> {
-  running ??= start();
-  return running;
+export function testStack(): Promise<TestStack> {
+  sharing ??= share();
+  return sharing;
 }
 
-/** Stops what {@link testStack} started, and removes its data; nothing when no test asked for it. */
-export async function stopTestStack(): Promise<void> {
-  // A stack that did not start has stopped itself.
-  const stack = await running?.catch(() => undefined);
-  running = undefined;
-  await stack?.stop();
-  await rm(directoryOf(process.pid), { recursive: true, force: true });
+/** Where the run's bundle of the workflows lies; made when it is first asked for. */
+export async function workflowBundleFile(): Promise<string> {
+  return ask<string>('/bundle');
 }
 
-async function start(): Promise<Stack> {
-  await removeLeftovers();
-  const stack = await startStack({
-    directory: directoryOf(process.pid),
-    ports: 'free',
-    onUnexpectedEnd: (message) => process.stderr.write(`${message}\n`),
+async function share(): Promise<TestStack> {
+  atEndOfFile(() => {
+    sharing = undefined;
   });
-  Object.assign(process.env, stack.environment);
-  return stack;
+  const { environment, directory } = await ask<Share>(`/share?job=${process.env['MOCHA_WORKER_ID'] ?? 0}`);
+  mailbox ??= startMailbox({ directory: path.join(directory, 'mailboxes', String(process.pid)) });
+  const { smtpUrl, httpUrl } = await mailbox;
+  const own = { ...environment, SMTP_URL: smtpUrl, MAILBOX_URL: httpUrl };
+  Object.assign(process.env, own);
+  const { authority } = await authorityIn(path.join(directory, 'certificates'));
+  return { environment: own, authority, mailbox: await mailbox };
 }
 
-/** The data of runs that were killed; the directory's name says whose they were. */
-async function removeLeftovers(): Promise<void> {
-  const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(directoryPrefix));
-  const dead = names
-    .map((name) => Number(name.slice(directoryPrefix.length)))
-    .filter((pid) => pid === process.pid || !isAlive(pid));
-  await Promise.all(dead.map((pid) => rm(directoryOf(pid), { recursive: true, force: true })));
-}
-
-function directoryOf(pid: number): string {
-  return path.join(os.tmpdir(), `${directoryPrefix}${pid}`);
+/** Asks the server of the run (test/run/server.ts). */
+async function ask<T>(what: string): Promise<T> {
+  const base = process.env['TEST_RUN_URL'];
+  if (!base) throw new Error('This run has no stack: a test that needs one is no unit test (test/README.md).');
+  const response = await fetch(base + what);
+  const body: unknown = await response.json();
+  if (!response.ok) throw new Error(String(body));
+  return body as T;
 }

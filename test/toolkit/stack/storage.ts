@@ -2,16 +2,22 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { readConfig } from '../../../config.ts';
 import { createObjectStore, type ObjectStore } from '../../../domain/core/object-store.ts';
+import { atEndOfFile } from '../../run/lifecycle.ts';
 import { testStack } from './stack.ts';
 
 let store: ObjectStore | undefined;
 let client: S3Client | undefined;
 
-/** @returns the product's object store, opened at first use */
+/** @returns the product's object store, opened at first use; it closes with the file */
 export async function testObjectStore(): Promise<ObjectStore> {
   await testStack();
-  store ??= createObjectStore(readConfig().storage);
-  return store;
+  if (store) return store;
+  const opened = createObjectStore(readConfig().storage);
+  atEndOfFile(() => {
+    store = undefined;
+    opened.close();
+  });
+  return (store = opened);
 }
 
 /** The private bucket as S3 shows it, without the product's code in between. */
@@ -24,9 +30,8 @@ interface TestBucket {
 
 export async function testBucket(): Promise<TestBucket> {
   await testStack();
-  const { endpoint, region, accessKeyId, secretAccessKey, privateBucket: Bucket } = readConfig().storage;
-  const credentials = { accessKeyId: accessKeyId.reveal(), secretAccessKey: secretAccessKey.reveal() };
-  const s3 = (client ??= new S3Client({ endpoint, region, forcePathStyle: true, credentials }));
+  const { privateBucket: Bucket } = readConfig().storage;
+  const s3 = (client ??= openClient());
   return {
     async objects(prefix) {
       const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: prefix }));
@@ -39,12 +44,13 @@ export async function testBucket(): Promise<TestBucket> {
   };
 }
 
-/** Closes both clients; the next use opens them again. */
-export function closeStorage(): void {
-  store?.close();
-  client?.destroy();
-  [store, client] = [undefined, undefined];
+function openClient(): S3Client {
+  const { endpoint, region, accessKeyId, secretAccessKey } = readConfig().storage;
+  const credentials = { accessKeyId: accessKeyId.reveal(), secretAccessKey: secretAccessKey.reveal() };
+  const opened = new S3Client({ endpoint, region, forcePathStyle: true, credentials });
+  atEndOfFile(() => {
+    client = undefined;
+    opened.destroy();
+  });
+  return opened;
 }
-
-// Open sockets would keep the process alive after the last test.
-after('close the storage', closeStorage);

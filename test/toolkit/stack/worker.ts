@@ -3,13 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  Worker,
-  type NativeConnection,
-  type WorkerOptions,
-} from '@temporalio/worker';
+import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { Client, Connection } from '@temporalio/client';
 import { readConfig } from '../../../config.ts';
 import { startChild, type Child, type Exit } from '../../../dev/children.ts';
@@ -17,19 +11,14 @@ import { freePorts } from '../../../dev/ports.ts';
 import { untilOk } from '../../../dev/readiness.ts';
 import { createLogger } from '../../../domain/core/process.ts';
 import { errorsAsCodes } from '../../../worker/activity-errors.ts';
+import { startWorker, type RunningWorker } from '../../../worker/main.ts';
 import { testDatabase } from './database.ts';
-import { testStack } from './stack.ts';
+import { testStack, workflowBundleFile } from './stack.ts';
+import { quietRuntime } from './time-skipping.ts';
 
-type WorkflowBundle = Awaited<ReturnType<typeof bundleWorkflowCode>>;
-let bundle: Promise<WorkflowBundle> | undefined;
-
-/** The workflows as workers run them: one bundle for the whole run, because making it takes seconds. */
-export function workflowBundle(): Promise<WorkflowBundle> {
-  bundle ??= bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url)),
-    logger: new DefaultLogger('ERROR'),
-  });
-  return bundle;
+/** The workflows as workers run them. */
+export async function workflowBundle(): Promise<{ codePath: string }> {
+  return { codePath: await workflowBundleFile() };
 }
 
 /**
@@ -71,21 +60,25 @@ export function useTemporal(): () => Client {
   };
 }
 
-/** A process that runs worker/main.ts against the stack of the test run. */
-export interface WorkerProcess {
-  readonly pid: number;
-  readonly exited: Promise<Exit>;
+/** A worker as its operators see it. */
+export interface ObservedWorker {
   /** Whether it takes work: /readyz. */
   ready(): Promise<boolean>;
   /** What /metrics says of this metric, summed over its labels; 0 when it says nothing. */
   metric(name: string): Promise<number>;
+}
+
+/** A process that runs worker/main.ts against the stack of the test run. */
+export interface WorkerProcess extends ObservedWorker {
+  readonly pid: number;
+  readonly exited: Promise<Exit>;
   /** Sends the process a signal and waits until it has ended. @returns how, and after how many milliseconds */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
   /** What it has logged. */
   log(): string;
 }
 
-const startTimeoutMs = 120_000; // a worker bundles its workflows first: some seconds, or many on a machine that does other things
+const startTimeoutMs = 60_000; // some seconds, or many on a machine that does other things
 
 /**
  * Call it in a `describe`: what earlier tests have left undone is struck off first, so that workers find only what the tests
@@ -111,7 +104,13 @@ export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) =
       name: 'The worker',
       command: process.execPath,
       args: ['--import', 'tsx', fileURLToPath(new URL('../../../worker/main.ts', import.meta.url))],
-      env: { ...process.env, LOG_LEVEL: 'warn', WORKER_PORT: String(port), ...env },
+      env: {
+        ...process.env,
+        LOG_LEVEL: 'warn',
+        WORKER_PORT: String(port),
+        WORKFLOW_BUNDLE_FILE: await workflowBundleFile(),
+        ...env,
+      },
       logFile: path.join(directory, `worker-${children.length + 1}.log`),
     });
     children.push(child);
@@ -122,8 +121,7 @@ export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) =
     return {
       pid,
       exited,
-      ready: async () => (await fetch(`${base}/readyz`)).ok,
-      metric: async (name) => sumOf(name, await (await fetch(`${base}/metrics`)).text()),
+      ...observed(base),
       async end(signal) {
         const askedAt = performance.now();
         process.kill(pid, signal);
@@ -131,6 +129,34 @@ export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) =
       },
       log: () => child.lastLines(100_000),
     };
+  };
+}
+
+function observed(base: string): ObservedWorker {
+  return {
+    ready: async () => (await fetch(`${base}/readyz`)).ok,
+    metric: async (name) => sumOf(name, await (await fetch(`${base}/metrics`)).text()),
+  };
+}
+
+/**
+ * The whole worker in this process, for tests that kill nothing: it is up in a fraction of the time of a process. Call it
+ * in a `describe`; the worker ends after its tests.
+ * @returns starts the worker, once a `describe`; `env` changes its configuration
+ */
+export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise<ObservedWorker> {
+  let running: RunningWorker | undefined;
+  before('strike off what other tests have left undone', strikeOffLeftovers);
+  after('stop the worker', async function () {
+    this.timeout(startTimeoutMs);
+    await running?.stop();
+  });
+
+  return async (env = {}) => {
+    quietRuntime();
+    const settings = { WORKER_PORT: '0', LOG_LEVEL: 'silent', WORKFLOW_BUNDLE_FILE: await workflowBundleFile() };
+    running = await startWorker(readConfig({ ...process.env, ...settings, ...env }));
+    return observed(`http://127.0.0.1:${running.port}`);
   };
 }
 

@@ -5,11 +5,11 @@ import { docxHeading, docxOf, docxTable, docxText, pptxOf, sentences } from '../
 import { extracted, readFrom, refusalOf, shortly } from '../../../toolkit/drive/extracting.ts';
 import { extract } from '../../../../domain/agents/indexing/extraction.ts';
 
-describe('reading files out: documents and texts', function () {
+describe('reading text from documents', function () {
   this.timeout(60_000);
 
   describe('DOCX', () => {
-    it('headings, paragraphs, lists and tables, without pages', async () => {
+    it('reads headings, paragraphs, lists and tables, without pages', async () => {
       const read = await readFrom(
         await docxOf([
           docxHeading('Knots', 1),
@@ -31,7 +31,7 @@ describe('reading files out: documents and texts', function () {
   });
 
   describe('PPTX', () => {
-    it('a slide is a page, its title its heading, with tables and the speaker’s notes after its text', async () => {
+    it('reads a slide as a page with its title as heading, its texts, tables and notes', async () => {
       const pages: string[] = [];
       const file = await pptxOf([
         { title: 'Anchors', texts: ['Drop it slowly.', 'Mind the chain.'], notes: 'Tell of the storm.' },
@@ -54,7 +54,7 @@ describe('reading files out: documents and texts', function () {
       expect(pages).to.deep.equal(['1 of 3', '2 of 3', '3 of 3']);
     });
 
-    it('slides come in the order in which they are shown, not in that of their names', async () => {
+    it('reads slides in their shown order, not in the order of their file names', async () => {
       const entries = unzipped(await pptxOf([{ texts: ['made first'] }, { texts: ['made second'] }]));
       const presentation = entries.get('ppt/presentation.xml') ?? '';
       const [first = '', second = ''] = presentation.match(/<p:sldId [^>]*>/g) ?? [];
@@ -88,7 +88,7 @@ describe('reading files out: documents and texts', function () {
       '| Reef | Sails |',
     ].join('\n');
 
-    it('headings, lists with their numbers, code and tables', async () => {
+    it('reads headings, numbered lists, code and tables', async () => {
       expect(shortly(await readFrom(markdown))).to.deep.equal([
         { headings: ['Knots'], blocks: ['A bowline holds; see the loop.', 'It does not slip.'] },
         {
@@ -107,7 +107,7 @@ describe('reading files out: documents and texts', function () {
       ]);
     });
 
-    it('a lesson is Markdown, and one without text has no passages', async () => {
+    it('is the format of a lesson, and a lesson without text has no passages', async () => {
       const read = (text: string) =>
         extract(
           { kind: 'lesson', language: 'pt', markdown: text },
@@ -122,7 +122,7 @@ describe('reading files out: documents and texts', function () {
   });
 
   describe('HTML', () => {
-    it('headings are kept; scripts, styles and navigation are not', async () => {
+    it('keeps headings, and skips scripts, styles and navigation', async () => {
       const html = `<!doctype html><html><head><title>Site</title><style>p { color: red }</style><script>alert('x')</script>
         <body><nav><a href="/">Home</a></nav><h1>Knots &amp; bends</h1><div>A bowline<br>holds.<p>It <b>un</b>ties.
         <ol start="2"><li>Make a loop<li>Pass the end</ol><h3>Tools</h3><table><tr><th>Tool<td>Use<tr><td>Fid<td>
@@ -137,7 +137,7 @@ describe('reading files out: documents and texts', function () {
       ]);
     });
 
-    it('a table inside a table loses nothing', async () => {
+    it('keeps the text of a table inside a table', async () => {
       const html = '<html><table><tr><td>a</td><td>b<table><tr><td>c</td></tr></table>d</td><td>e</td></tr></table>';
       const blocks = shortly(await readFrom(html)).flatMap((passage) => passage.blocks);
       expect(blocks.join(' ').replace(/[| ]/g, '')).to.equal('abcde');
@@ -150,24 +150,24 @@ describe('reading files out: documents and texts', function () {
     const encoded: Record<string, Uint8Array<ArrayBuffer>> = {
       'UTF-8': new Uint8Array(Buffer.from(paragraphs)),
       'UTF-8 with a byte order mark': new Uint8Array(Buffer.from(`\uFEFF${paragraphs}`)),
-      'UTF-16, little end first': new Uint8Array(Buffer.from(`\uFEFF${paragraphs}`, 'utf16le')),
-      'UTF-16, big end first': new Uint8Array(Buffer.from(`\uFEFF${paragraphs}`, 'utf16le').swap16()),
+      'UTF-16, little-endian,': new Uint8Array(Buffer.from(`\uFEFF${paragraphs}`, 'utf16le')),
+      'UTF-16, big-endian,': new Uint8Array(Buffer.from(`\uFEFF${paragraphs}`, 'utf16le').swap16()),
       'Latin-1': new Uint8Array(Buffer.from(paragraphs, 'latin1')),
     };
     for (const [encoding, bytes] of Object.entries(encoded)) {
-      it(`${encoding}: paragraphs stand between empty lines, and each sign stays`, async () => {
+      it(`reads ${encoding} with each character, and splits paragraphs at empty lines`, async () => {
         expect(shortly(await readFrom(bytes))).to.deep.equal([{ headings: [], blocks }]);
       });
     }
 
-    it('a text that begins like a picture or a program is a text', async () => {
+    it('reads text that begins like an image or a program', async () => {
       expect(shortly(await readFrom('BMW is a make of cars. MZ was one of motorcycles.'))).to.have.length(1);
       expect(shortly(await readFrom('MZ was a make of motorcycles.'))).to.have.length(1);
     });
   });
 
-  describe('what a file is, its content says', () => {
-    it('of texts alone the announced type decides between Markdown and none', async () => {
+  describe('detection of the file type', () => {
+    it('uses the announced type only to tell Markdown from plain text', async () => {
       const text = 'a *word* <b>';
       expect(shortly(await readFrom(text))[0]?.blocks).to.deep.equal(['a *word* <b>']);
       expect(shortly(await readFrom(text, { says: 'text/markdown' }))[0]?.blocks).to.deep.equal(['a word']);
@@ -182,42 +182,43 @@ describe('reading files out: documents and texts', function () {
     );
     const compound = Buffer.concat([Buffer.from('D0CF11E0A1B11AE1', 'hex'), Buffer.alloc(2_000)]);
     const files: { what: string; bytes: Uint8Array | string; code: string }[] = [
-      { what: 'a picture', bytes: png, code: 'unsupported_type' },
+      { what: 'an image', bytes: png, code: 'unsupported_type' },
       {
         what: 'a program',
         bytes: Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01'), Buffer.alloc(500, 1)]),
         code: 'unsupported_type',
       },
       {
-        what: 'bytes of no known kind',
+        what: 'bytes of an unknown kind',
         bytes: Buffer.from(Array.from({ length: 900 }, (_, at) => (at * 37) % 256)),
         code: 'unsupported_type',
       },
       { what: 'RTF', bytes: '{\\rtf1 text}', code: 'unsupported_type' },
-      { what: 'XML that is no HTML', bytes: '<?xml version="1.0"?><feed>a</feed>', code: 'unsupported_type' },
+      { what: 'XML other than HTML', bytes: '<?xml version="1.0"?><feed>a</feed>', code: 'unsupported_type' },
       { what: 'an old Word file', bytes: compound, code: 'unsupported_type' },
       {
         what: 'an encrypted Word file',
         bytes: Buffer.concat([compound, Buffer.from('EncryptedPackage', 'utf16le')]),
         code: 'file_encrypted',
       },
-      { what: 'nothing', bytes: '', code: 'no_text' },
-      { what: 'white space and strokes', bytes: ' \n — | …\n', code: 'no_text' },
+      { what: 'an empty file', bytes: '', code: 'no_text' },
+      { what: 'white space and dashes', bytes: ' \n — | …\n', code: 'no_text' },
     ];
     for (const { what, bytes, code } of files)
-      it(`${what}: ${code}`, async () => expect(await refusalOf(new Uint8Array(Buffer.from(bytes)))).to.equal(code));
+      it(`rejects ${what} as ${code}`, async () =>
+        expect(await refusalOf(new Uint8Array(Buffer.from(bytes)))).to.equal(code));
 
-    it('an archive that is neither: unsupported_type', async () => {
+    it('rejects an archive of another kind as unsupported_type', async () => {
       expect(await refusalOf(zipOf([{ name: 'a.txt', content: 'text' }]))).to.equal('unsupported_type');
     });
 
-    it('XHTML is HTML', async () => {
+    it('reads XHTML as HTML', async () => {
       const xhtml = `<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><body><h1>A</h1><p>b</p></body></html>`;
       expect(shortly(await readFrom(xhtml))).to.deep.equal([{ headings: ['A'], blocks: ['b'] }]);
     });
   });
 
-  it('many passages come whole and in order', async () => {
+  it('returns 1,300 paragraphs completely and in order', async () => {
     const paragraphs = Array.from({ length: 1_300 }, (_, at) => `Paragraph ${at} begins. ${sentences(8, at)}`);
     const read = await extracted(paragraphs.join('\n\n'));
     const numbers =

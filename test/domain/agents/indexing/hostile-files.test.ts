@@ -43,10 +43,10 @@ async function watched<T>(work: () => Promise<T>): Promise<{ result: T; turns: n
   }
 }
 
-describe('hostile files', function () {
+describe('reading hostile files', function () {
   this.timeout(120_000);
 
-  it('an archive that unpacks to more than it may: too_large, before anything else reads it', async () => {
+  it('rejects an archive whose main part unpacks to 100 MB as too_large', async () => {
     const bomb = documentXml([' '.repeat(100 * megabyte)]);
     expect(await refusalOf(bareDocx(bomb))).to.equal('too_large');
     expect(await refusalOf(bareDocx(documentXml(['a']), [{ name: 'word/styles.xml', content: bomb }]))).to.equal(
@@ -56,7 +56,7 @@ describe('hostile files', function () {
     expect(await refusalOf(slides)).to.equal('too_large');
   });
 
-  it('a Word file that has another part of it read, of any name, which unpacks to more than it may: too_large', async () => {
+  it('rejects a Word file that refers to a huge part of any name as too_large', async () => {
     // A text that is read, were it not for its length: what it stands in is over at its beginning.
     const bomb = `${documentXml(['a'])}${' '.repeat(100 * megabyte)}`;
     for (const name of ['evil.bin', 'word/media/image1.png'])
@@ -67,14 +67,14 @@ describe('hostile files', function () {
     expect(await refusalOf(bareDocx(documentXml(['a']), [styles]))).to.equal('too_large');
   });
 
-  it('what no part of it is read for, a Word file may have as much of as it likes', async () => {
+  it('reads a Word file with a huge part that nothing refers to', async () => {
     const picture = { name: 'word/media/image1.bmp', content: Buffer.alloc(100 * megabyte) };
     expect(shortly(await readFrom(bareDocx(documentXml(['Bends']), [picture])))).to.deep.equal([
       { headings: [], blocks: ['Bends'] },
     ]);
   });
 
-  it('many parts that are each small unpack to more than they may together: too_large', async () => {
+  it('rejects an archive whose small parts unpack to too much together as too_large', async () => {
     const part = `<w:a>${' '.repeat(14 * megabyte)}</w:a>`;
     const parts = ['styles', 'numbering', 'footnotes', 'endnotes', 'comments'].map((name) => ({
       name: `word/${name}.xml`,
@@ -83,29 +83,29 @@ describe('hostile files', function () {
     expect(await refusalOf(bareDocx(documentXml(['a']), parts))).to.equal('too_large');
   });
 
-  it('an archive that lies about how large it is unpacked: file_corrupt', async () => {
+  it('rejects an archive that states a wrong unpacked size as file_corrupt', async () => {
     const large = { name: 'word/styles.xml', content: ' '.repeat(100 * megabyte), says: 1_000 };
     expect(await refusalOf(bareDocx(documentXml(['a']), [large]))).to.equal('file_corrupt');
   });
 
-  it('too many entries: too_large', async () => {
+  it('rejects an archive of more than 10,000 entries as too_large', async () => {
     const entries = Array.from({ length: 10_001 }, (_, at) => ({ name: `x/${at}`, content: '' }));
     expect(await refusalOf(bareDocx(documentXml(['a']), entries))).to.equal('too_large');
   });
 
-  it('an entry with a password: file_encrypted', async () => {
+  it('rejects an archive with an encrypted entry as file_encrypted', async () => {
     expect(await refusalOf(zipOf([{ name: 'word/document.xml', content: 'a', encrypted: true }]))).to.equal(
       'file_encrypted',
     );
   });
 
-  it('names that lead out of the archive: file_corrupt', async () => {
+  it('rejects an archive whose entry names lead out of it as file_corrupt', async () => {
     expect(await refusalOf(bareDocx(documentXml(['a']), [{ name: '../../etc/passwd', content: 'x' }]))).to.equal(
       'file_corrupt',
     );
   });
 
-  it('entities of XML are not expanded, neither own nor of other files', async () => {
+  it('expands no XML entities, neither internal ones nor those of other files', async () => {
     const entities = `<!DOCTYPE w:document [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY file SYSTEM "file:///etc/hostname">]>`;
     const extraction = await extracted(bareDocx(documentXml(['Before &b; &file; after'], entities)));
     const text =
@@ -123,16 +123,16 @@ describe('hostile files', function () {
     expect(await refusalOf(slides)).to.equal('file_corrupt');
   });
 
-  it('a Word file that is no XML inside: file_corrupt', async () => {
+  it('rejects a Word file without XML inside as file_corrupt', async () => {
     expect(await refusalOf(bareDocx('no <xml'))).to.equal('file_corrupt');
   });
 
-  it('a PDF whose page draws itself over and over is read', async () => {
+  it('reads a PDF whose page draws itself recursively', async () => {
     const read = await readFrom(pdfWith(deflateSync('/X Do BT /F1 12 Tf 20 100 Td (Round and round) Tj ET')));
     expect(shortly(read)).to.deep.equal([{ page: 1, headings: [], blocks: ['Round and round'] }]);
   });
 
-  it('a PDF whose page unpacks to half a gigabyte: too_large, and this process goes on with its own work', async () => {
+  it('rejects a PDF page of 512 MB as too_large, and does not block this process', async () => {
     const half = deflateSync(deflateSync(Buffer.alloc(512 * megabyte, 32)));
     const { result, turns } = await watched(() =>
       extracted(pdfWith(half, '/Filter [/FlateDecode /FlateDecode]'), { rules: { mostBuffersMb: 100 } }),
@@ -141,32 +141,32 @@ describe('hostile files', function () {
     expect(turns).to.be.above(20);
   });
 
-  it('reading that takes longer than it may is broken off: took_too_long', async () => {
+  it('stops reading at its time limit with took_too_long', async () => {
     expect(await refusalOf(await book(400), { rules: { extractionMs: 300 } })).to.equal('took_too_long');
   });
 
-  it('reading that takes more memory than it may is broken off: too_large', async () => {
+  it('stops reading at its memory limit with too_large', async () => {
     const nested = `<html>${'<p>word '.repeat(3_000_000)}`;
     expect(await refusalOf(nested, { rules: { mostHeapMb: 64 } })).to.equal('too_large');
   });
 
-  it('200 MB of text: too_large', async () => {
+  it('rejects 200 MB of text, and more than ten million characters, as too_large', async () => {
     expect(await refusalOf(new Uint8Array(200 * megabyte).fill(97))).to.equal('too_large');
     expect(await refusalOf('word '.repeat(2_100_000))).to.equal('too_large');
   });
 
-  it('a passage a line, without end: too_large', async () => {
+  it('rejects 60,000 passages as too_large', async () => {
     expect(await refusalOf('# a\nb\n\n'.repeat(60_000), { says: 'text/markdown' })).to.equal('too_large');
   });
 
-  it('elements inside one another, thousands deep, are read', async () => {
+  it('reads elements nested thousands deep', async () => {
     const deep = `<html>${'<div><ol><li>'.repeat(3_000)}anchor${'</li></ol></div>'.repeat(3_000)}`;
     expect((await readFrom(deep)).passages.map(({ text }) => text)).to.deep.equal(['1. anchor']);
     const quotes = `# a\n\n${'>'.repeat(3_000)} anchor`;
-    expect(await extracted(quotes).then(({ result }) => result)).to.be.oneOf(['read', 'unreadable']);
+    expect(shortly(await readFrom(quotes))).to.deep.equal([{ headings: ['a'], blocks: ['anchor'] }]);
   });
 
-  it('what is broken off from outside ends at once, with the reason that is given', async () => {
+  it('stops at once when the caller aborts, with the caller’s reason', async () => {
     const stop = new AbortController();
     const reading = extracted(await book(300), { signal: stop.signal, onPage: () => stop.abort(new Error('stop')) });
     expect(await reading.catch((error: Error) => error.message)).to.equal('stop');

@@ -19,7 +19,7 @@ const wordsOf = (texts: string[]) =>
     .filter((word) => word !== '');
 const lettersOf = (texts: string[]) => texts.join('').replace(/\s+/g, '');
 
-describe('cutting into passages', () => {
+describe('cutting sections into passages', () => {
   const word = fc.oneof(
     {
       weight: 30,
@@ -65,7 +65,7 @@ describe('cutting into passages', () => {
     return sections.map((given) => ({ given, passages: cut([given]) }));
   }
 
-  it('no word is lost, doubled or moved; each passage is of one section alone', () => {
+  it('keeps every word in order, and each passage within one section', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { given, passages } of bySection(sections)) {
@@ -82,7 +82,7 @@ describe('cutting into passages', () => {
     );
   });
 
-  it('a passage has 300 to 600 characters; the last of its section alone may have fewer', () => {
+  it('makes passages of 300 to 600 characters, except a shorter last one of a section', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { passages } of bySection(sections)) {
@@ -97,7 +97,7 @@ describe('cutting into passages', () => {
     );
   });
 
-  it('the blocks of a passage, joined, are its text; none is empty, and white space stands at no end', () => {
+  it('makes blocks that join to the passage’s text, none empty, without outer white space', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
@@ -109,7 +109,7 @@ describe('cutting into passages', () => {
     );
   });
 
-  it('the same sections give the same passages, in each language', () => {
+  it('gives the same passages for the same sections, in each language', () => {
     fc.assert(
       fc.property(builtSections, fc.constantFrom(...languages), (sections, language) => {
         expect([...cutPassages(sections, language)]).to.deep.equal([
@@ -120,7 +120,7 @@ describe('cutting into passages', () => {
     );
   });
 
-  it('blocks are sentences', () => {
+  it('makes each sentence a block', () => {
     const [passage, ...others] = cut([section('A bowline holds. Does it slip? No! "Never," he said.')]);
     expect(others).to.deep.equal([]);
     expect(passage).to.deep.equal({
@@ -131,12 +131,12 @@ describe('cutting into passages', () => {
     });
   });
 
-  it('an abbreviation ends no sentence', () => {
+  it('does not end a sentence at an abbreviation', () => {
     const [passage] = cut([section('Ask Dr. Quay about it. See fig. 3, p. 40. O Sr. Silva sabe.')]);
     expect(passage?.blocks).to.deep.equal(['Ask Dr. Quay about it. ', 'See fig. 3, p. 40. ', 'O Sr. Silva sabe.']);
   });
 
-  it('a row is a block, and a line of code', () => {
+  it('makes each table row and each line of code a block', () => {
     const [passage] = cut([
       section(
         { kind: 'row', text: 'Knot | Use' },
@@ -147,7 +147,7 @@ describe('cutting into passages', () => {
     expect(passage?.blocks).to.deep.equal(['Knot | Use\n', 'Reef | Sails\n', 'if (tide) {\n    ', 'wait();\n', '}']);
   });
 
-  it('a sentence that is longer than a passage is cut between words, best after a comma', () => {
+  it('cuts a sentence longer than a passage between words, best after a comma', () => {
     const clause = 'when the wind turns and the boat swings round its anchor in the dark bay,';
     const passages = cut([section(`${Array.from({ length: 12 }, () => clause).join(' ')} we row.`)]);
     expect(passages.length).to.equal(2);
@@ -155,7 +155,7 @@ describe('cutting into passages', () => {
     expect(passages[1]?.text.startsWith('when the wind')).to.equal(true);
   });
 
-  it('white space where a passage could end makes it no shorter than it may be', () => {
+  it('does not make a passage too short at long white space', () => {
     const line = `${'x'.repeat(285)}${' '.repeat(40)}${'y'.repeat(500)}`;
     const [first, second, ...others] = cut([section({ kind: 'lines', text: line })]);
     expect(lengthOf(first?.text ?? '')).to.be.within(300, 600);
@@ -163,24 +163,25 @@ describe('cutting into passages', () => {
     expect(others).to.deep.equal([]);
   });
 
-  it('a sentence stays whole where it fits', () => {
-    const passages = cut([section(sentences(60, 3))]);
-    for (const { blocks } of passages) for (const block of blocks) expect(block.trim()).to.match(/^The .*\.$/);
+  it('keeps sentences whole', () => {
+    const blocks = cut([section(sentences(60, 3))]).flatMap((passage) => passage.blocks);
+    expect(blocks).to.have.length(60);
+    expect(blocks.filter((block) => !/^The .*\.$/.test(block.trim()))).to.deep.equal([]);
   });
 
-  it('a paragraph that does not fit any more begins a passage of its own', () => {
+  it('begins a new passage with a paragraph that does not fit', () => {
     const first = sentences(8, 1);
     const second = sentences(8, 2);
     expect(lengthOf(first)).to.be.within(300, 600);
     expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
   });
 
-  it('a short end joins what comes before it, or takes some of it', () => {
+  it('joins a short rest to the passage before it, or shares their text', () => {
     const joined = cut([section(sentences(8, 1), 'So it is.')]);
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);
     expect(shared.length).to.equal(2);
-    for (const passage of shared) expect(lengthOf(passage.text)).to.be.within(300, 600);
+    for (const { text: shown } of shared) expect(lengthOf(shown), shown).to.be.within(300, 600);
   });
 });
 
@@ -194,7 +195,7 @@ describe('sections', () => {
   };
   const prose = (text: string) => ({ text, kind: 'prose' as const });
 
-  it('stand under the path of their headings', () => {
+  it('have the path of their headings', () => {
     const sections = built((builder) => {
       builder.paragraph(prose('before'));
       builder.heading(1, 'One');
@@ -213,7 +214,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('a heading under which nothing stands is itself text', () => {
+  it('have a heading without text as their text', () => {
     const sections = built((builder) => {
       builder.heading(1, 'Alone');
       builder.heading(1, 'With text');
@@ -227,7 +228,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('headings go on over pages where they are the file’s, and not where they are the page’s', () => {
+  it('keep document headings across pages, but not page headings', () => {
     const of = (keepsHeadings: boolean) =>
       built((builder) => {
         builder.startPage(1, keepsHeadings);
@@ -246,12 +247,12 @@ describe('sections', () => {
     ]);
   });
 
-  it('a heading that is too long to be one is text', () => {
+  it('have an overlong heading as their text', () => {
     const long = 'word '.repeat(60).trim();
     expect(built((builder) => builder.heading(1, long))).to.deep.equal([{ page: null, headings: [], texts: [long] }]);
   });
 
-  it('more than ten million characters are too many', () => {
+  it('are rejected as too_large beyond ten million characters', () => {
     const builder = new SectionBuilder();
     const text = 'x'.repeat(1_000_000);
     for (let at = 0; at < 10; at++) builder.paragraph(prose(text));

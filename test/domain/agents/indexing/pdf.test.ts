@@ -8,10 +8,10 @@ const png = Buffer.from(
   'base64',
 );
 
-describe('reading files out: PDF', function () {
+describe('reading text from PDF', function () {
   this.timeout(120_000);
 
-  it('a book of 500 pages is read whole: each page’s words stand on that page, and on no other', async () => {
+  it('reads a book of 500 pages with each page’s words on that page only', async () => {
     const progress: string[] = [];
     const read = await readFrom(await book(500), {
       onPage: (done, total) => progress.push(`page ${done} of ${total}`),
@@ -19,7 +19,7 @@ describe('reading files out: PDF', function () {
     expect(read.pageCount).to.equal(500);
     for (let page = 1; page <= 500; page++) {
       const told = read.passages.filter((passage) => passage.page === page).map(({ text }) => text);
-      expect(told.length).to.be.at.least(2);
+      expect(told.length, `page ${page}`).to.be.at.least(2);
       expect(/This is the (\d+)\w\w page/.exec(told.join(' '))?.[1]).to.equal(String(page));
     }
     expect([progress.length, progress[119], progress.at(-1)]).to.deep.equal([
@@ -29,14 +29,14 @@ describe('reading files out: PDF', function () {
     ]);
   });
 
-  it('what stands at the head and foot of most pages is dropped, numbers or not', async () => {
+  it('drops running headers, footers and page numbers', async () => {
     const texts = (await readFrom(await book(6))).passages.map(({ text }) => text).join('\n');
     expect(texts).to.contain('This is the 6th page');
     expect(texts).not.to.contain('A Handbook of Knots');
     expect(texts).not.to.match(/^\d$/m);
   });
 
-  it('what stands at the head of two pages stays', async () => {
+  it('keeps a header that only two pages share', async () => {
     const read = await readFrom(
       await pdfOf(6, (pdf, page) =>
         pdf
@@ -49,13 +49,13 @@ describe('reading files out: PDF', function () {
     ]);
   });
 
-  it('lines are joined to sentences, gaps between them make paragraphs', async () => {
+  it('joins lines to sentences, and splits paragraphs at gaps', async () => {
     const [first, second] = [sentences(4, 1), sentences(3, 2)];
     const read = await readFrom(await pdfOf(1, (pdf) => pdf.fontSize(10).text(first).moveDown(1).text(second)));
     expect(read.passages.map(({ text }) => text)).to.deep.equal([`${first}\n\n${second}`]);
   });
 
-  it('a word that is hyphenated at the end of a line becomes whole, one that has a hyphen keeps it', async () => {
+  it('joins words hyphenated at line ends, and keeps real hyphens', async () => {
     const lines = [
       'A bowline is a well-known knot.',
       'It holds the anch-',
@@ -71,7 +71,7 @@ describe('reading files out: PDF', function () {
     ]);
   });
 
-  it('larger letters are headings, and go on over pages', async () => {
+  it('reads larger letters as headings, which continue on later pages', async () => {
     const read = await readFrom(
       await pdfOf(3, (pdf, page) => {
         if (page === 1) pdf.fontSize(20).text('Knots');
@@ -86,25 +86,25 @@ describe('reading files out: PDF', function () {
     ]);
   });
 
-  it('accents and ligatures are letters', async () => {
+  it('reads accents and ligatures as letters', async () => {
     const font = new URL('../../../../node_modules/dejavu-fonts-ttf/ttf/DejaVuSans.ttf', import.meta.url);
     const text = 'A ação é o coração da navegação: oﬃce e ﬁo.';
     const read = await readFrom(await pdfOf(1, (pdf) => pdf.font(fileURLToPath(font)).fontSize(10).text(text)));
     expect(read.passages[0]?.text).to.equal('A ação é o coração da navegação: office e fio.');
   });
 
-  it('pages without text count', async () => {
+  it('counts pages without text', async () => {
     const read = await readFrom(
       await pdfOf(4, (pdf, page) => (page === 3 ? pdf.fontSize(10).text('Here alone.') : pdf.image(png, 50, 50))),
     );
     expect([read.pageCount, read.passages.map(({ page }) => page)]).to.deep.equal([4, [3]]);
   });
 
-  it('pictures alone: no_text', async () => {
+  it('rejects a PDF of images only as no_text', async () => {
     expect(await refusalOf(await pdfOf(3, (pdf) => pdf.image(png, 50, 50, { width: 300 })))).to.equal('no_text');
   });
 
-  it('a password is asked for: file_encrypted; a password of the owner alone keeps nobody from reading', async () => {
+  it('rejects a PDF with a user password as file_encrypted, and reads one with an owner password', async () => {
     const draw = (pdf: PDFKit.PDFDocument) => pdf.fontSize(10).text('A bowline holds.');
     expect(await refusalOf(await pdfOf(1, draw, { userPassword: 'secret', pdfVersion: '1.7' }))).to.equal(
       'file_encrypted',
@@ -113,21 +113,21 @@ describe('reading files out: PDF', function () {
     expect(read.passages.map(({ text }) => text)).to.deep.equal(['A bowline holds.']);
   });
 
-  it('not even the beginning of a PDF after its first line: file_corrupt', async () => {
+  it('rejects a file with only the first line of a PDF as file_corrupt', async () => {
     expect(await refusalOf(`%PDF-1.7\n${'x'.repeat(5_000)}`)).to.equal('file_corrupt');
   });
 
-  it('cut in the middle: file_corrupt, or what could be saved, but never an error of ours', async () => {
+  it('rejects or repairs a PDF that is cut anywhere, without an internal error', async () => {
     const whole = await book(20);
     for (const part of [0.1, 0.3, 0.5, 0.7, 0.9, 0.99]) {
       const code = await refusalOf(whole.slice(0, Math.floor(whole.length * part))).catch(
         (error: Error) => error.message,
       );
-      expect(['file_corrupt', 'no_text', 'It can be read.']).to.include(code);
+      expect(['file_corrupt', 'no_text', 'It can be read.'], `cut at ${part}`).to.include(code);
     }
   });
 
-  it('more than 2,000 pages: too_many_pages', async () => {
+  it('rejects a PDF of more than 2,000 pages as too_many_pages', async () => {
     expect(await refusalOf(await pdfOf(2_001, (pdf) => pdf.text('x')))).to.equal('too_many_pages');
   });
 });

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
+
+describe('test/run/files', () => {
+  it('runs the longest files first, and unknown ones before them', () => {
+    const durations = { 'a.test.ts': 1, 'b.test.ts': 3, 'c.test.ts': 2 };
+    expect(longestFirst(['a.test.ts', 'b.test.ts', 'new.test.ts', 'c.test.ts'], durations)).to.deep.equal([
+      'new.test.ts',
+      'b.test.ts',
+      'c.test.ts',
+      'a.test.ts',
+    ]);
+  });
+
+  it('gives the same order for the same seed, another for another, and loses no file', () => {
+    const files = testFiles();
+    expect(shuffled(files, 7)).to.deep.equal(shuffled(files, 7));
+    expect(shuffled(files, 7)).not.to.deep.equal(shuffled(files, 8));
+    expect(shuffled(files, 7).toSorted()).to.deep.equal(files);
+  });
+
+  it('takes the files first that hold all the words that are looked for', () => {
+    const files = ['test/config.test.ts', 'test/run/files.test.ts'];
+    expect(likeliestFirst(files, 'loses no FILE')).to.deep.equal(files.toReversed());
+  });
+
+  it('knows a unit test by its imports: nothing that it imports reaches the stack', () => {
+    expect(isUnitTest('test/run/files.test.ts')).to.equal(true);
+    expect(isUnitTest('test/domain/webhooks/schedule.policy.test.ts')).to.equal(true);
+    expect(isUnitTest('test/api/tags.test.ts')).to.equal(false);
+    expect(isUnitTest('test/dev/stack.test.ts')).to.equal(false);
+  });
+
+  it('finds no test of a policy that needs the stack', () => {
+    const policies = testFiles().filter((file) => file.endsWith('.policy.test.ts'));
+    expect(policies).not.to.have.length(0);
+    expect(policies.filter((file) => !isUnitTest(file))).to.deep.equal([]);
+  });
+});

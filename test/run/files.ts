@@ -1,0 +1,65 @@
+/** Which test files a run takes, and in which order. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+import type { Durations } from './timings.ts';
+
+/** Every test file, as paths from the project's directory. */
+export function testFiles(): string[] {
+  return globSync('test/**/*.test.ts', { cwd: projectDirectory }).toSorted();
+}
+
+/** Starts processes, or belongs to a stack that the run server (server.ts) shares out. */
+const stackModules = ['test/toolkit/stack/stack.ts', 'dev/stack.ts', 'dev/components.ts', 'dev/start.ts'];
+const importing = /\bfrom '(\.[^']+)'/g;
+
+/**
+ * Whether a file is a unit test: nothing that it imports, near or far, reaches the stack. It needs no Postgres, no
+ * Temporal and no other server then.
+ */
+export function isUnitTest(file: string, seen = new Map<string, boolean>()): boolean {
+  const known = seen.get(file);
+  if (known !== undefined) return known;
+  seen.set(file, true); // a circle of imports reaches nothing more
+  const isUnit = !stackModules.includes(file) && importsOf(file).every((imported) => isUnitTest(imported, seen));
+  seen.set(file, isUnit);
+  return isUnit;
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(path.join(projectDirectory, file), 'utf8');
+  return [...text.matchAll(importing)]
+    .map(([, target = '']) => path.posix.join(path.posix.dirname(file), target))
+    .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target));
+}
+
+/** Files that nothing is known of come first: they may be long. Then the longest, so that no process ends with one. */
+export function longestFirst(files: readonly string[], durations: Durations): string[] {
+  const secondsOf = (file: string) => durations[file] ?? Number.POSITIVE_INFINITY;
+  return files.toSorted((one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other));
+}
+
+/** The files in whose text all of these words stand come first: one of them has the test that is looked for. */
+export function likeliestFirst(files: readonly string[], words: string): string[] {
+  const wanted = words.toLowerCase().split(/\W+/).filter(Boolean);
+  const isLikely = (file: string) => {
+    const text = readFileSync(path.join(projectDirectory, file), 'utf8').toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  };
+  const likely = new Set(files.filter(isLikely));
+  return [...likely, ...files.filter((file) => !likely.has(file))];
+}
+
+/** The same files in an order that this seed gives. */
+export function shuffled(files: readonly string[], seed: number): string[] {
+  let state = seed >>> 0;
+  const random = () => {
+    // Mulberry32: 32 bits of state are enough to order some hundred files.
+    state = (state + 0x6d_2b_79_f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  const order = new Map(files.map((file) => [file, random()]));
+  return files.toSorted((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
+}

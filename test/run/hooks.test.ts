@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+
+describe('test/run/hooks', () => {
+  let directory: string;
+  before(() => {
+    directory = mkdtempSync(path.join(os.tmpdir(), 'hooks-'));
+  });
+  after(() => rmSync(directory, { recursive: true }));
+
+  /** The output of a mocha run over these tests, with our hooks and without a stack. */
+  const run = (tests: string) => {
+    const file = path.join(directory, 'some.test.mjs');
+    writeFileSync(file, tests);
+    const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'bin', 'mocha.js');
+    const options = ['--no-config', '--exit', '--require', path.join(projectDirectory, 'test', 'run', 'hooks.ts')];
+    const flags = ['--import', 'tsx', '--no-experimental-require-module'];
+    return spawnSync(process.execPath, [...flags, mocha, ...options, file], {
+      cwd: projectDirectory,
+      encoding: 'utf8',
+      env: { ...process.env, TEST_UNIT: '1', TEST_RUN_URL: '' },
+    });
+  };
+
+  it('fails a file with a hook outside of a describe, and names the hook', () => {
+    const { stdout, status } = run(`beforeEach('make a club', () => {}); it('passes', () => {});`);
+    expect(status).to.equal(1);
+    expect(stdout).to.include('Move these hooks of').and.to.include('some.test.mjs into a describe: ');
+    expect(stdout).to.include('make a club');
+  });
+
+  it('lets a file pass whose hooks stand in a describe', () => {
+    const { stdout, status } = run(`describe('a', () => { beforeEach(() => {}); it('passes', () => {}); });`);
+    expect([status, stdout.includes('1 passing')]).to.deep.equal([0, true]);
+  });
+
+  it('gives a unit test no stack', () => {
+    const stack = path.join(projectDirectory, 'test', 'toolkit', 'stack', 'stack.ts');
+    const { stdout } = run(`import { testStack } from '${stack}'; it('asks', () => testStack());`);
+    expect(stdout).to.include('This run has no stack');
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * `npm test`: all test files, as many at a time as the machine has cores, the longest first. Arguments:
+ *
+ *   --grep words   some tests; files that hold these words come first
+ *   test/….test.ts some files
+ *   --unit         the tests that need no stack
+ *   --seed N       the files in an order of chance that N gives
+ *   --jobs N       so many processes
+ *   --durations    writes test/run/durations.json anew
+ *
+ * Others are mocha's own. Files that failed run once more, so that a test that fails only now and then is told from one
+ * that is broken; either has failed.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { projectDirectory } from '../../dev/project.ts';
+import { isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
+import { closingLine, flakeReport, flakyTests, knownFlakes, type Results } from './results.ts';
+import { committedDurations, readTimings, timingsFile, writeDurations } from './timings.ts';
+
+const { values, positionals, tokens } = parseArgs({
+  allowPositionals: true,
+  strict: false,
+  tokens: true,
+  options: {
+    unit: { type: 'boolean' },
+    durations: { type: 'boolean' },
+    seed: { type: 'string' },
+    jobs: { type: 'string' },
+    grep: { type: 'string', short: 'g' },
+  },
+});
+const ours = new Set(['unit', 'durations', 'seed', 'jobs']);
+const passedOn = tokens.flatMap((token) =>
+  token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
+);
+const jobs = Number(values.jobs ?? os.availableParallelism());
+const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');
+
+mkdirSync(path.dirname(timingsFile), { recursive: true });
+writeFileSync(timingsFile, '');
+const first = runMocha(inOrder(positionals.length > 0 ? positionals : wanted()), { TEST_TIMINGS: timingsFile });
+if (first === undefined) {
+  process.exitCode = 1; // mocha itself has failed, and said why
+} else {
+  const again = [...new Set(first.failures.map(({ file }) => file))].filter(Boolean);
+  if (again.length > 0) {
+    process.stdout.write(`\nOnce more, the files with failures: are they flaky?\n`);
+    const second = runMocha(again);
+    for (const line of second ? flakeReport(flakyTests(first, second), knownFlakes()) : []) {
+      process.stdout.write(`${line}\n`);
+    }
+  }
+  if (values.durations === true && first.failed === 0) writeDurations(readTimings());
+  process.stdout.write(`\n${closingLine(first)}\n`);
+  process.exitCode = Math.min(first.failed, 255);
+}
+
+/** @returns undefined when mocha did not come to its end */
+function runMocha(files: readonly string[], env: Readonly<Record<string, string>> = {}): Results | undefined {
+  rmSync(resultsFile, { force: true });
+  const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'bin', 'mocha.js');
+  const inParallel = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : [];
+  spawnSync(process.execPath, [mocha, ...inParallel, ...passedOn, ...files], {
+    cwd: projectDirectory,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      ...env,
+      TEST_JOBS: String(jobs),
+      TEST_RESULTS: resultsFile,
+      ...(values.unit === true && { TEST_UNIT: '1' }),
+    },
+  });
+  return existsSync(resultsFile) ? (JSON.parse(readFileSync(resultsFile, 'utf8')) as Results) : undefined;
+}
+
+function wanted(): string[] {
+  const seen = new Map<string, boolean>();
+  return testFiles().filter((file) => values.unit !== true || isUnitTest(file, seen));
+}
+
+function inOrder(files: readonly string[]): string[] {
+  if (values.seed !== undefined) {
+    process.stdout.write(`The order of the files is that of --seed ${String(values.seed)}.\n`);
+    return shuffled(files, Number(values.seed));
+  }
+  const ordered = longestFirst(files, committedDurations());
+  return typeof values.grep === 'string' ? likeliestFirst(ordered, values.grep) : ordered;
+}

@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { closingLine, flakeReport, flakyTests, knownFlakes, type Results } from './results.ts';
+
+const resultsOf = (...failures: string[]): Results => ({
+  passed: 5,
+  failed: failures.length,
+  skipped: 0,
+  failures: failures.map((title) => ({ title, file: 'a.test.ts' })),
+});
+
+describe('test/run/results', () => {
+  it('calls a test flaky that fails in the first run alone', () => {
+    expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(['one']);
+  });
+
+  it('tells the cause of a known flake, and what to do about a new one', () => {
+    expect(flakeReport(['known', 'new'], [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
+      'Flaky: known (a slow clock)',
+      'Flaky: new (not in test/flakes.json yet: find the cause and mend it, or write it down there)',
+    ]);
+  });
+
+  it('says a cause for each flake of the list', () => {
+    expect(knownFlakes().filter(({ title, cause }) => !title || !cause)).to.deep.equal([]);
+  });
+
+  it('closes with `N passed, N failed`, and names skipped tests only when there are any', () => {
+    expect(closingLine(resultsOf('one'))).to.equal('5 passed, 1 failed');
+    expect(closingLine({ ...resultsOf(), skipped: 2 })).to.equal('5 passed, 0 failed, 2 skipped');
+  });
+});

@@ -1,0 +1,155 @@
+/**
+ * What the processes of a test run share: one stack, one template of the database, one bundle of the workflows. The
+ * first process of the run serves them on the loopback; each is made when somebody first asks for it, so that tests of
+ * pure functions need none of them.
+ */
+import { once } from 'node:events';
+import { rm, readdir } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { DefaultLogger } from '@temporalio/worker';
+import pg from 'pg';
+import { Secret, type Environment } from '../../config.ts';
+import { isAlive } from '../../dev/children.ts';
+import { messageOf, Problem } from '../../dev/problem.ts';
+import { startStack, type Stack } from '../../dev/stack.ts';
+import { createDataSource } from '../../entities/data-source.ts';
+import { migrate } from '../../entities/migrate.ts';
+import { writeWorkflowBundle } from '../../worker/workflow-bundle.ts';
+
+/** What a test process is told when it asks for its part of the stack. */
+export interface Share {
+  /** For readConfig(): a database and a namespace of its own, the rest is everybody's. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The directory of the stack; its certificate authority lies in it. */
+  readonly directory: string;
+}
+
+export interface RunServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const directoryPrefix = 'club-learning-test-';
+
+/**
+ * @param jobs how many test processes there are
+ * @param env a DATABASE_URL in it replaces the Postgres of the stack; the databases made there are dropped at the end
+ */
+export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
+  if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');
+  const givenDatabase = env['DATABASE_URL']; // now: the files of a run that has one process change their environment
+  await removeLeftovers();
+  const directory = directoryOf(process.pid);
+  const namespaces = Array.from({ length: jobs }, (_, job) => namespaceOf(job));
+  let stack: Promise<Stack> | undefined;
+  let templated: Promise<unknown> | undefined;
+  let bundled: Promise<string> | undefined;
+  const databases: string[] = [];
+  const newDatabase = async (url: string, from: string) => {
+    const name = `club_test_${process.pid}_${databases.length}`;
+    databases.push(name);
+    await administer(url, `CREATE DATABASE ${name} TEMPLATE ${from}`);
+    return withDatabase(url, name);
+  };
+
+  const running = async () => {
+    stack ??= startStack({
+      directory,
+      ports: 'free',
+      namespaces,
+      parts: ['temporal', 'postgres', 'storage'],
+      onUnexpectedEnd: (message) => process.stderr.write(`${message}\n`),
+    });
+    const started = await stack;
+    const url = started.environment['DATABASE_URL'] ?? '';
+    templated ??= newDatabase(url, 'template0').then(migrateDatabase);
+    await templated;
+    return { ...started.environment, url };
+  };
+  const answers: Record<string, (query: URLSearchParams) => Promise<unknown>> = {
+    async '/share'(query): Promise<Share> {
+      const { url, ...environment } = await running();
+      const DATABASE_URL = await newDatabase(url, databases[0] ?? 'template0');
+      const TEMPORAL_NAMESPACE = namespaceOf(Number(query.get('job')));
+      return { directory, environment: { ...environment, DATABASE_URL, TEMPORAL_NAMESPACE } };
+    },
+    async '/bundle'() {
+      const file = path.join(directory, 'workflow-bundle.js');
+      bundled ??= writeWorkflowBundle(file, new DefaultLogger('ERROR')).then(() => file);
+      return bundled;
+    },
+  };
+
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    const answer = answers[pathname];
+    if (answer === undefined) return void response.writeHead(404).end();
+    void answer(searchParams).then(
+      (result) => send(response, 200, result),
+      (error: unknown) => send(response, 500, messageOf(error)),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  server.unref();
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('A server listens on a port.');
+
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      // A stack that did not start has stopped itself.
+      const started = await stack?.catch(() => undefined);
+      for (const name of givenDatabase ? databases : []) {
+        await administer(givenDatabase ?? '', `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      }
+      await started?.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** Brings the template to the newest schema: a copy of it takes a tenth of the time of the migrations. */
+async function migrateDatabase(url: string): Promise<void> {
+  const source = await createDataSource({ url: new Secret(url), poolSize: 2 }, 'club-test').initialize();
+  try {
+    await migrate(source);
+  } finally {
+    await source.destroy();
+  }
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
+
+const namespaceOf = (job: number) => `test-${job}`;
+const directoryOf = (pid: number) => path.join(os.tmpdir(), `${directoryPrefix}${pid}`);
+
+/** The data of runs that were killed; the directory's name says whose they were. */
+async function removeLeftovers(): Promise<void> {
+  const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(directoryPrefix));
+  const dead = names
+    .map((name) => Number(name.slice(directoryPrefix.length)))
+    .filter((pid) => pid === process.pid || !isAlive(pid));
+  await Promise.all(dead.map((pid) => rm(directoryOf(pid), { recursive: true, force: true })));
+}

@@ -1,0 +1,45 @@
+/** How long each test file takes: as the last run has measured it, and as the committed table says. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+
+/** Seconds of each file, hooks and all, by its path from the project's directory. */
+export type Durations = Readonly<Record<string, number>>;
+
+/** A line a file, written by the root hooks (hooks.ts) of the last run. */
+export const timingsFile = path.join(projectDirectory, '.data', 'test-timings.jsonl');
+
+const durationsFile = path.join(projectDirectory, 'test', 'run', 'durations.json');
+
+export function committedDurations(): Durations {
+  return JSON.parse(readFileSync(durationsFile, 'utf8')) as Durations;
+}
+
+/** Of the last run. */
+export function readTimings(): Durations {
+  const lines = readFileSync(timingsFile, 'utf8').split('\n').filter(Boolean);
+  const measured = lines.map((line) => JSON.parse(line) as { file: string; ms: number });
+  return Object.fromEntries(
+    measured
+      .map(({ file, ms }) => [path.relative(projectDirectory, file), Number((ms / 1_000).toFixed(1))] as const)
+      .toSorted(([one], [other]) => one.localeCompare(other)),
+  );
+}
+
+export function writeDurations(durations: Durations): void {
+  writeFileSync(durationsFile, `${JSON.stringify(durations, null, 2)}\n`);
+}
+
+/** A file may take three times its committed seconds and five more: so much a busy machine needs, and a new hook soon exceeds it. */
+const noise = { factor: 3, seconds: 5 };
+/** Of a file that the table does not have yet. */
+const newFileSeconds = 10;
+
+/** @returns a sentence for each file that took longer than its budget */
+export function overBudget(measured: Durations, committed: Durations): string[] {
+  return Object.entries(measured).flatMap(([file, seconds]) => {
+    const usual = committed[file];
+    const budget = usual === undefined ? newFileSeconds : noise.factor * usual + noise.seconds;
+    return seconds > budget ? [`${file} took ${seconds} s; its budget is ${budget.toFixed(1)} s.`] : [];
+  });
+}

@@ -7,15 +7,16 @@ import { expect } from 'chai';
 import { eventTypes } from '../domain/facts/catalogue.policy.ts';
 import { access } from './catalogue/access.ts';
 import { accounts } from './catalogue/accounts.ts';
-import type { Scene } from './catalogue/cause.ts';
+import type { CauseScene } from './catalogue/cause.ts';
 import { learning } from './catalogue/learning.ts';
 import { sales } from './catalogue/sales.ts';
-import { buildCourse, buildDelivery, buildEnrollment } from './toolkit/builders/access.ts';
+import { buildEnrollment, buildAccessDelivery } from './toolkit/builders/access.ts';
+import { buildStudent } from './toolkit/builders/clubs.ts';
+import { buildCourse } from './toolkit/builders/courses.ts';
 import { call, type Answer } from './toolkit/drive/api.ts';
 import { useEngine } from './toolkit/stack/engine.ts';
-import { buildStudent } from './toolkit/builders/factories.ts';
-import { buildListeningClub } from './toolkit/drive/listening-club.ts';
-import { buildShop } from './toolkit/drive/shop.ts';
+import { openListeningClub } from './toolkit/drive/listening-club.ts';
+import { connectShop } from './toolkit/drive/shop.ts';
 
 const causes = [...accounts, ...sales, ...access, ...learning];
 
@@ -28,10 +29,10 @@ describe('the catalogue', function () {
     await engine.startWorkerHere();
   });
 
-  async function setScene(): Promise<Scene> {
-    const club = await buildListeningClub(receiver);
+  async function setScene(): Promise<CauseScene> {
+    const club = await openListeningClub(receiver);
     const course = await buildCourse(club.id, { modules: 1, lessons: 2, points: 10, certificateOnCompletion: true });
-    const { id: deliveryId } = await buildDelivery(club.id, { courseId: course.id });
+    const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
     const path = (rest: string) => `/v1/clubs/${club.id}${rest}`;
     const succeeded = (answer: Answer) => {
       expect(answer.status, answer.text).to.be.within(200, 204);
@@ -41,7 +42,7 @@ describe('the catalogue', function () {
       club,
       course,
       deliveryId,
-      shop: await buildShop(club, deliveryId),
+      shop: await connectShop(club, deliveryId),
       admin: async (method, rest, body) =>
         succeeded(await call(method, path(rest), { token: club.owner.token, ...(body !== undefined && { body }) })),
       as: async (student, method, rest) => succeeded(await call(method, path(rest), { token: student.token })),

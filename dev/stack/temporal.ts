@@ -7,7 +7,7 @@ import { locate } from '../components.ts';
 import { components } from '../components/catalogue.ts';
 import { host } from '../ports.ts';
 import { until, untilPortAnswers } from '../readiness.ts';
-import { type Part, type PartContext, startTimeoutMs } from './part.ts';
+import { startTimeoutMs, type Part, type PartContext } from './part.ts';
 
 export interface TemporalPorts {
   readonly temporal: number;

@@ -1,8 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
+import { answerRow } from '../toolkit/assert/answers.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
-import { answerRow, buildQuestion } from '../toolkit/builders/questions.ts';
+import { buildQuestion } from '../toolkit/builders/questions.ts';
 
 describe('the activity of an answer', () => {
   const answering = useAnswering();

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readClubPlan } from '../../domain/billing/club-plan.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { addOnRow } from '../toolkit/assert/billing.ts';
+import { wakesOfAddOn } from '../toolkit/assert/wakes.ts';
 import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
-import { addOnRow, insertAddOn, wakesOf } from '../toolkit/builders/add-ons.ts';
+import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { columnsHolding, rowCounts, testPlatform } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import { putOnPlan } from '../toolkit/builders/plans.ts';
 import { startStripe, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
 
 const path = ({ id }: TestClub) => `/v1/clubs/${id}/add-ons`;
@@ -21,7 +22,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     stripe = await startStripe();
     api = await serveApp({ env: { STRIPE_SECRET_KEY: stripe.secretKey, STRIPE_API_URL: stripe.url } });
   });
-  after(() => Promise.all([api.close(), stripe.close()]));
+  after(() => Promise.all([api.close(), stripe.stop()]));
   beforeEach(async () => {
     stripe.fates = [];
     stripe.calls = [];
@@ -31,7 +32,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     club = await buildClub();
     customer = `cus_${newId()}`;
     stripe.paymentMethods.set(customer, 'pm_card');
-    await putOnPlan(club.id, 'professional', { customer_id: customer, subscription_id: `sub_${customer}` });
+    await buildPlan(club.id, 'professional', { customer_id: customer, subscription_id: `sub_${customer}` });
   });
   const buy = (id: Id, more: object = {}, by = club): Promise<Answer> =>
     callAt(api.base, 'POST', path(by), {
@@ -112,7 +113,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       const id = newId();
       const buying = buy(id);
       while (!stripe.calls.some((text) => text.startsWith('POST'))) await sleep(5);
-      expect(await wakesOf(id)).to.deep.equal(['addOn']);
+      expect(await wakesOfAddOn(id)).to.deep.equal(['addOn']);
       expect(stripe.payments).to.deep.equal([]);
       expect((await buying).body.data.status).to.equal('active');
     });
@@ -133,7 +134,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
         expect(body.data).to.not.have.property('settled_at');
         expect(stripe.paidFor(id)).to.have.length(charges);
         expect((await plan()).allowances.students.add_ons).to.equal(0);
-        expect(await wakesOf(id)).to.deep.equal(['addOn']);
+        expect(await wakesOfAddOn(id)).to.deep.equal(['addOn']);
         const calls = stripe.calls.length;
         expect((await buy(id)).body).to.deep.equal(body);
         expect(stripe.calls).to.have.length(calls);
@@ -179,7 +180,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       const id = newId();
       await buy(id);
       const other = await buildClub();
-      await putOnPlan(other.id, 'professional', { customer_id: `cus_${newId()}` });
+      await buildPlan(other.id, 'professional', { customer_id: `cus_${newId()}` });
       const before = await rowCounts();
       const calls = stripe.calls.length;
       expectError(await buy(id, { quantity: 3 }), 'add_on_exists');
@@ -227,8 +228,8 @@ describe('GET /v1/clubs/{clubId}/add-ons', () => {
     const club = await buildClub();
     const ids: Id[] = [];
     for (const minutes of [3, 2, 1])
-      ids.unshift((await insertAddOn(club.id, { created_at: new Date(Date.now() - minutes * 60_000) })).id);
-    await insertAddOn((await buildClub()).id);
+      ids.unshift((await buildAddOn(club.id, { created_at: new Date(Date.now() - minutes * 60_000) })).id);
+    await buildAddOn((await buildClub()).id);
     const page = async (query: string) =>
       (await call('GET', `${path(club)}${query}`, { token: club.owner.token })).body as {
         data: { id: Id }[];

@@ -1,20 +1,16 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { finish } from '../toolkit/drive/answers.ts';
-import {
-  askingOf,
-  buildAskingClassroom,
-  buildAskingStudent,
-  buildOpenAgent,
-  type AskingClassroom,
-} from '../toolkit/drive/asking.ts';
-import { buildClub } from '../toolkit/builders/factories.ts';
+import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
+import { endAnswer } from '../toolkit/drive/answers.ts';
 
 describe('agent conversation reviews', () => {
   let classroom: AskingClassroom;
   beforeEach(async () => {
-    classroom = await buildAskingClassroom();
+    classroom = await openAskingClassroom();
   });
 
   const conversations = (path = '', { club, asked } = classroom) =>
@@ -23,14 +19,14 @@ describe('agent conversation reviews', () => {
   /** A question and its answer. @returns the conversation's id */
   async function talk(student = classroom.student, content = 'When is a knot a bend?'): Promise<string> {
     const { conversationId, answerId, stream } = await askingOf(classroom.asked, student).ask({ content });
-    await finish(answerId, { text: 'When it joins two ropes.' });
+    await endAnswer(answerId, { text: 'When it joins two ropes.' });
     await stream.event('done');
     return conversationId;
   }
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations', () => {
     it('200: whose they are, newest message first; of one student alone', async () => {
-      const other = await buildAskingStudent(classroom.asked);
+      const other = await buildLearner(classroom.asked);
       const first = await talk();
       const second = await talk(other, 'And a hitch?');
       const { data, total } = (await conversations()).body;
@@ -47,7 +43,7 @@ describe('agent conversation reviews', () => {
 
     it('200: without what its student has deleted, and what a removed student said', async () => {
       await classroom.remove(await talk());
-      const other = await buildAskingStudent(classroom.asked);
+      const other = await buildLearner(classroom.asked);
       await talk(other);
       await call('DELETE', `/v1/clubs/${classroom.club.id}/students/${other.id}`, {
         token: classroom.club.owner.token,
@@ -83,7 +79,7 @@ describe('agent conversation reviews', () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
       expectError(await conversations(`/${id}`, { ...classroom, asked: sibling }), 'not_found');
-      const foreign = await buildAskingClassroom();
+      const foreign = await openAskingClassroom();
       expectError(await conversations(`/${id}`, foreign), 'not_found');
       expectError(await conversations(`/${newId()}`), 'not_found');
       await classroom.remove(id);

@@ -2,27 +2,24 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { append, buildSource, fail, finish } from '../toolkit/drive/answers.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import {
-  alterAgent,
-  askingOf,
-  buildAskingClassroom,
-  buildAskingStudent,
-  buildOpenAgent,
-  type AskingClassroom,
-} from '../toolkit/drive/asking.ts';
-import { buildCourse } from '../toolkit/builders/access.ts';
+import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
 import { uploadFile } from '../toolkit/drive/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
+import { buildSource } from '../toolkit/builders/sources.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { appendWords, failAnswer, endAnswer } from '../toolkit/drive/answers.ts';
 
 describe('agent conversations', () => {
   let classroom: AskingClassroom;
   beforeEach(async () => {
-    classroom = await buildAskingClassroom();
+    classroom = await openAskingClassroom({ description: 'Knows knots.' });
   });
 
   /** A conversation of so many questions and answers, whose texts say which they are. */
@@ -33,7 +30,7 @@ describe('agent conversations', () => {
         content: `question ${turn}`,
         ...(conversationId !== undefined && { conversation_id: conversationId }),
       });
-      await finish(asked.answerId, { text: `answer ${turn}` });
+      await endAnswer(asked.answerId, { text: `answer ${turn}` });
       ({ conversationId } = asked);
     }
     return conversationId ?? '';
@@ -62,7 +59,7 @@ describe('agent conversations', () => {
         await askingOf({ clubId: club.id, publicId: foreign.publicId }, classroom.student).agent(),
         'not_found',
       );
-      await alterAgent(asked, 'status', 'draft');
+      await alter('agents', asked.id, { status: 'draft' });
       expectError(await classroom.agent(), 'not_found');
     });
   });
@@ -77,9 +74,9 @@ describe('agent conversations', () => {
       expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
       const first = await classroom.ask({ content: 'first' });
       await classroom.ask({ content: 'second' });
-      await askingOf(classroom.asked, await buildAskingStudent(classroom.asked)).ask({ content: 'somebody else’s' });
+      await askingOf(classroom.asked, await buildLearner(classroom.asked)).ask({ content: 'somebody else’s' });
       expect(await titles()).to.deep.equal([['second', 'first'], 2]);
-      await finish(first.answerId);
+      await endAnswer(first.answerId);
       const again = await classroom.ask({ content: 'again', conversation_id: first.conversationId });
       expect(await titles()).to.deep.equal([['first', 'second'], 2]);
       expect(await titles('?page=2&page_size=1')).to.deep.equal([['second'], 2]);
@@ -90,7 +87,7 @@ describe('agent conversations', () => {
       await classroom.ask({ content: 'first' });
       await loseAccess();
       expect(await titles()).to.deep.equal([['first'], 1]);
-      await alterAgent(classroom.asked, 'status', 'archived');
+      await alter('agents', classroom.asked.id, { status: 'archived' });
       expect(await titles()).to.deep.equal([['first'], 1]);
     });
 
@@ -99,7 +96,7 @@ describe('agent conversations', () => {
         await askingOf({ ...classroom.asked, publicId: 'nobody' }, classroom.student).conversations(),
         'not_found',
       );
-      await alterAgent(classroom.asked, 'status', 'archived');
+      await alter('agents', classroom.asked.id, { status: 'archived' });
       expectError(await classroom.conversations(), 'not_found');
     });
   });
@@ -112,7 +109,7 @@ describe('agent conversations', () => {
 
     it('200: the conversation with its messages, questions and answers in turn', async () => {
       const { data, answerId, conversationId } = await classroom.ask();
-      await finish(answerId, { text: 'Yes.' });
+      await endAnswer(answerId, { text: 'Yes.' });
       const { body } = await classroom.conversation(conversationId.toUpperCase());
       const [question, answer] = body.data.messages;
       expect(body).to.deep.equal({ data: { ...data.conversation, messages: [question, answer] }, total: 2 });
@@ -127,7 +124,7 @@ describe('agent conversations', () => {
 
     it('a generating answer shows the text so far; it has no error, no citations and no end', async () => {
       const { answerId, conversationId } = await classroom.ask();
-      await append(answerId, 'So ', 'far 🪢');
+      await appendWords(answerId, 'So ', 'far 🪢');
       const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
       expect(answer).to.deep.include({ status: 'generating', content: 'So far 🪢', citations: [] });
       expect(answer).to.not.have.any.keys('error_code', 'completed_at');
@@ -135,8 +132,8 @@ describe('agent conversations', () => {
 
     it('a failed answer has its error code and the text written so far', async () => {
       const { answerId, conversationId } = await classroom.ask();
-      await append(answerId, 'So far');
-      await fail(answerId, 'model_silent');
+      await appendWords(answerId, 'So far');
+      await failAnswer(answerId, 'model_silent');
       const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
       expect(answer).to.include({ status: 'failed', error_code: 'model_silent', content: 'So far' });
       expect(answer).to.have.property('completed_at');
@@ -168,8 +165,8 @@ describe('agent conversations', () => {
 
     it('404: another student’s, one in another club, an unknown one', async () => {
       const { conversationId } = await classroom.ask();
-      const other = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
-      const elsewhere = await buildAskingClassroom();
+      const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
+      const elsewhere = await openAskingClassroom();
       for (const answer of [
         await other.conversation(conversationId),
         await other.rename(conversationId, 'Mine'),
@@ -192,11 +189,11 @@ describe('agent conversations', () => {
           { club },
           { fileName: 'a.txt', mime: 'text/plain', bytes: Buffer.from('Knots.') },
         );
-        const lesson = await buildSource(club.id, { lessonId });
+        const { id: lesson } = await buildSource(club.id, { lessonId, title: 'Bends' });
         // The index keeps itself in step with the library only for agents whose material names the file.
-        const media = await buildSource(club.id, { mediaId: file.id });
+        const { id: media } = await buildSource(club.id, { mediaId: file.id, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
-        await finish(answerId, {
+        await endAnswer(answerId, {
           citations: [
             { citedText: 'one', sourceId: lesson, sourceKind: 'lesson', sourceTitle: 'Bends' },
             { citedText: 'two', sourceId: media, sourceKind: 'media', sourceTitle: 'a.txt', pageFrom: 3, pageTo: 4 },
@@ -218,9 +215,9 @@ describe('agent conversations', () => {
 
       it('source_id is absent when the source left the index after the answer; the text stays, the link is lost', async () => {
         const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
-        const source = await buildSource(classroom.club.id, { lessonId });
+        const { id: source } = await buildSource(classroom.club.id, { lessonId, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
-        await finish(answerId, { citations: [{ citedText: 'one', sourceId: source }] });
+        await endAnswer(answerId, { citations: [{ citedText: 'one', sourceId: source }] });
         await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source]);
         expect(await citationsOf(conversationId)).to.deep.equal([
           { cited_text: 'one', source_kind: 'lesson', source_title: 'Bends' },
@@ -267,10 +264,10 @@ describe('agent conversations', () => {
     it('what was asked, answered and cited stands nowhere any more; the rows stay to be counted', async () => {
       const word = `w${randomUUID()}`;
       const { answerId, conversationId } = await classroom.ask({ content: `question ${word}` });
-      await append(answerId, `answer ${word}`);
-      await finish(answerId, { citations: [{ citedText: `citation ${word}` }] });
+      await appendWords(answerId, `answer ${word}`);
+      await endAnswer(answerId, { citations: [{ citedText: `citation ${word}` }] });
       const next = await classroom.ask({ content: `again ${word}`, conversation_id: conversationId });
-      await append(next.answerId, `so far ${word}`);
+      await appendWords(next.answerId, `so far ${word}`);
       expect(await columnsHolding(word)).to.deep.equal([
         'agent_answer_deltas.text',
         'agent_answers.content',
@@ -305,7 +302,7 @@ describe('agent conversations', () => {
 
     it('an answer under way ends as failed, its stream hears so, and its run is woken to settle it', async () => {
       const { stream, answerId, conversationId, data } = await classroom.ask();
-      await append(answerId, 'So far');
+      await appendWords(answerId, 'So far');
       await stream.textOf(6);
       expect(await wakesBy(classroom.club.id, () => classroom.remove(conversationId))).to.deep.equal([
         `agent-answer/${data.question.id}`,
@@ -321,10 +318,10 @@ describe('agent conversations', () => {
       const { answerId, conversationId } = await classroom.ask();
       let stop = false;
       const writing = (async () => {
-        while (!stop) await append(answerId, `${word} `);
+        while (!stop) await appendWords(answerId, `${word} `);
       })();
       await classroom.remove(conversationId);
-      await append(answerId, word);
+      await appendWords(answerId, word);
       stop = true;
       await writing;
       expect(await columnsHolding(word)).to.deep.equal([]);

@@ -4,23 +4,25 @@ import type { EventType } from '../../domain/facts/catalogue.policy.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { isEntitled } from '../../domain/access/entitlement.ts';
 import { assembleBody } from '../../domain/webhooks/bodies.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
-import { buildAgent, buildAgentDelivery, type TestAgent } from '../toolkit/builders/agents.ts';
+import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
+import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/factories.ts';
+import { buildProduct, buildShop, purchaseNotice } from '../toolkit/builders/sales.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { importFile } from '../toolkit/drive/imports.ts';
-import { buildProduct, buildShop, purchaseNotice, sell } from '../toolkit/drive/sales.ts';
-import { administering } from '../toolkit/builders/learning.ts';
+import { sell } from '../toolkit/drive/sales.ts';
 
 describe('agent deliveries', () => {
   let club: TestClub;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
   let agent: TestAgent;
   beforeEach(async () => {
     club = await buildClub();
-    write = administering(club);
+    write = callsOf(club);
     agent = await buildAgent(club.id);
   });
   const opening = () => ({ kind: 'agent', agent_id: agent.id });
@@ -91,7 +93,7 @@ describe('agent deliveries', () => {
     });
 
     it('404: it has no cohorts: none to grant it in, none to move to', async () => {
-      const delivery = await buildAgentDelivery(club.id, agent.id);
+      const delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
       const student = await buildStudent(club.id);
       const grant = { student_id: student.id, delivery_id: delivery.id };
@@ -139,7 +141,7 @@ describe('agent deliveries', () => {
   describe('each way of access opens the agent, and the webhook says what was opened', () => {
     let delivery: { id: Id; name: string };
     beforeEach(async () => {
-      delivery = await buildAgentDelivery(club.id, agent.id);
+      delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
     });
     const opened = () => ({ id: delivery.id, name: delivery.name, opens: opening() });
     const entitled = async (studentId: Id, now = clock.now()) =>
@@ -213,7 +215,7 @@ describe('agent deliveries', () => {
     });
 
     it('a free delivery, to who signs up', async () => {
-      delivery = await buildAgentDelivery(club.id, agent.id, { free: true });
+      delivery = await buildAccessDelivery(club.id, { agentId: agent.id, free: true });
       const email = `${newId()}@example.com`;
       await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
       expect(await entitled(await studentOf(email))).to.equal(true);
@@ -224,9 +226,9 @@ describe('agent deliveries', () => {
       const shop = await buildShop();
       club = shop.club;
       agent = await buildAgent(club.id);
-      delivery = await buildAgentDelivery(club.id, agent.id);
+      delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
       shop.product = await buildProduct(club.id, { deliveries: 0 });
-      await administering(club)('PATCH', `/products/${shop.product.id}`, { delivery_ids: [delivery.id] });
+      await callsOf(club)('PATCH', `/products/${shop.product.id}`, { delivery_ids: [delivery.id] });
       await sell(shop, purchaseNotice(shop, 'paid'));
       const buyer = await studentOf(shop.email);
       expect(await entitled(buyer)).to.equal(true);
@@ -240,7 +242,7 @@ describe('agent deliveries', () => {
 
     it('nobody else: not by a course of the club, not in another club, not before it begins', async () => {
       const student = await buildStudent(club.id);
-      await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildDelivery(club.id)).id });
+      await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildAccessDelivery(club.id)).id });
       expect(await entitled(student.id)).to.equal(false);
       const startsAt = new Date(clock.now().getTime() + 60_000);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id, startsAt });

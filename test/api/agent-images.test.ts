@@ -1,22 +1,24 @@
 /** Pictures that students show agents: reserved, put, completed, looked at. */
 import { expect } from 'chai';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { askingOf, buildAskingStudent, buildOpenAgent } from '../toolkit/drive/asking.ts';
+import { askingOf } from '../toolkit/drive/asking.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
 import {
   completing,
   filesOf,
   libraryPath,
-  type MediaRecord,
   put,
   reserve,
   reserving,
   uploadFile,
+  type MediaRecord,
   type Uploader,
 } from '../toolkit/drive/media.ts';
 import { gif, jpeg, png, webp } from '../toolkit/builders/pictures.ts';
-import { putOnPlan } from '../toolkit/builders/plans.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 
 const picture = { fileName: 'My knot.png', mime: 'image/png', bytes: png(640, 480) };
 
@@ -60,7 +62,7 @@ describe('agent images', () => {
     });
 
     it('402 feature_not_in_plan, without a word of the plan', async () => {
-      await putOnPlan(club.id, 'starter');
+      await buildPlan(club.id, 'starter');
       const answer = await reserving(uploader, picture);
       expectError(answer, 'feature_not_in_plan');
       expect(answer.text).to.not.match(/plan does not/);
@@ -105,7 +107,7 @@ describe('agent images', () => {
 
     it('one that a question shows counts no more, one of a question that was refused does', async () => {
       const agent = await buildOpenAgent(club.id, { dailyLimit: 1 });
-      student = await buildAskingStudent(agent);
+      student = await buildLearner(agent);
       uploader = { club, student };
       const { ask, refused } = askingOf(agent, student);
       const [shown, kept] = [await uploadFile(uploader, picture), await uploadFile(uploader, picture)];

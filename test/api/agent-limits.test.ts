@@ -1,17 +1,12 @@
 /** Agent limits of the specification: the cap of a rolling day, the club's budget, and the rate of questions. */
 import { expect } from 'chai';
-import { finish } from '../toolkit/drive/answers.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
-import {
-  alterAgent,
-  askingOf,
-  buildAskingClassroom,
-  buildAskingStudent,
-  buildOpenAgent,
-  type AskingClassroom,
-} from '../toolkit/drive/asking.ts';
-import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
+import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { endAnswer } from '../toolkit/drive/answers.ts';
 
 const hour = 3_600_000;
 
@@ -28,7 +23,7 @@ const limitsOf = async (classroom: AskingClassroom) => (await classroom.agent())
 
 describe('the limits of an agent', () => {
   it('limits of accepted already count this question; resets_at is 24 hours after the oldest', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 3 });
+    const classroom = await openAskingClassroom({ dailyLimit: 3 });
     expect(await limitsOf(classroom)).to.deep.equal({
       daily_limit: 3,
       used: 0,
@@ -45,7 +40,7 @@ describe('the limits of an agent', () => {
   });
 
   it('429 daily_limit_reached at the cap of questions per 24 hours, with Retry-After until resets_at', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 2 });
+    const classroom = await openAskingClassroom({ dailyLimit: 2 });
     await classroom.ask();
     await age(classroom, 23 * hour);
     await classroom.ask();
@@ -57,7 +52,7 @@ describe('the limits of an agent', () => {
   });
 
   it('the window rolls: when the oldest question leaves it, one slot returns', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 2 });
+    const classroom = await openAskingClassroom({ dailyLimit: 2 });
     const first = (await classroom.ask()).data;
     await age(classroom, hour);
     await classroom.ask();
@@ -74,7 +69,7 @@ describe('the limits of an agent', () => {
   });
 
   it('questions of deleted conversations count', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 1 });
+    const classroom = await openAskingClassroom({ dailyLimit: 1 });
     const { conversationId } = await classroom.ask();
     await classroom.remove(conversationId);
     expect(await limitsOf(classroom)).to.include({ used: 1, remaining: 0 });
@@ -82,7 +77,7 @@ describe('the limits of an agent', () => {
   });
 
   it('a question that was refused does not count', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 2 });
+    const classroom = await openAskingClassroom({ dailyLimit: 2 });
     const { data, conversationId } = await classroom.ask();
     expectError(await classroom.refused({ id: data.question.id }), 'message_exists');
     expectError(await classroom.refused({ conversation_id: conversationId }), 'generation_in_progress');
@@ -90,44 +85,44 @@ describe('the limits of an agent', () => {
   });
 
   it('an answer that fails has used a question all the same', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 1 });
+    const classroom = await openAskingClassroom({ dailyLimit: 1 });
     const { answerId } = await classroom.ask();
-    await finish(answerId, { status: 'failed', errorCode: 'model_unavailable' });
+    await endAnswer(answerId, { status: 'failed', errorCode: 'model_unavailable' });
     expect(await limitsOf(classroom)).to.include({ used: 1, remaining: 0 });
   });
 
   it('the cap is each student’s and each agent’s own', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 1 });
+    const classroom = await openAskingClassroom({ dailyLimit: 1 });
     const { club, asked, student } = classroom;
     await classroom.ask();
-    await askingOf(asked, await buildAskingStudent(asked)).ask();
+    await askingOf(asked, await buildLearner(asked)).ask();
     const other = await buildOpenAgent(club.id, { dailyLimit: 1 });
     await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
     await askingOf(other, student).ask();
   });
 
   it('remaining is never negative: the cap was lowered', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 3 });
+    const classroom = await openAskingClassroom({ dailyLimit: 3 });
     for (let count = 0; count < 3; count++) await classroom.ask();
-    await alterAgent(classroom.asked, 'daily_limit', 1);
+    await alter('agents', classroom.asked.id, { daily_limit: 1 });
     expect(await limitsOf(classroom)).to.include({ daily_limit: 1, used: 3, remaining: 0 });
     expectError(await classroom.refused({}), 'daily_limit_reached');
   });
 
   it('Retry-After of 429 daily_limit_reached: until as many have left the window as are too many', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 3 });
+    const classroom = await openAskingClassroom({ dailyLimit: 3 });
     for (const hours of [1, 1, 0]) {
       await classroom.ask();
       await age(classroom, hours * hour); // so that the three are two, one and no hours old
     }
     const secondsOf = async () => Number((await classroom.refused({})).headers.get('retry-after'));
     expect(await secondsOf()).to.be.within(22 * 3_600 - 30, 22 * 3_600);
-    await alterAgent(classroom.asked, 'daily_limit', 1);
+    await alter('agents', classroom.asked.id, { daily_limit: 1 });
     expect(await secondsOf()).to.be.within(24 * 3_600 - 30, 24 * 3_600);
   });
 
   it('a cap of 0 lets nobody ask; there is no time to come again at', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 0 });
+    const classroom = await openAskingClassroom({ dailyLimit: 0 });
     expect(await limitsOf(classroom))
       .to.include({ daily_limit: 0, used: 0, remaining: 0 })
       .and.not.have.key('resets_at');
@@ -137,7 +132,7 @@ describe('the limits of an agent', () => {
   });
 
   it('many questions at once do not pass the cap', async () => {
-    const classroom = await buildAskingClassroom({ dailyLimit: 5 });
+    const classroom = await openAskingClassroom({ dailyLimit: 5 });
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => classroom.ask()));
     const accepted = outcomes.filter(({ status }) => status === 'fulfilled');
     expect(accepted).to.have.length(5);
@@ -149,7 +144,7 @@ describe('the limits of an agent', () => {
 describe('the club’s AI budget', () => {
   /** @param cents what the club lets its agents cost in a month */
   const withBudget = async (cents: number) => {
-    const classroom = await buildAskingClassroom();
+    const classroom = await openAskingClassroom();
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET ai_monthly_limit = $2 WHERE id = $1`, [classroom.club.id, cents]);
     return classroom;
@@ -170,7 +165,7 @@ describe('the club’s AI budget', () => {
   });
 
   it('club_budget_exhausted: what is left after what was spent is not enough for a question of the least size', async () => {
-    const probe = await buildAskingClassroom();
+    const probe = await openAskingClassroom();
     await probe.ask({ content: '?' });
     const [least = 0] = await reservedOf(probe);
     const cents = Math.ceil(least / 10_000);
@@ -180,7 +175,7 @@ describe('the club’s AI budget', () => {
     const refusal = await classroom.refused({ content: '?' });
     expectError(refusal, 'club_budget_exhausted');
     expect(refusal.body.error.message).to.include('reserved for answers that are being written');
-    await finish(answerId, { cost: BigInt(cents * 10_000 - least + 1) });
+    await endAnswer(answerId, { cost: BigInt(cents * 10_000 - least + 1) });
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true });
     const spent = await classroom.refused({ content: '?' });
     expectError(spent, 'club_budget_exhausted');
@@ -189,13 +184,13 @@ describe('the club’s AI budget', () => {
 
   it('nobody of the club can ask; other clubs can', async () => {
     const classroom = await withBudget(0);
-    const other = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
+    const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
     expectError(await other.refused({}), 'club_budget_exhausted');
-    await (await buildAskingClassroom()).ask();
+    await (await openAskingClassroom()).ask();
   });
 
   it('until the month turns, in the club’s own time zone', async () => {
-    const classroom = await buildAskingClassroom();
+    const classroom = await openAskingClassroom();
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET ai_monthly_limit = 1000, time_zone = 'Pacific/Kiritimati' WHERE id = $1`, [
       classroom.club.id,
@@ -215,9 +210,9 @@ describe('the club’s AI budget', () => {
   });
 
   it('what is reserved grows with question and history: each byte may be a token', async () => {
-    const classroom = await buildAskingClassroom({ instructions: '' });
+    const classroom = await openAskingClassroom({ instructions: '' });
     const { answerId, conversationId } = await classroom.ask({ content: 'x' });
-    await finish(answerId, { text: 'y'.repeat(1_003) });
+    await endAnswer(answerId, { text: 'y'.repeat(1_003) });
     await classroom.ask({ content: 'x'.repeat(1_001) });
     await classroom.ask({ content: 'x', conversation_id: conversationId });
     const [least = 0, long = 0, continued = 0] = await reservedOf(classroom);
@@ -227,10 +222,10 @@ describe('the club’s AI budget', () => {
 });
 
 it('429 rate_limited: 20 questions a minute per student', async () => {
-  const classroom = await buildAskingClassroom();
+  const classroom = await openAskingClassroom();
   for (let count = 0; count < 20; count++) await classroom.ask();
   const answer = await classroom.refused({});
   expectError(answer, 'rate_limited');
   expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
-  await askingOf(classroom.asked, await buildAskingStudent(classroom.asked)).ask();
+  await askingOf(classroom.asked, await buildLearner(classroom.asked)).ask();
 });

@@ -1,27 +1,29 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { buildCourse, type TestCourse } from '../toolkit/builders/access.ts';
-import { buildAgent, buildLibraryFile, indexOf, type TestAgent } from '../toolkit/builders/agents.ts';
+import { indexedSourcesOf } from '../toolkit/assert/sources.ts';
+import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
-import { administering } from '../toolkit/builders/learning.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCourse, type TestCourse } from '../toolkit/builders/courses.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('agent material', () => {
   let club: TestClub;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
   let agent: TestAgent;
   let course: TestCourse;
   let file: { id: Id };
 
   beforeEach(async () => {
     club = await buildClub();
-    write = administering(club);
+    write = callsOf(club);
     agent = await buildAgent(club.id);
     course = await buildCourse(club.id, { modules: 1, lessons: 3 });
-    file = await buildLibraryFile(club.id);
+    file = await buildMedia(club.id);
   });
   const none = { course_ids: [], lesson_ids: [], media_ids: [] };
   const put = (given: object, id = agent.id) => write('PUT', `/agents/${id}/material`, { ...none, ...given });
@@ -29,7 +31,7 @@ describe('agent material', () => {
   const sources = async (query = '', id = agent.id) => (await write('GET', `/agents/${id}/sources${query}`)).body;
   const lessonIds = () => course.lessons.map(({ id }) => id);
   const sorted = (ids: readonly Id[]) => ids.toSorted();
-  const indexed = async () => (await indexOf(club.id)).map(({ itemId }) => itemId);
+  const indexed = async () => (await indexedSourcesOf(club.id)).map(({ itemId }) => itemId);
 
   describe('PUT /v1/clubs/{clubId}/agents/{agentId}/material', () => {
     it('200: what was named, in its order, is what is read; each is a source, whose indexing is asked for', async () => {
@@ -40,18 +42,18 @@ describe('agent material', () => {
       expect(answer.status).to.equal(200);
       expect(answer.body.data).to.deep.equal(given);
       expect(await material()).to.deep.equal(given);
-      const index = await indexOf(club.id);
+      const index = await indexedSourcesOf(club.id);
       expect(index.map(({ itemId }) => itemId)).to.deep.equal(sorted([...lessonIds(), file.id]));
       expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
     });
 
     it('200: replaced as a whole: what is not named any more leaves the index, what stays is not read anew', async () => {
       await put({ course_ids: [course.id], media_ids: [file.id] });
-      const before = await indexOf(club.id);
+      const before = await indexedSourcesOf(club.id);
       const [kept] = lessonIds();
       const woken = await wakesBy(club.id, () => put({ lesson_ids: [kept] }));
       expect(woken).to.deep.equal([]);
-      expect(await indexOf(club.id)).to.deep.equal(before.filter(({ itemId }) => itemId === kept));
+      expect(await indexedSourcesOf(club.id)).to.deep.equal(before.filter(({ itemId }) => itemId === kept));
       await put(none);
       expect(await indexed()).to.deep.equal([]);
     });
@@ -72,7 +74,7 @@ describe('agent material', () => {
 
     it('200: what students do not see can be named, and counts once they do', async () => {
       const draft = await buildCourse(club.id, { modules: 1, lessons: 1, status: 'draft' });
-      const arriving = await buildLibraryFile(club.id, { status: 'processing' });
+      const arriving = await buildMedia(club.id, { status: 'processing' });
       const [lesson] = lessonIds();
       await write('PATCH', `/lessons/${lesson}`, { published: false });
       const given = { course_ids: [draft.id], lesson_ids: [lesson], media_ids: [arriving.id] };
@@ -86,10 +88,10 @@ describe('agent material', () => {
     it('200: the order of a course changes nothing in the index; a lesson that is removed leaves it, and the material', async () => {
       const [first, second, third] = lessonIds();
       await put({ lesson_ids: lessonIds() });
-      const before = await indexOf(club.id);
+      const before = await indexedSourcesOf(club.id);
       const modules = [{ id: course.moduleIds[0], lesson_ids: [third, second, first] }];
       expect((await write('PUT', `/courses/${course.id}/order`, { modules })).status).to.equal(200);
-      expect(await indexOf(club.id)).to.deep.equal(before);
+      expect(await indexedSourcesOf(club.id)).to.deep.equal(before);
       await write('DELETE', `/lessons/${second}`);
       expect(await indexed()).to.deep.equal(sorted([first ?? '', third ?? '']));
       expect(await material()).to.deep.equal({ ...none, lesson_ids: [first, third] });
@@ -99,20 +101,15 @@ describe('agent material', () => {
     it('404: what is none of the club’s, with its field and place; nothing is changed', async () => {
       const elsewhere = await buildClub();
       const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
-      const foreignFile = await buildLibraryFile(elsewhere.id);
+      const foreignFile = await buildMedia(elsewhere.id);
       const [first, second] = lessonIds();
       await write('DELETE', `/lessons/${second}`);
-      const removedFile = await buildLibraryFile(club.id);
+      const removedFile = await buildMedia(club.id);
       const source = await testDatabase();
       await source.query(`UPDATE media SET removed_at = now() WHERE id = $1`, [removedFile.id]);
-      const image = newId();
-      await source.query(
-        `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)
-       VALUES ($1, $2, 'agent_image', $3, 'image', 'Knot', 'objstore', 'ready', now(), now())`,
-        [image, club.id, (await buildStudent(club.id)).id],
-      );
+      const image = await buildMedia(club.id, { studentId: (await buildStudent(club.id)).id });
       await put({ lesson_ids: [first], media_ids: [file.id] });
-      const before = [await rowCounts(), await material(), await indexOf(club.id)];
+      const before = [await rowCounts(), await material(), await indexedSourcesOf(club.id)];
       const refused: [object, string][] = [
         [{ course_ids: [course.id, newId()] }, 'course_ids/1'],
         [{ course_ids: [foreign.id] }, 'course_ids/0'],
@@ -122,14 +119,14 @@ describe('agent material', () => {
         [{ lesson_ids: [course.id] }, 'lesson_ids/0'],
         [{ media_ids: [file.id, foreignFile.id] }, 'media_ids/1'],
         [{ media_ids: [removedFile.id] }, 'media_ids/0'],
-        [{ media_ids: [image] }, 'media_ids/0'],
+        [{ media_ids: [image.id] }, 'media_ids/0'],
       ];
       for (const [given, field] of refused) {
         const answer = await put(given);
         expectError(answer, 'not_found');
         expect(answer.body.error.message).to.match(new RegExp(`^${field}: `));
       }
-      expect([await rowCounts(), await material(), await indexOf(club.id)]).to.deep.equal(before);
+      expect([await rowCounts(), await material(), await indexedSourcesOf(club.id)]).to.deep.equal(before);
     });
 
     it('200 and 422: 100 of each and 101, one twice, an id that is none; one in two spellings is named once', async () => {
@@ -227,14 +224,14 @@ describe('agent material', () => {
       const other = await buildAgent(club.id);
       await put({ media_ids: [file.id] }, other.id);
       const [{ id }] = (await sources('', other.id)).data;
-      const stranger = administering(await buildClub());
+      const stranger = callsOf(await buildClub());
       const woken = await wakesBy(club.id, async () => {
         for (const sourceId of [newId(), id])
           expectError(await write('POST', `/agents/${agent.id}/sources/${sourceId}/reindex`), 'not_found');
         expectError(await stranger('POST', `/agents/${other.id}/sources/${id}/reindex`), 'not_found');
       });
       expect(woken).to.deep.equal([]);
-      expect((await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([1]);
+      expect((await indexedSourcesOf(club.id)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([1]);
     });
   });
 });

@@ -2,21 +2,21 @@ import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { pricedModels } from '../../domain/agents/prices.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { buildAgent, buildAgentDelivery } from '../toolkit/builders/agents.ts';
-import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildAgent } from '../toolkit/builders/agents.ts';
+import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
-import { administering } from '../toolkit/builders/learning.ts';
-import { putOnPlan } from '../toolkit/builders/plans.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('agents', () => {
   let club: TestClub;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
 
   beforeEach(async () => {
     club = await buildClub();
-    write = administering(club);
+    write = callsOf(club);
   });
   const create = (body: object) => write('POST', '/agents', body);
   const change = (id: string, body: object) => write('PATCH', `/agents/${id}`, body);
@@ -101,7 +101,7 @@ describe('agents', () => {
     });
 
     it('402 feature_not_in_plan: a club whose plan has no agents; nothing is written', async () => {
-      await putOnPlan(club.id, 'starter');
+      await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       expectError(await create({ name: 'Bosun' }), 'feature_not_in_plan');
       expect(await rowCounts()).to.deep.equal(before);
@@ -114,7 +114,7 @@ describe('agents', () => {
       const before = await rowCounts();
       expectError(await create(body), 'public_id_taken');
       expect(await rowCounts()).to.deep.equal(before);
-      expect((await administering(await buildClub())('POST', '/agents', body)).status).to.equal(201);
+      expect((await callsOf(await buildClub())('POST', '/agents', body)).status).to.equal(201);
     });
 
     it('422: the bounds of each field, at each limit and one beyond', async () => {
@@ -134,7 +134,7 @@ describe('agents', () => {
 
   describe('GET /v1/clubs/{clubId}/agents', () => {
     it('200: newest first, page by page, of one status; without instructions, and none of another club', async () => {
-      await administering(await buildClub())('POST', '/agents', { name: 'Stranger' });
+      await callsOf(await buildClub())('POST', '/agents', { name: 'Stranger' });
       for (const name of ['First', 'Second', 'Third']) {
         await create({ name, instructions: 'Be brief.' });
         clock.advance(1_000);
@@ -156,7 +156,7 @@ describe('agents', () => {
   describe('GET /v1/clubs/{clubId}/agents/{agentId}', () => {
     it('200: every member reads it, instructions too', async () => {
       const { body } = await create({ name: 'Bosun', instructions: 'Be brief.' });
-      const support = administering(club, (await buildMember(club.id, 'support')).token);
+      const support = callsOf(club, (await buildMember(club.id, 'support')).token);
       expect((await support('GET', `/agents/${body.data.id}`)).body).to.deep.equal(body);
     });
 
@@ -208,13 +208,13 @@ describe('agents', () => {
 
     it('402 feature_not_in_plan: publishing; whatever else is changed, a plan without agents allows', async () => {
       const { id } = (await create({ name: 'Bosun' })).body.data;
-      await putOnPlan(club.id, 'starter');
+      await buildPlan(club.id, 'starter');
       expectError(await change(id, { name: 'Mate', status: 'published' }), 'feature_not_in_plan');
       expect((await write('GET', `/agents/${id}`)).body.data).to.include({ name: 'Bosun', status: 'draft' });
       expect((await change(id, { name: 'Mate' })).status).to.equal(200);
-      await putOnPlan(club.id, 'professional');
+      await buildPlan(club.id, 'professional');
       expect((await change(id, { status: 'published' })).status).to.equal(200);
-      await putOnPlan(club.id, 'starter');
+      await buildPlan(club.id, 'starter');
       // It is published already: saying so again is no publishing.
       expect((await change(id, { name: 'Bosun', status: 'published' })).status).to.equal(200);
       expect((await change(id, { status: 'archived' })).status).to.equal(200);
@@ -255,7 +255,7 @@ describe('agents', () => {
         status: 'published' | 'draft' | 'archived' = 'published',
       ) => {
         const agent = await buildAgent(club.id, { name, status });
-        const delivery = await buildAgentDelivery(club.id, agent.id);
+        const delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
         const startsAt = new Date(now - minute);
         await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id, startsAt, ...times });
         return agent;
@@ -277,7 +277,7 @@ describe('agents', () => {
 
     it('200: another student’s access is theirs', async () => {
       const agent = await buildAgent(club.id);
-      await buildEnrollment(club.id, { deliveryId: (await buildAgentDelivery(club.id, agent.id)).id });
+      await buildEnrollment(club.id, { deliveryId: (await buildAccessDelivery(club.id, { agentId: agent.id })).id });
       const { token } = await buildStudent(club.id);
       expect((await call('GET', `/v1/clubs/${club.id}/classroom/agents`, { token })).body.total).to.equal(0);
     });

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { ask, buildAsker, end } from '../toolkit/builders/charges.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { buildCharge, buildAsker } from '../toolkit/builders/questions.ts';
+import { endAnswer } from '../toolkit/drive/answers.ts';
 
 describe('AI budget', () => {
   let club: TestClub;
@@ -26,8 +27,8 @@ describe('AI budget', () => {
   describe('GET /v1/clubs/{clubId}/ai-budget', () => {
     it('200: the month by the time zone of the club, what the plan allows, what is spent and reserved', async () => {
       const asker = await buildAsker(club.id);
-      await ask(asker, 30_000n, new Date());
-      await end(await ask(asker, 50_000n, new Date()), { status: 'complete', cost: 20_001n }, new Date());
+      await buildCharge(asker, 30_000n, new Date());
+      await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 20_001n });
       expect((await budget('GET')).body.data).to.deep.equal({
         month: month(),
         turns_at: nextMonth(),
@@ -41,7 +42,7 @@ describe('AI budget', () => {
 
     it('the plan says in whole cents what is used', async () => {
       const asker = await buildAsker(club.id);
-      await end(await ask(asker, 50_000n, new Date()), { status: 'complete', cost: 29_999n }, new Date());
+      await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 29_999n });
       expect((await usage('/plan')).body.data.allowances.ai_budget).to.include({ included: 5_000, used: 2 });
     });
   });
@@ -64,7 +65,7 @@ describe('AI budget', () => {
 
     it('200: with 0 nobody can ask', async () => {
       expect((await budget('PUT', '/limit', { own_limit: 0 })).body.data).to.include({ limit: 0 });
-      const refusal = await ask(await buildAsker(club.id), 1n, new Date()).catch((error: unknown) => error);
+      const refusal = await buildCharge(await buildAsker(club.id), 1n, new Date()).catch((error: unknown) => error);
       expect(refusal).to.have.property('code', 'club_budget_exhausted');
     });
 
@@ -81,11 +82,11 @@ describe('AI budget', () => {
       const asker = await buildAsker(club.id);
       const march = new Date('2026-03-10T12:00:00Z');
       const tokens = { input: 1_000, output: 200, cacheWrite: 30, cacheRead: 4 };
-      await end(await ask(asker, 9_000n, march), { status: 'complete', cost: 4_100n, tokens }, march);
-      await end(await ask(asker, 9_000n, march), { status: 'failed', cost: 100n, tokens }, march);
-      await ask(asker, 9_000n, march);
+      await endAnswer(await buildCharge(asker, 9_000n, march), { status: 'complete', cost: 4_100n, tokens, at: march });
+      await endAnswer(await buildCharge(asker, 9_000n, march), { status: 'failed', cost: 100n, tokens, at: march });
+      await buildCharge(asker, 9_000n, march);
       const april = new Date('2026-04-10T12:00:00Z');
-      await end(await ask(asker, 9_000n, april), { status: 'refused', cost: 7n }, april);
+      await endAnswer(await buildCharge(asker, 9_000n, april), { status: 'refused', cost: 7n, at: april });
 
       const { body } = await usage(`/agents/${asker.agentId}/usage`);
       expect(body.total).to.equal(2);
@@ -122,8 +123,12 @@ describe('AI budget', () => {
         ['Dear', 3n],
         ['Middling', 2n],
       ] as const)
-        await end(await ask(await buildAsker(club.id, { name }), 9n, march), { status: 'complete', cost }, march);
-      await ask(await buildAsker((await buildClub()).id), 9n, march);
+        await endAnswer(await buildCharge(await buildAsker(club.id, { name }), 9n, march), {
+          status: 'complete',
+          cost,
+          at: march,
+        });
+      await buildCharge(await buildAsker((await buildClub()).id), 9n, march);
       const { data, total } = (await usage('/ai-usage?month=2026-03')).body;
       expect(data.map((one: { agent_name: string }) => one.agent_name)).to.deep.equal(['Dear', 'Middling', 'Cheap']);
       expect(total).to.equal(3);
@@ -133,13 +138,13 @@ describe('AI budget', () => {
     it('200: a removed conversation still counts', async () => {
       const march = new Date('2026-03-10T12:00:00Z');
       const asker = await buildAsker(club.id);
-      await end(await ask(asker, 9n, march), { status: 'complete', cost: 5n }, march);
+      await endAnswer(await buildCharge(asker, 9n, march), { status: 'complete', cost: 5n, at: march });
       await (await testDatabase()).query(`DELETE FROM agent_conversations WHERE agent_id = $1`, [asker.agentId]);
       expect((await usage('/ai-usage?month=2026-03')).body.data[0]).to.include({ questions: 1, cost_micros: 5 });
     });
 
     it('200: without a month, of this one', async () => {
-      await ask(await buildAsker(club.id), 9n, new Date());
+      await buildCharge(await buildAsker(club.id), 9n, new Date());
       const { data } = (await usage('/ai-usage')).body;
       expect(data.map((one: { month: string }) => one.month)).to.deep.equal([month()]);
     });

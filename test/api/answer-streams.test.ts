@@ -6,20 +6,21 @@ import { register } from 'prom-client';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import type { AnswerFeed } from '../../domain/agents/answer-feed.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { append, fail, finish, foldLog, notify } from '../toolkit/drive/answers.ts';
 import { expectError, testApi, testConfig } from '../toolkit/drive/api.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
-import { askingOf, buildAskingClassroom, buildAskingStudent, type AskingClassroom } from '../toolkit/drive/asking.ts';
+import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
+import { appendWords, failAnswer, endAnswer, foldLog, notifyStreams } from '../toolkit/drive/answers.ts';
 
 const second = 1_000;
 
 describe('answer streams', () => {
   let classroom: AskingClassroom;
   beforeEach(async () => {
-    classroom = await buildAskingClassroom();
+    classroom = await openAskingClassroom();
   });
 
   const baseOf = ({ port }: RunningApi) => `http://127.0.0.1:${port}`;
@@ -44,9 +45,9 @@ describe('answer streams', () => {
     it('each event is a block with an event line and a data line, blocks separated by a blank line', async () => {
       const { stream, answerId } = await classroom.ask();
       const text = 'line\nline\r\n\rdata: no\n\nevent: no\u2028\u2029\u0085: "quoted" \\ 🪢 \u{1F468}\u200D\u{1F469}';
-      await append(answerId, text);
+      await appendWords(answerId, text);
       await stream.textOf(Array.from(text).length);
-      await finish(answerId);
+      await endAnswer(answerId);
       await stream.ended;
       expect(stream.raw()).to.match(/^(event: (accepted|delta|done|error)\ndata: \{[^\r\n]*\}\n\n)+$/);
       expect(stream.text()).to.equal(text);
@@ -90,11 +91,11 @@ describe('answer streams', () => {
       await withApi({ streamHeartbeatMs: 30 }, async (base) => {
         const { stream, answerId } = await at(base).ask();
         await until('three comments', { timeoutMs: 5 * second }, async () => stream.comments.length >= 3);
-        await append(answerId, 'Still here');
+        await appendWords(answerId, 'Still here');
         await stream.textOf(10);
         const before = stream.comments.length;
         await until('a comment after words', { timeoutMs: 5 * second }, async () => stream.comments.length > before);
-        await finish(answerId);
+        await endAnswer(answerId);
         await stream.event('done');
         expect(stream.raw()).to.match(/^(event: \w+\ndata: \{.*\}\n\n|: still here\n\n)+$/);
         expect(stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta', 'done']);
@@ -105,12 +106,12 @@ describe('answer streams', () => {
   describe('GET …/conversations/{conversationId}/messages/{messageId}/stream', () => {
     it('200: the same stream without accepted, from the position that was received; what was written since comes at once', async () => {
       const asked = await classroom.ask();
-      await append(asked.answerId, 'A knot ', 'is 🪢 a ');
+      await appendWords(asked.answerId, 'A knot ', 'is 🪢 a ');
       const all = await classroom.reattach(asked);
       const rest = await classroom.reattach(asked, 4); // inside of an entry
       const beyondTheKnot = await classroom.reattach(asked, 11); // positions count characters, not their halves
       expect(await all.textOf(14)).to.equal('A knot is 🪢 a ');
-      await finish(asked.answerId, { text: '*bend*' });
+      await endAnswer(asked.answerId, { text: '*bend*' });
       const streams = [all, rest, beyondTheKnot];
       for (const stream of streams) await stream.event('done');
       expect(streams.map((stream) => stream.text())).to.deep.equal([
@@ -123,9 +124,9 @@ describe('answer streams', () => {
 
     it('at the end of what is written it waits for more', async () => {
       const asked = await classroom.ask();
-      await append(asked.answerId, 'So far');
+      await appendWords(asked.answerId, 'So far');
       const stream = await classroom.reattach(asked, 6);
-      await append(asked.answerId, ', so good');
+      await appendWords(asked.answerId, ', so good');
       expect(await stream.textOf(9)).to.equal(', so good');
     });
 
@@ -133,10 +134,10 @@ describe('answer streams', () => {
       for (const fold of [false, true]) {
         const complete = await classroom.ask();
         const failed = await classroom.ask();
-        await append(complete.answerId, 'Tied ', 'and');
-        await finish(complete.answerId, { text: ' done 🪢' });
-        await append(failed.answerId, 'Broke');
-        await fail(failed.answerId, 'interrupted');
+        await appendWords(complete.answerId, 'Tied ', 'and');
+        await endAnswer(complete.answerId, { text: ' done 🪢' });
+        await appendWords(failed.answerId, 'Broke');
+        await failAnswer(failed.answerId, 'interrupted');
         if (fold) for (const { answerId } of [complete, failed]) await foldLog(answerId);
         for (let from = 0; from <= 15; from++) {
           const stream = await classroom.reattach(complete, from);
@@ -153,9 +154,9 @@ describe('answer streams', () => {
     it('a long text comes in pieces, whole', async () => {
       const asked = await classroom.ask();
       const text = '🪢 bends and hitches '.repeat(4_000);
-      await append(asked.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
+      await appendWords(asked.answerId, ...(text.match(/.{1,100}/gsu) ?? []));
       const under = await classroom.reattach(asked, 1);
-      await finish(asked.answerId);
+      await endAnswer(asked.answerId);
       const after = await classroom.reattach(asked, 2);
       for (const [stream, from] of [
         [asked.stream, 0],
@@ -170,7 +171,7 @@ describe('answer streams', () => {
 
     it('the message may be named by the question’s id, in any case of letters', async () => {
       const { conversationId, data, answerId } = await classroom.ask();
-      await finish(answerId, { text: 'Yes.' });
+      await endAnswer(answerId, { text: 'Yes.' });
       const stream = await classroom.reattach({
         conversationId: conversationId.toUpperCase(),
         answerId: data.question.id.toUpperCase(),
@@ -180,15 +181,15 @@ describe('answer streams', () => {
 
     it('422: a position beyond what has been written, a negative one; 400: no number; 404: of others, of another conversation', async () => {
       const { conversationId, answerId } = await classroom.ask();
-      await append(answerId, 'abc');
+      await appendWords(answerId, 'abc');
       for (const from of ['4', '2147483647', '-1', '99999999999'])
         expectError(await classroom.refusedStream(conversationId, answerId, `?from=${from}`), 'invalid_request');
       for (const from of ['', 'x', '1.5'])
         expectError(await classroom.refusedStream(conversationId, answerId, `?from=${from}`), 'malformed_request');
-      await finish(answerId);
+      await endAnswer(answerId);
       expectError(await classroom.refusedStream(conversationId, answerId, '?from=4'), 'invalid_request');
       const other = await classroom.ask();
-      const stranger = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
+      const stranger = askingOf(classroom.asked, await buildLearner(classroom.asked));
       for (const answer of [
         await classroom.refusedStream(conversationId, other.answerId),
         await classroom.refusedStream(conversationId, newId()),
@@ -208,7 +209,7 @@ describe('answer streams', () => {
       asked.stream.close();
       again.close();
       await until('the streams to be closed', { timeoutMs: 5 * second }, async () => (await openStreams()) === before);
-      await finish(asked.answerId, { text: 'Nobody listens.' });
+      await endAnswer(asked.answerId, { text: 'Nobody listens.' });
       const [, answer] = (await classroom.conversation(asked.conversationId)).body.data.messages;
       expect(answer).to.include({ status: 'complete', content: 'Nobody listens.' });
     });
@@ -244,7 +245,7 @@ describe('answer streams', () => {
          SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, $2) AS entry`,
           [asked.answerId, megabytes * 1_000],
         );
-        await notify();
+        await notifyStreams();
         let before = -1;
         await until('the connection to be full', { timeoutMs: 20 * second }, async () => {
           const isFull = taken > 0 && taken === before;
@@ -266,7 +267,7 @@ describe('answer streams', () => {
 
     it('a byte at a time: every byte comes', async () => {
       const asked = await classroom.ask();
-      await finish(asked.answerId, { text: 'Every byte 🪢 comes.' });
+      await endAnswer(asked.answerId, { text: 'Every byte 🪢 comes.' });
       const { port } = await testApi();
       const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${asked.conversationId}/messages/${asked.answerId}/stream`;
       const bytes: number[] = [];
@@ -291,8 +292,8 @@ describe('answer streams', () => {
           answers.flatMap((asked) => [...bases, ...bases].map((base) => at(base).reattach(asked))),
         );
         const words = Array.from({ length: 12 }, (_, place) => `word ${place} 🪢 `);
-        for (const word of words) await Promise.all(answers.map(({ answerId }) => append(answerId, word)));
-        await Promise.all(answers.map(({ answerId }) => finish(answerId)));
+        for (const word of words) await Promise.all(answers.map(({ answerId }) => appendWords(answerId, word)));
+        await Promise.all(answers.map(({ answerId }) => endAnswer(answerId)));
         for (const stream of streams) {
           expect((await stream.event('done')).data.answer.content).to.equal(words.join(''));
           expect(stream.text()).to.equal(words.join(''));
@@ -303,7 +304,7 @@ describe('answer streams', () => {
     it('a process that stops ends its streams at once, and another takes them up where they were', async () => {
       const api = await startApi(await testConfig());
       const asked = await at(baseOf(api)).ask();
-      await append(asked.answerId, 'So far');
+      await appendWords(asked.answerId, 'So far');
       await asked.stream.textOf(6);
       const began = performance.now();
       await api.stop();
@@ -311,7 +312,7 @@ describe('answer streams', () => {
       expect(await asked.stream.ended).to.equal('whole');
       expect(asked.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
       const rest = await classroom.reattach(asked, 6);
-      await finish(asked.answerId, { text: ', so good' });
+      await endAnswer(asked.answerId, { text: ', so good' });
       await rest.event('done');
       expect(rest.text()).to.equal(', so good');
     });
@@ -329,7 +330,7 @@ describe('answer streams', () => {
        SELECT $1, (entry - 1) * 1000, lpad(entry::text, 1000, '.') FROM generate_series(1, 20000) AS entry`,
         [answerId],
       );
-      await notify();
+      await notifyStreams();
       await new Promise((resolve) => setTimeout(resolve, second));
       const began = performance.now();
       await api.stop();
@@ -346,29 +347,29 @@ describe('answer streams', () => {
       try {
         await withApi({ env: { DATABASE_URL: line.url }, streamHeartbeatMs: 200 }, async (base) => {
           const { stream, answerId } = await at(base).ask();
-          await append(answerId, 'before ');
+          await appendWords(answerId, 'before ');
           await stream.textOf(7);
           line.fallSilent();
-          await append(answerId, 'meanwhile ');
+          await appendWords(answerId, 'meanwhile ');
           await new Promise((resolve) => setTimeout(resolve, 5 * second));
           expect(stream.text()).to.equal('before ');
           const comments = stream.comments.length;
           expect(comments).to.be.above(3); // the client hears that the connection lives
           line.speakAgain();
           await stream.textOf(17);
-          await finish(answerId, { text: 'after' });
+          await endAnswer(answerId, { text: 'after' });
           const { data } = await stream.event('done');
           expect([stream.text(), data.answer.content]).to.deep.equal(Array(2).fill('before meanwhile after'));
         });
       } finally {
-        line.close();
+        line.stop();
       }
     });
 
     it('every connection cut, the listening one too: the stream goes on', async function () {
       this.timeout(40 * second);
       const { stream, answerId } = await classroom.ask();
-      await append(answerId, 'before ');
+      await appendWords(answerId, 'before ');
       await stream.textOf(7);
       const source = await testDatabase();
       for (let round = 0; round < 3; round++) {
@@ -376,14 +377,14 @@ describe('answer streams', () => {
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE application_name IN ('club-answers', 'club-api') AND datname = current_database()`,
         );
-        await append(answerId, `round ${round} `);
+        await appendWords(answerId, `round ${round} `);
         await stream.textOf(7 + 8 * (round + 1));
       }
       await source.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name IN ('club-answers', 'club-api') AND datname = current_database()`,
       );
-      await finish(answerId, { text: 'after' });
+      await endAnswer(answerId, { text: 'after' });
       await stream.event('done');
       expect(stream.text()).to.equal('before round 0 round 1 round 2 after');
     });

@@ -4,24 +4,23 @@ import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import type { ErrorCode } from '../../domain/core/error-codes.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { finish } from '../toolkit/drive/answers.ts';
 import { callAt, expectError, testConfig, type Answer } from '../toolkit/drive/api.ts';
 import {
-  alterAgent,
   askingOf,
-  buildAskingClassroom,
-  buildAskingStudent,
-  buildOpenAgent,
   questionTables,
+  openAskingClassroom,
   type Asked,
   type AskingClassroom,
 } from '../toolkit/drive/asking.ts';
-import { buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
 import { uploadFile } from '../toolkit/drive/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
-import { putOnPlan } from '../toolkit/builders/plans.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { endAnswer } from '../toolkit/drive/answers.ts';
 
 const picture = { fileName: 'knot.png', mime: 'image/png', bytes: png(20, 10) };
 
@@ -48,7 +47,7 @@ describe('a question that is not accepted', () => {
     () =>
       by.refused(asked);
   beforeEach(async () => {
-    classroom = await buildAskingClassroom();
+    classroom = await openAskingClassroom();
   });
 
   describe('404', () => {
@@ -70,7 +69,7 @@ describe('a question that is not accepted', () => {
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
       const ofOtherAgent = await askingOf(other, student).ask();
-      const ofOtherStudent = await askingOf(asked, await buildAskingStudent(asked)).ask();
+      const ofOtherStudent = await askingOf(asked, await buildLearner(asked)).ask();
       const deleted = await classroom.ask();
       await classroom.remove(deleted.conversationId);
       const answers = [];
@@ -81,7 +80,7 @@ describe('a question that is not accepted', () => {
   });
 
   it('402 feature_not_in_plan, addressed to that person and without mention of the plan', async () => {
-    await putOnPlan(classroom.club.id, 'starter');
+    await buildPlan(classroom.club.id, 'starter');
     const answer = await refusing(refused(), 'feature_not_in_plan');
     expect(answer.body.error.message).to.equal('This club does not offer this at the moment.');
   });
@@ -110,7 +109,7 @@ describe('a question that is not accepted', () => {
         const { answerId, conversationId } = await classroom.ask();
         const next = { conversation_id: conversationId };
         await refusing(refused(next), 'generation_in_progress');
-        await finish(answerId, { status, ...(status === 'failed' && { errorCode: 'interrupted' }) });
+        await endAnswer(answerId, { status, ...(status === 'failed' && { errorCode: 'interrupted' }) });
         await classroom.ask(next);
       }
     });
@@ -123,7 +122,7 @@ describe('a question that is not accepted', () => {
     it('two questions at once in one conversation: one answer, one 409', async () => {
       for (let round = 0; round < 6; round++) {
         const { answerId, conversationId } = await classroom.ask();
-        await finish(answerId);
+        await endAnswer(answerId);
         const outcomes = await Promise.allSettled([1, 2].map(() => classroom.ask({ conversation_id: conversationId })));
         const refusals = outcomes.filter((outcome) => outcome.status === 'rejected');
         expect(refusals).to.have.length(1);
@@ -135,7 +134,7 @@ describe('a question that is not accepted', () => {
   describe('422 invalid_image: image not belonging to this person, or not ready', () => {
     it('another student’s, one that is not ready, a file of the library, an unknown one, one named twice', async () => {
       const { club, student, asked } = classroom;
-      const other = await buildAskingStudent(asked);
+      const other = await buildLearner(asked);
       const own = await uploadFile({ club, student }, picture);
       const theirs = await uploadFile({ club, student: other }, picture);
       const library = await uploadFile({ club }, picture);
@@ -192,7 +191,7 @@ describe('a question that is not accepted', () => {
 
   it('501 not_configured: the environment has no model configured; nothing is reserved, and reading goes on', async () => {
     const { answerId, conversationId } = await classroom.ask();
-    await finish(answerId);
+    await endAnswer(answerId);
     const api = await startApi(await testConfig({ ANTHROPIC_API_KEY: '' }));
     try {
       const base = `http://127.0.0.1:${api.port}`;
@@ -219,7 +218,7 @@ describe('a question that is not accepted', () => {
       const { id } = (await classroom.ask()).data.question;
       const running = await answering(classroom);
       const all = { id, ...running, image_ids: [newId()] };
-      await alterAgent(asked, 'daily_limit', 0);
+      await alter('agents', asked.id, { daily_limit: 0 });
       await (await testDatabase()).query(`UPDATE clubs SET ai_monthly_limit = 0 WHERE id = $1`, [club.id]);
 
       await refusing(refused({ ...all, conversation_id: newId() }), 'not_found');
@@ -227,14 +226,14 @@ describe('a question that is not accepted', () => {
       await refusing(refused({ ...all, id: randomUUID() }), 'generation_in_progress');
       await refusing(refused({ image_ids: all.image_ids }), 'invalid_image');
       await refusing(refused(), 'daily_limit_reached');
-      await alterAgent(asked, 'daily_limit', 100);
+      await alter('agents', asked.id, { daily_limit: 100 });
       await refusing(refused(), 'club_budget_exhausted');
 
       await (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [student.id]);
       await refusing(refused({ ...all, conversation_id: newId() }), 'not_entitled');
-      await putOnPlan(club.id, 'starter');
+      await buildPlan(club.id, 'starter');
       await refusing(refused({ ...all, conversation_id: newId() }), 'feature_not_in_plan');
-      await alterAgent(asked, 'status', 'archived');
+      await alter('agents', asked.id, { status: 'archived' });
       const answer = await refusing(refused(all), 'not_found');
       expect(answer.body.error.message).to.include('agent');
     });

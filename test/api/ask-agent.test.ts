@@ -3,16 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { v1, v7 } from 'uuid';
 import { newId } from '../../domain/core/ids.ts';
-import { append, fail, finish, notify } from '../toolkit/drive/answers.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import { buildAskingClassroom, buildAskingStudent, askingOf, type AskingClassroom } from '../toolkit/drive/asking.ts';
+import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
+import { appendWords, failAnswer, endAnswer, notifyStreams } from '../toolkit/drive/answers.ts';
 
 describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   let classroom: AskingClassroom;
   beforeEach(async () => {
-    classroom = await buildAskingClassroom(); // each student may ask 20 times a minute
+    classroom = await openAskingClassroom(); // each student may ask 20 times a minute
   });
 
   describe('1. Without conversation_id, a new conversation opens and its title comes from the first line of the question', () => {
@@ -35,7 +36,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
 
     it('with conversation_id the question joins it: the title stays, last_message_at moves', async () => {
       const { answerId, data, conversationId } = await classroom.ask({ content: 'The first' });
-      await finish(answerId);
+      await endAnswer(answerId);
       const next = await classroom.ask({ conversation_id: conversationId.toUpperCase(), content: 'The second' });
       expect(next.data.conversation).to.deep.equal({
         ...data.conversation,
@@ -58,7 +59,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       const { answerId } = await classroom.ask(asked);
       const before = await traces(classroom);
       expectError(await classroom.refused(asked), 'message_exists');
-      await finish(answerId);
+      await endAnswer(answerId);
       expectError(await classroom.refused(asked), 'message_exists');
       expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
     });
@@ -75,8 +76,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const others = [
-        askingOf(classroom.asked, await buildAskingStudent(classroom.asked)),
-        await buildAskingClassroom(),
+        askingOf(classroom.asked, await buildLearner(classroom.asked)),
+        await openAskingClassroom(),
         classroom,
       ];
       for (const other of others) expectError(await other.refused({ id }), 'message_exists');
@@ -93,7 +94,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
 
     it('the same id of two students at once: one answer, one 409', async () => {
-      const other = askingOf(classroom.asked, await buildAskingStudent(classroom.asked));
+      const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
       for (let round = 0; round < 10; round++) {
         const asked = { id: randomUUID() };
         const outcomes = await Promise.all([classroom, other].map((student) => outcomeOf(() => student.ask(asked))));
@@ -154,11 +155,11 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
 
     it('delta one per chunk of text; done with the final answer and its citations', async () => {
       const { stream, answerId } = await classroom.ask();
-      await append(answerId, 'A knot is ');
+      await appendWords(answerId, 'A knot is ');
       await stream.textOf(10);
-      await append(answerId, 'a *bend*');
+      await appendWords(answerId, 'a *bend*');
       await stream.textOf(18);
-      await finish(answerId, { text: ' 🪢.', citations: [{ citedText: 'A bend joins two ropes.' }] });
+      await endAnswer(answerId, { text: ' 🪢.', citations: [{ citedText: 'A bend joins two ropes.' }] });
       const { data } = await stream.event('done');
       expect(await stream.ended).to.equal('whole');
       expect(stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta', 'delta', 'delta', 'done']);
@@ -177,7 +178,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     for (const status of ['truncated', 'refused'] as const)
       it(`done with an answer that is ${status}: it has no error`, async () => {
         const { stream, answerId } = await classroom.ask();
-        await finish(answerId, { status, text: 'So far' });
+        await endAnswer(answerId, { status, text: 'So far' });
         const { data } = await stream.event('done');
         expect(data.answer).to.include({ status, content: 'So far' }).and.not.have.property('error_code');
         expect(stream.events.filter(({ event }) => event === 'error')).to.deep.equal([]);
@@ -185,8 +186,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
 
     it('error = {error: {code, message}, answer with status failed and the text written so far}; the status stays 200', async () => {
       const { stream, answerId } = await classroom.ask();
-      await append(answerId, 'A knot is ');
-      await fail(answerId, 'interrupted', { text: 'a' });
+      await appendWords(answerId, 'A knot is ');
+      await failAnswer(answerId, 'interrupted', { text: 'a' });
       const { data } = await stream.event('error');
       expect(await stream.ended).to.equal('whole');
       expect(stream.status).to.equal(200);
@@ -203,8 +204,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
 
     it('done comes once and last, however often it is told', async () => {
       const { stream, answerId } = await classroom.ask();
-      await finish(answerId, { text: 'At once' });
-      for (let times = 0; times < 5; times++) await notify();
+      await endAnswer(answerId, { text: 'At once' });
+      for (let times = 0; times < 5; times++) await notifyStreams();
       expect(await stream.ended).to.equal('whole');
       expect(stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta', 'done']);
     });
@@ -214,8 +215,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     it('the complete answer is afterwards available at GET …/conversations/{id}', async () => {
       const { stream, answerId, conversationId } = await classroom.ask();
       stream.close();
-      await append(answerId, 'Nobody ');
-      await finish(answerId, {
+      await appendWords(answerId, 'Nobody ');
+      await endAnswer(answerId, {
         text: 'listens.',
         citations: [{ citedText: 'Nobody listens.', pageFrom: 1, pageTo: 2 }],
       });
@@ -251,7 +252,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
 
     it('what is stored for the run: the environment’s model or the agent’s own, and the agent’s size cap', async () => {
-      const own = await buildAskingClassroom({ model: 'claude-haiku-4-5', answerMaxTokens: 77 });
+      const own = await openAskingClassroom({ model: 'claude-haiku-4-5', answerMaxTokens: 77 });
       const rows = async (answerId: string) =>
         (await testDatabase()).query<object[]>(
           `SELECT status, content, model, max_tokens, call_no, begun_at, completed_at FROM agent_answers WHERE id = $1`,

@@ -4,15 +4,9 @@ import type { OperationId } from '../../contract/contract.ts';
 import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
+import { buildAdministrator, buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
-import {
-  buildAdministrator,
-  buildClub,
-  buildMember,
-  buildStudent,
-  endedSession,
-  expiredSession,
-} from '../toolkit/builders/factories.ts';
+import { endedSession, expiredSession } from '../toolkit/builders/sessions.ts';
 import {
   bodyOf,
   everyOperation,

@@ -5,9 +5,9 @@ import type { ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../contract/openapi.ts';
 import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, testApi, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
 import { bodyOf, bodySchemaOf, nameOf, operationOf, pathOf, withBody } from '../toolkit/drive/every-operation.ts';
 
 interface Case {

@@ -1,19 +1,12 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { outcomeOfEvent, planRow } from '../toolkit/assert/billing.ts';
 import { call, callAt, clock, expectError } from '../toolkit/drive/api.ts';
 import type { ServedApp } from '../toolkit/stack/app.ts';
-import {
-  billingEvents,
-  outcomeOf,
-  planRow,
-  postEvent,
-  serveBilling,
-  signatureOf,
-  unixNow,
-  webhookSecret,
-} from '../toolkit/builders/billing-events.ts';
+import { billingEvents, unixNow } from '../toolkit/builders/billing-events.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
+import { postBillingEvent, serveBilling, signatureOf, webhookSecret } from '../toolkit/drive/billing.ts';
 
 const accepted = { data: { accepted: true } };
 
@@ -32,7 +25,7 @@ describe('POST /webhooks/billing', () => {
   const about = (clubId?: Id) => ({ customer, subscription, ...(clubId !== undefined && { clubId }) });
   const start = unixNow() - 1_000;
   const subscribe = (plan: string, at = start) =>
-    postEvent(
+    postBillingEvent(
       api,
       billingEvents.subscription('created', { ...about(club.id), plan, at, periodEnd: start + 2_592_000 }),
     );
@@ -52,35 +45,41 @@ describe('POST /webhooks/billing', () => {
     });
 
     it('a price counts by its lookup key or the configured map', async () => {
-      await postEvent(api, billingEvents.subscription('created', { ...about(club.id), price: 'price_old' }));
+      await postBillingEvent(api, billingEvents.subscription('created', { ...about(club.id), price: 'price_old' }));
       expect(await planRow(club.id)).to.include({ plan: 'starter' });
     });
 
     it('after the first event, the customer says which club it is', async () => {
-      await postEvent(api, billingEvents.checkout({ ...about(club.id), at: start }));
-      await postEvent(api, billingEvents.subscription('updated', { ...about(), plan: 'starter', at: start + 1 }));
-      await postEvent(api, billingEvents.invoice('payment_failed', { ...about(), at: start + 2 }));
+      await postBillingEvent(api, billingEvents.checkout({ ...about(club.id), at: start }));
+      await postBillingEvent(
+        api,
+        billingEvents.subscription('updated', { ...about(), plan: 'starter', at: start + 1 }),
+      );
+      await postBillingEvent(api, billingEvents.invoice('payment_failed', { ...about(), at: start + 2 }));
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'past_due' });
-      await postEvent(api, billingEvents.invoice('paid', { ...about(), at: start + 3 }));
+      await postBillingEvent(api, billingEvents.invoice('paid', { ...about(), at: start + 3 }));
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'active' });
     });
 
     it('what came before the first event that names the club counts once it is known', async () => {
       const early = billingEvents.subscription('created', { ...about(), plan: 'starter', at: start });
-      await postEvent(api, early);
-      expect([await outcomeOf(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);
-      await postEvent(api, billingEvents.checkout({ ...about(club.id), at: start + 1 }));
+      await postBillingEvent(api, early);
+      expect([await outcomeOfEvent(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);
+      await postBillingEvent(api, billingEvents.checkout({ ...about(club.id), at: start + 1 }));
       expect(await planRow(club.id)).to.include({ plan: 'starter', customer_id: customer });
-      expect(await outcomeOf(early)).to.equal('applied');
+      expect(await outcomeOfEvent(early)).to.equal('applied');
     });
 
     it('a canceled subscription leaves the club on starter, and nothing of it brings the plan back', async () => {
       await subscribe('business');
-      await postEvent(api, billingEvents.subscription('deleted', { ...about(), plan: 'business', at: start + 5 }));
-      await postEvent(api, billingEvents.invoice('paid', { ...about(), at: start + 6 }));
+      await postBillingEvent(
+        api,
+        billingEvents.subscription('deleted', { ...about(), plan: 'business', at: start + 5 }),
+      );
+      await postBillingEvent(api, billingEvents.invoice('paid', { ...about(), at: start + 6 }));
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'canceled' });
       const again = { ...about(), subscription: `sub_${newId()}`, plan: 'professional', at: start + 7 };
-      await postEvent(api, billingEvents.subscription('created', again));
+      await postBillingEvent(api, billingEvents.subscription('created', again));
       expect(await planRow(club.id)).to.include({ plan: 'professional', status: 'active' });
     });
 
@@ -92,17 +91,17 @@ describe('POST /webhooks/billing', () => {
         status: 'past_due',
         at: start,
       });
-      expect((await postEvent(api, older)).status).to.equal(202);
+      expect((await postBillingEvent(api, older)).status).to.equal(202);
       expect(await planRow(club.id)).to.include({ plan: 'business', status: 'active' });
-      expect(await outcomeOf(older)).to.equal('outdated');
+      expect(await outcomeOfEvent(older)).to.equal('outdated');
     });
 
     it('the same event again is answered alike and counted once', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
-      const answers = await Promise.all([1, 2, 3].map(() => postEvent(api, event)));
+      const answers = await Promise.all([1, 2, 3].map(() => postBillingEvent(api, event)));
       for (const { status, body } of answers) expect([status, body]).to.deep.equal([202, accepted]);
       const before = await rowCounts();
-      await postEvent(api, { ...event, data: { object: {} } });
+      await postBillingEvent(api, { ...event, data: { object: {} } });
       expect(await rowCounts()).to.deep.equal(before);
       expect(await planRow(club.id)).to.include({ plan: 'starter' });
     });
@@ -115,8 +114,8 @@ describe('POST /webhooks/billing', () => {
     for (const [outcome, event] of Object.entries(unknown)) {
       it(`${outcome}: recorded, seen in the log by code, and no plan changes`, async () => {
         const sent = event();
-        expect((await postEvent(api, sent)).body).to.deep.equal(accepted);
-        expect([await outcomeOf(sent), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
+        expect((await postBillingEvent(api, sent)).body).to.deep.equal(accepted);
+        expect([await outcomeOfEvent(sent), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
         const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
         expect(lines.find((line) => line['event'] === sent.id)).to.include({
           outcome,
@@ -129,8 +128,8 @@ describe('POST /webhooks/billing', () => {
       await subscribe('starter');
       const other = await buildClub();
       const event = billingEvents.subscription('updated', { ...about(other.id), plan: 'business' });
-      await postEvent(api, event);
-      expect(await outcomeOf(event)).to.equal('customer_of_another_club');
+      await postBillingEvent(api, event);
+      expect(await outcomeOfEvent(event)).to.equal('customer_of_another_club');
       expect(await planRow(club.id)).to.include({ plan: 'starter' });
       expect(await planRow(other.id)).to.equal(undefined);
     });
@@ -148,7 +147,7 @@ describe('POST /webhooks/billing', () => {
         };
         for (const type of ['customer.subscription.updated', 'invoice.paid', 'checkout.session.completed', '__proto__'])
           expect(
-            (await postEvent(api, { id: `evt_${newId()}`, type, created: start, data: { object } })).status,
+            (await postBillingEvent(api, { id: `evt_${newId()}`, type, created: start, data: { object } })).status,
           ).to.equal(202);
       }
     });
@@ -179,12 +178,12 @@ describe('POST /webhooks/billing', () => {
     it('signature_invalid: signed more than 5 minutes ago by the API’s clock', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const before = await rowCounts();
-      expectError(await postEvent(api, event, { at: unixNow() - 310 }), 'signature_invalid');
+      expectError(await postBillingEvent(api, event, { at: unixNow() - 310 }), 'signature_invalid');
       clock.advance(310_000);
-      expectError(await postEvent(api, event), 'signature_invalid');
+      expectError(await postBillingEvent(api, event), 'signature_invalid');
       expect(await rowCounts()).to.deep.equal(before);
       clock.reset();
-      expect((await postEvent(api, event, { at: unixNow() - 290 })).status).to.equal(202);
+      expect((await postBillingEvent(api, event, { at: unixNow() - 290 })).status).to.equal(202);
     });
 
     it('malformed_request: signed, but no event, or no JSON object', async () => {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { expect } from 'chai';
 import { completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
-import { buildCourse } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
 import { call, expectError, testApi, visible } from '../toolkit/drive/api.ts';
-import { buildCertificate, certificateCalls, type CertificateRecord } from '../toolkit/drive/certificates.ts';
+import { certificateCalls, issueCertificateByHand, type CertificateRecord } from '../toolkit/drive/certificates.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 /** What browsers send. */
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
@@ -57,7 +57,7 @@ describe('GET /certificates/{certificateCode}', () => {
       `INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES ($1, $2, $3, '2026-03-02T01:15:00Z')`,
       [student.id, course.id, club.id],
     );
-    certificate = await buildCertificate(club, { student, courseId: course.id });
+    certificate = await issueCertificateByHand(club, { student, courseId: course.id });
   });
 
   describe('200', () => {
@@ -201,7 +201,7 @@ describe('GET /certificates/{certificateCode}', () => {
         '&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=&quot;alert(&#39;2&#39;)&quot;&gt;&amp;amp;';
       const student = await buildStudent(club.id, { name: hostile });
       const course = await buildCourse(club.id, { title: `${hostile}</style></title>` });
-      const { code } = await buildCertificate(club, { student, courseId: course.id });
+      const { code } = await issueCertificateByHand(club, { student, courseId: course.id });
       const { text } = await see(code);
       expect(text.split(escaped)).to.have.length(3);
       expect(text).to.not.match(/<script|<img/i);
@@ -211,7 +211,7 @@ describe('GET /certificates/{certificateCode}', () => {
   });
 
   it('200: revoked says so and since when, not why; issued again it is valid, in the next version', async () => {
-    const { id, code } = await buildCertificate(club);
+    const { id, code } = await issueCertificateByHand(club);
     const revoked = (await certificateCalls(club, id).revoke('A secret reason.')).body.data;
     const { body } = await verify(code);
     expect(body.data).to.include({ state: 'revoked', revoked_at: revoked.revoked_at, student_name: 'Stella Student' });

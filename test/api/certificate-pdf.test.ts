@@ -1,18 +1,12 @@
 import { expect } from 'chai';
 import QRCode from 'qrcode';
 import { newId } from '../../domain/core/ids.ts';
-import { buildCourse } from '../toolkit/builders/access.ts';
 import { call, expectError, type Answer } from '../toolkit/drive/api.ts';
-import { buildCertificate, certificateCalls } from '../toolkit/drive/certificates.ts';
+import { certificateCalls, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import {
-  buildClub,
-  buildMember,
-  buildStudent,
-  type TestClub,
-  type TestStudent,
-} from '../toolkit/builders/factories.ts';
 import { readPdf } from '../toolkit/assert/pdf.ts';
+import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
 
 const printOwn = (club: TestClub, student: TestStudent, id: string) =>
   call('GET', `/v1/clubs/${club.id}/classroom/certificates/${id}/pdf`, { token: student.token });
@@ -39,7 +33,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
   describe('200', () => {
     it('a page in landscape A4, shown where it is opened, kept under the name of its code', async () => {
       const club = await buildClub();
-      const { id, code_formatted: code } = await buildCertificate(club);
+      const { id, code_formatted: code } = await issueCertificateByHand(club);
       const answer = await certificateCalls(club, id).print();
       expect(answer.status).to.equal(200);
       expect(answer.headers.get('content-type')).to.equal('application/pdf');
@@ -64,7 +58,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
         id,
         code_formatted: code,
         verify_url: url,
-      } = await buildCertificate(club, { student, courseId: course.id });
+      } = await issueCertificateByHand(club, { student, courseId: course.id });
       await source.query(`UPDATE certificates SET issued_at = '2026-03-02T03:15:00Z' WHERE id = $1`, [id]);
       const { lines, links } = readPdf((await certificateCalls(club, id).print()).bytes);
       expect(lines).to.deep.equal([
@@ -85,7 +79,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 
     it('the QR code is that of verify_url, with light around it', async () => {
       const club = await buildClub();
-      const { id, verify_url: url } = await buildCertificate(club);
+      const { id, verify_url: url } = await issueCertificateByHand(club);
       const { modules } = QRCode.create(url, { errorCorrectionLevel: 'M' });
       expect(printedModules(await certificateCalls(club, id).print())).to.deep.equal(Array.from(modules.data, Number));
     });
@@ -100,7 +94,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
     for (const [script, name] of Object.entries(names)) {
       it(`a name in letters outside Latin-1 is printed: ${script}`, async () => {
         const club = await buildClub();
-        const { id } = await buildCertificate(club, { student: await buildStudent(club.id, { name }) });
+        const { id } = await issueCertificateByHand(club, { student: await buildStudent(club.id, { name }) });
         const { lines } = readPdf((await certificateCalls(club, id).print()).bytes);
         expect(lines.map((line) => line.normalize('NFC'))).to.include(name.normalize('NFC'));
       });
@@ -109,7 +103,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
     it('scripts that run from right to left are set in the order in which they are seen', async () => {
       const club = await buildClub();
       for (const name of ['שרה בת אברהם', 'محمد عبد الله']) {
-        const { id } = await buildCertificate(club, { student: await buildStudent(club.id, { name }) });
+        const { id } = await issueCertificateByHand(club, { student: await buildStudent(club.id, { name }) });
         const { lines } = readPdf((await certificateCalls(club, id).print()).bytes);
         expect(lines.map((line) => line.split('').toReversed().join(''))).to.include(name);
       }
@@ -121,7 +115,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       const student = await buildStudent(club.id, { name });
       const course = await buildCourse(club.id, { title });
       await (await testDatabase()).query(`UPDATE clubs SET name = $2 WHERE id = $1`, [club.id, clubName]);
-      const { id } = await buildCertificate(club, { student, courseId: course.id });
+      const { id } = await issueCertificateByHand(club, { student, courseId: course.id });
       const { lines, pages } = readPdf((await certificateCalls(club, id).print()).bytes);
       expect(pages).to.have.length(1);
       for (const text of [name, title, clubName]) expect(lines.join('')).to.include(text);
@@ -129,7 +123,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 
     it('the same bytes every time, until it is issued again', async () => {
       const club = await buildClub();
-      const { id } = await buildCertificate(club);
+      const { id } = await issueCertificateByHand(club);
       const { print, reissue } = certificateCalls(club, id);
       const [first, second] = [await print(), await print()];
       expect(first.bytes.equals(second.bytes)).to.equal(true);
@@ -139,7 +133,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 
     it('every member may print, support too', async () => {
       const club = await buildClub();
-      const { id } = await buildCertificate(club);
+      const { id } = await issueCertificateByHand(club);
       const support = await buildMember(club.id, 'support');
       expect((await certificateCalls(club, id, support.token).print()).status).to.equal(200);
     });
@@ -147,7 +141,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 
   it('409: a revoked one is not printed, until it is issued again', async () => {
     const club = await buildClub();
-    const { id } = await buildCertificate(club);
+    const { id } = await issueCertificateByHand(club);
     const { print, revoke, reissue } = certificateCalls(club, id);
     await revoke();
     expectError(await print(), 'certificate_revoked');
@@ -160,7 +154,7 @@ describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', ()
   it('200: the student’s own, byte for byte what the club prints', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    const { id } = await buildCertificate(club, { student });
+    const { id } = await issueCertificateByHand(club, { student });
     const own = await printOwn(club, student, id);
     expect(own.status).to.equal(200);
     expect(own.bytes.equals((await certificateCalls(club, id).print()).bytes)).to.equal(true);
@@ -169,14 +163,14 @@ describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', ()
   it('404: of another student, of another club, unknown', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
-    const ids = [(await buildCertificate(club)).id, (await buildCertificate(other)).id, newId()];
+    const ids = [(await issueCertificateByHand(club)).id, (await issueCertificateByHand(other)).id, newId()];
     for (const id of ids) expectError(await printOwn(club, student, id), 'not_found');
   });
 
   it('409: revoked', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    const { id } = await buildCertificate(club, { student });
+    const { id } = await issueCertificateByHand(club, { student });
     await certificateCalls(club, id).revoke();
     expectError(await printOwn(club, student, id), 'certificate_revoked');
   });

@@ -1,10 +1,10 @@
 /** What a student's correction and removal do to their certificates. */
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { buildCertificate, certificateCalls, certificatesPath } from '../toolkit/drive/certificates.ts';
+import { certificateCalls, certificatesPath, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
 import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 const correct = (club: TestClub, id: string, body: object) =>
   call('PATCH', `/v1/clubs/${club.id}/students/${id}`, { token: club.owner.token, body });
@@ -20,9 +20,9 @@ describe('a correction of name or e-mail', () => {
   it('the e-mail follows on all of the student’s certificates, for searching; the printed name only by issuing again', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Before' });
-    const certificate = await buildCertificate(club, { student });
-    const second = await buildCertificate(club, { student });
-    const bystander = await buildCertificate(club);
+    const certificate = await issueCertificateByHand(club, { student });
+    const second = await issueCertificateByHand(club, { student });
+    const bystander = await issueCertificateByHand(club);
     const email = `after.${newId()}@example.com`;
     expect((await correct(club, student.id, { name: 'After', email })).status).to.equal(200);
     const { read, reissue } = certificateCalls(club, certificate.id);
@@ -40,10 +40,10 @@ describe('the removal of a student', () => {
     const club = await buildClub();
     const tag = newId().slice(-12);
     const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `rosalind.${tag}@example.com` });
-    const certificate = await buildCertificate(club, { student });
-    const revoked = await buildCertificate(club, { student });
+    const certificate = await issueCertificateByHand(club, { student });
+    const revoked = await issueCertificateByHand(club, { student });
     await certificateCalls(club, revoked.id).revoke(`Removable ${tag} cheated.`);
-    const bystander = await buildCertificate(club);
+    const bystander = await issueCertificateByHand(club);
     expect(await columnsHolding(`Removable ${tag}`)).to.include.members([
       'certificates.student_name',
       'certificates.revoked_reason',
@@ -70,7 +70,7 @@ describe('the removal of a student', () => {
 
   it('409: a withdrawn one is neither issued again, nor revoked, nor printed', async () => {
     const club = await buildClub();
-    const certificate = await buildCertificate(club);
+    const certificate = await issueCertificateByHand(club);
     await remove(club, certificate.student_id);
     const before = await rowCounts();
     const { reissue, revoke, print, read } = certificateCalls(club, certificate.id);
@@ -85,10 +85,10 @@ describe('the removal of a student', () => {
       const club = await buildClub();
       const tag = newId().slice(-12);
       const student = await buildStudent(club.id, { name: `Racing ${tag}`, email: `racing.${tag}@example.com` });
-      const { id } = await buildCertificate(club, { student });
+      const { id } = await issueCertificateByHand(club, { student });
       const [removed] = await Promise.all([
         remove(club, student.id),
-        buildCertificate(club, { student }).catch(() => undefined), // refused where the removal came first
+        issueCertificateByHand(club, { student }).catch(() => undefined), // refused where the removal came first
         certificateCalls(club, id).reissue(),
       ]);
       expect(removed.status).to.equal(204);

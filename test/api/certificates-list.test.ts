@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildCourse } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
 import { call, clock } from '../toolkit/drive/api.ts';
 import {
-  buildCertificate,
   certificateCalls,
   certificatesPath,
+  issueCertificateByHand,
   type CertificateRecord,
 } from '../toolkit/drive/certificates.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 const list = (club: TestClub, query: Record<string, string> = {}) =>
   call('GET', `${certificatesPath(club)}?${new URLSearchParams(query).toString()}`, { token: club.owner.token });
@@ -28,10 +28,10 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
 
     it('whole records, newest first, of this club alone; pages', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
-      await buildCertificate(other);
+      await issueCertificateByHand(other);
       const made: CertificateRecord[] = [];
       for (let count = 0; count < 3; count++) {
-        made.unshift(await buildCertificate(club));
+        made.unshift(await issueCertificateByHand(club));
         clock.advance(1_000);
       }
       expect((await list(club)).body).to.deep.equal({ data: made, total: 3 });
@@ -49,9 +49,9 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       const course = await buildCourse(club.id);
       const ada = await buildStudent(club.id);
       made = {
-        ada: await buildCertificate(club, { student: ada, courseId: course.id }),
-        bob: await buildCertificate(club, { courseId: course.id }),
-        adas: await buildCertificate(club, { student: ada }),
+        ada: await issueCertificateByHand(club, { student: ada, courseId: course.id }),
+        bob: await issueCertificateByHand(club, { courseId: course.id }),
+        adas: await issueCertificateByHand(club, { student: ada }),
       };
       await certificateCalls(club, made.bob.id).revoke();
     });
@@ -85,8 +85,8 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
         name: 'Zoë 100% O’Neil',
         email: `zoe.${newId()}@elsewhere.example`,
       });
-      certificate = await buildCertificate(club, { student });
-      await buildCertificate(club, { student: await buildStudent(club.id, { name: 'Bob' }) });
+      certificate = await issueCertificateByHand(club, { student });
+      await issueCertificateByHand(club, { student: await buildStudent(club.id, { name: 'Bob' }) });
     });
 
     it('finds the code as printed and run together, in any case, with spaces, and a part of it', async () => {
@@ -129,10 +129,10 @@ describe('GET /v1/clubs/{clubId}/classroom/certificates', () => {
   it('200: the student’s own, newest first, revoked ones with their reason; nobody else’s; pages', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    await buildCertificate(club);
-    const older = await buildCertificate(club, { student });
+    await issueCertificateByHand(club);
+    const older = await issueCertificateByHand(club, { student });
     clock.advance(1_000);
-    const newer = await buildCertificate(club, { student });
+    const newer = await issueCertificateByHand(club, { student });
     const revoked = (await certificateCalls(club, older.id).revoke('A mistake.')).body.data;
     const own = (query = '') =>
       call('GET', `/v1/clubs/${club.id}/classroom/certificates${query}`, { token: student.token });

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { codeAlphabet, completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
 import { issueCertificate } from '../../domain/learning/certificates.ts';
-import { buildCourse } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { buildCertificate, certificateCalls, certificatesPath } from '../toolkit/drive/certificates.ts';
+import { certificateCalls, certificatesPath, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
 import { factsOf, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 const issue = (club: TestClub, body: unknown) =>
   call('POST', certificatesPath(club), { token: club.owner.token, body });
@@ -57,7 +57,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
 
     it('certificate.issued is raised once, about the certificate', async () => {
       const club = await buildClub();
-      const certificate = await buildCertificate(club);
+      const certificate = await issueCertificateByHand(club);
       const source = await testDatabase();
       const facts = await source.query<unknown[]>(
         `SELECT type, student_id, subject_id, details, occurred_at FROM facts WHERE club_id = $1`,
@@ -81,14 +81,14 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       const [first, second] = course.lessons;
       await source.query(`UPDATE lessons SET published_at = NULL WHERE id = $1`, [first?.id]);
       await source.query(`UPDATE lessons SET removed_at = now(), module_id = NULL WHERE id = $1`, [second?.id]);
-      const certificate = await buildCertificate(club, { courseId: course.id });
+      const certificate = await issueCertificateByHand(club, { courseId: course.id });
       expect(certificate.lesson_count).to.equal(2);
       expect(certificate).to.not.have.any.keys('hours', 'completed_at', 'revoked_at', 'revoked_reason');
     });
 
     it('a code that is taken already is drawn again', async () => {
       const club = await buildClub();
-      const taken = await buildCertificate(club);
+      const taken = await issueCertificateByHand(club);
       const student = await buildStudent(club.id);
       const fresh = completeCode(
         Array.from({ length: 11 }, () => codeAlphabet[Math.trunc(Math.random() * 31)]).join(''),
@@ -145,14 +145,14 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
   it('200: as it was issued', async () => {
     const club = await buildClub();
-    const certificate = await buildCertificate(club);
+    const certificate = await issueCertificateByHand(club);
     const answer = await certificateCalls(club, certificate.id).read();
     expect([answer.status, answer.body]).to.deep.equal([200, { data: certificate }]);
   });
 
   it('404: an unknown one, one of another club; for every operation on a certificate', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
-    const foreign = await buildCertificate(other);
+    const foreign = await issueCertificateByHand(other);
     const before = await rowCounts();
     for (const id of [newId(), foreign.id]) {
       for (const ask of Object.values(certificateCalls(club, id))) expectError(await ask(), 'not_found');
@@ -166,7 +166,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
   it('200: the same code, the next version, everything printed anew; no second certificate.issued', async () => {
     const club = await buildClub();
     const course = await buildCourse(club.id, { hours: 9 });
-    const before = await buildCertificate(club, { courseId: course.id });
+    const before = await issueCertificateByHand(club, { courseId: course.id });
     await renameEverything(club, { student: before.student_id, course: course.id });
     expect((await certificateCalls(club, before.id).read()).body.data).to.deep.equal(before);
     clock.advance(3_600_000);
@@ -188,7 +188,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 
   it('200: a revoked one is valid again', async () => {
     const club = await buildClub();
-    const before = await buildCertificate(club);
+    const before = await issueCertificateByHand(club);
     const { revoke, reissue } = certificateCalls(club, before.id);
     await revoke();
     expect((await reissue()).body.data).to.deep.equal({ ...before, version: 2 });
@@ -196,7 +196,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 
   it('two at once: versions 2 and 3', async () => {
     const club = await buildClub();
-    const { reissue } = certificateCalls(club, (await buildCertificate(club)).id);
+    const { reissue } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all([reissue(), reissue()]);
     expect(answers.map(({ body }) => body.data.version)).to.have.members([2, 3]);
   });
@@ -205,7 +205,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
   it('200: revoked, when and why; no fact', async () => {
     const club = await buildClub();
-    const before = await buildCertificate(club);
+    const before = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, before.id);
     const { status, body } = await revoke('Issued to the wrong person.');
     const revokedAt = body.data.revoked_at;
@@ -218,7 +218,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
 
   it('409: revoked already, and of two at once one; the first reason stays', async () => {
     const club = await buildClub();
-    const { revoke, read } = certificateCalls(club, (await buildCertificate(club)).id);
+    const { revoke, read } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all(['First', 'Second'].map(revoke));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 409]);
     const reason = answers.find(({ status }) => status === 200)?.body.data.revoked_reason;
@@ -228,7 +228,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
 
   it('422: a reason that is empty, blank or longer than 500 characters; 400: none', async () => {
     const club = await buildClub();
-    const certificate = await buildCertificate(club);
+    const certificate = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, certificate.id);
     for (const reason of ['', ' \n', 'x'.repeat(501)]) expectError(await revoke(reason), 'invalid_request');
     expectError(await revoke(7), 'malformed_request');

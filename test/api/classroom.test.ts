@@ -1,17 +1,16 @@
 import { expect } from 'chai';
 import { clock, expectError } from '../toolkit/drive/api.ts';
-import { buildEnrollment } from '../toolkit/builders/access.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
-  addLesson,
-  administering,
+  buildEnrollment,
   buildLearner,
   buildOpenCourse,
-  classroomOf,
-  revoke,
   type Learner,
   type OpenCourse,
-} from '../toolkit/builders/learning.ts';
+} from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
+import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('classroom', () => {
   let club: TestClub;
@@ -36,9 +35,9 @@ describe('classroom', () => {
         await buildOpenCourse(club.id),
       ];
       for (const other of [draft, archived]) await buildLearner(other, learner);
-      await revoke(lost, await buildLearner(lost, learner));
+      await revokeEnrollment(lost, await buildLearner(lost, learner));
       await buildOpenCourse(club.id); // nobody's
-      await addLesson(course, { published: false });
+      await buildLesson(course, { published: false });
       await classroom.complete(first);
       const { status, body } = await classroom.courses();
       expect(status).to.equal(200);
@@ -82,9 +81,9 @@ describe('classroom', () => {
   describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
     it('200: the published lessons in order, each with whether it is completed; modules without any are left out', async () => {
       const [first = '', second = ''] = publicIds();
-      const write = administering(club);
-      const hidden = await addLesson(course, { published: false });
-      const last = await addLesson(course);
+      const write = callsOf(club);
+      const hidden = await buildLesson(course, { published: false });
+      const last = await buildLesson(course);
       const { id: further } = (await write('POST', `/courses/${course.id}/modules`, { title: 'Hitches' })).body.data;
       const { id: empty } = (await write('POST', `/courses/${course.id}/modules`, { title: 'Splices' })).body.data;
       const [one, two] = course.lessons.map(({ id }) => id);
@@ -124,11 +123,11 @@ describe('classroom', () => {
     });
 
     it('200: the lessons of a module in the order that administrators gave them, not in that of their making', async () => {
-      const third = await addLesson(course);
+      const third = await buildLesson(course);
       const [first, second] = course.lessons.map(({ id }) => id);
       const ordered = [third.id, first, second];
       const modules = [{ id: course.moduleId, lesson_ids: ordered }];
-      await administering(club)('PUT', `/courses/${course.id}/order`, { modules });
+      await callsOf(club)('PUT', `/courses/${course.id}/order`, { modules });
       const [shown] = (await classroom.course(course.publicId)).body.data.modules;
       expect(shown.lessons.map(({ id }: { id: string }) => id)).to.deep.equal(ordered);
     });
@@ -151,7 +150,7 @@ describe('classroom', () => {
 
     it('200: a course without published lessons is empty, and not completed', async () => {
       const empty = await buildOpenCourse(club.id, { lessons: 0 });
-      await addLesson(empty, { published: false });
+      await buildLesson(empty, { published: false });
       await buildLearner(empty, learner);
       const { data } = (await classroom.course(empty.publicId)).body;
       expect(data).to.deep.include({ lesson_count: 0, completed_lesson_count: 0, modules: [] });
@@ -159,7 +158,7 @@ describe('classroom', () => {
     });
 
     it('200: public ids of 1 and of 32 characters lead to their course and lesson', async () => {
-      const write = administering(club);
+      const write = callsOf(club);
       for (const publicId of ['k', 'K'.repeat(32)]) {
         await write('PATCH', `/courses/${course.id}`, { public_id: publicId });
         await write('PATCH', `/lessons/${course.lessons[0]?.id}`, { public_id: publicId });

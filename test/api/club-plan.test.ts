@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { roles } from '../../domain/clubs/roles.policy.ts';
 import { plans } from '../../domain/billing/plans.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
+import { buildStudents, buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildMember, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError, visible } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildMember, buildStudent, password, type TestClub } from '../toolkit/builders/factories.ts';
 import { operationOf } from '../toolkit/drive/every-operation.ts';
-import { fillWithStudents, putOnPlan } from '../toolkit/builders/plans.ts';
 
 describe('club plan', () => {
   let club: TestClub;
@@ -33,8 +33,8 @@ describe('club plan', () => {
 
     it('200: what billing said, and the students there are: not those who were removed', async () => {
       const end = new Date('2026-12-24T18:00:00Z');
-      await putOnPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
-      await fillWithStudents(club.id, 7);
+      await buildPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
+      await buildStudents(club.id, 7);
       const { id } = await buildStudent(club.id);
       await call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token: club.owner.token });
       const { data } = (await read()).body;
@@ -52,7 +52,7 @@ describe('club plan', () => {
 
   describe('a plan without a feature', () => {
     it('402 feature_not_in_plan, which names the feature; nothing is written', async () => {
-      await putOnPlan(club.id, 'starter');
+      await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       const body = { name: 'Open day', delivery_ids: [newId()] };
       const answer = await call('POST', `/v1/clubs/${club.id}/registration-links`, { token: club.owner.token, body });
@@ -69,8 +69,8 @@ describe('club plan', () => {
 
   describe('a club without a place for another student', () => {
     beforeEach(async () => {
-      await putOnPlan(club.id, 'starter');
-      await fillWithStudents(club.id, plans.starter.allowances.students.included - 1);
+      await buildPlan(club.id, 'starter');
+      await buildStudents(club.id, plans.starter.allowances.students.included - 1);
     });
     const signUp = (email: string) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });

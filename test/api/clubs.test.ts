@@ -1,17 +1,19 @@
 import { expect } from 'chai';
-import { buildAgent, buildLibraryFile, indexOf } from '../toolkit/builders/agents.ts';
+import { indexedSourcesOf } from '../toolkit/assert/sources.ts';
+import { buildAgent } from '../toolkit/builders/agents.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildMember, type TestClub } from '../toolkit/builders/factories.ts';
-import { administering } from '../toolkit/builders/learning.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('clubs', () => {
   let club: TestClub;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
   beforeEach(async () => {
     club = await buildClub();
-    write = administering(club);
+    write = callsOf(club);
   });
   const read = async () => (await write('GET', '')).body.data;
   const change = (body: object) => write('PATCH', '', body);
@@ -27,7 +29,7 @@ describe('clubs', () => {
         language: 'en',
         created_at: data.created_at,
       });
-      const support = administering(club, (await buildMember(club.id, 'support')).token);
+      const support = callsOf(club, (await buildMember(club.id, 'support')).token);
       expect((await support('GET', '')).body.data).to.deep.equal(data);
     });
   });
@@ -51,7 +53,7 @@ describe('clubs', () => {
     });
 
     it('200: of other clubs nothing changes', async () => {
-      const other = administering(await buildClub());
+      const other = callsOf(await buildClub());
       const { data } = (await other('GET', '')).body;
       await change({ name: 'Harbour Club', time_zone: 'Europe/Lisbon', language: 'pt' });
       expect((await other('GET', '')).body.data).to.deep.equal(data);
@@ -59,10 +61,10 @@ describe('clubs', () => {
 
     it('200: another language has every source read anew, the same one none; and neither does a name', async () => {
       const agent = await buildAgent(club.id);
-      const files = [await buildLibraryFile(club.id), await buildLibraryFile(club.id)];
+      const files = [await buildMedia(club.id), await buildMedia(club.id)];
       const media = files.map(({ id }) => id);
       await write('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: media });
-      const versions = async () => (await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion);
+      const versions = async () => (await indexedSourcesOf(club.id)).map(({ wantedVersion }) => wantedVersion);
       expect(await wakesBy(club.id, () => change({ language: 'en', name: 'Harbour', time_zone: 'UTC' }))).to.deep.equal(
         [],
       );
@@ -87,11 +89,13 @@ describe('clubs', () => {
         [club.id, count, agent.id],
       );
       expect(await wakesBy(club.id, () => change({ language: 'pt' }))).to.have.length(count);
-      expect(new Set((await indexOf(club.id)).map(({ wantedVersion }) => wantedVersion))).to.deep.equal(new Set([2]));
+      expect(new Set((await indexedSourcesOf(club.id)).map(({ wantedVersion }) => wantedVersion))).to.deep.equal(
+        new Set([2]),
+      );
     });
 
     it('403 role_not_permitted: an editor', async () => {
-      const editor = administering(club, (await buildMember(club.id, 'editor')).token);
+      const editor = callsOf(club, (await buildMember(club.id, 'editor')).token);
       expectError(await editor('PATCH', '', { name: 'Mine' }), 'role_not_permitted');
     });
 

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent, password, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { mailsTo, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, mailedToken, password, type TestStudent } from '../toolkit/builders/factories.ts';
-import { studentsOf } from '../toolkit/drive/accounts.ts';
+import { mailedToken } from '../toolkit/builders/sessions.ts';
+import { studentAccounts } from '../toolkit/drive/accounts.ts';
 
 const minute = 60_000;
 const someone = () => `${newId()}@example.com`;
@@ -88,7 +89,7 @@ describe('POST /v1/auth/code/exchange', () => {
     });
 
     it('confirms the e-mail, and forgets the password of a sign-up that was never confirmed', async () => {
-      const students = studentsOf(clubId);
+      const students = studentAccounts(clubId);
       const email = someone();
       await students.signUp(email, 'the phrase of a stranger');
       await request(clubId, email);
@@ -101,7 +102,7 @@ describe('POST /v1/auth/code/exchange', () => {
     it('leaves the password of a confirmed student alone', async () => {
       const { email, code } = await asking();
       expect((await exchange(clubId, email, code)).body.data.student.has_password).to.equal(true);
-      expect((await studentsOf(clubId).signIn(email, password)).status).to.equal(200);
+      expect((await studentAccounts(clubId).signIn(email, password)).status).to.equal(200);
     });
   });
 

@@ -1,15 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import {
-  buildCohort,
-  buildCourse,
-  buildDelivery,
-  buildEnrollment,
-  type TestCourse,
-} from '../toolkit/builders/access.ts';
+import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCohort, buildCourse, type TestCourse } from '../toolkit/builders/courses.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const spring = { starts_at: '2026-03-01T00:00:00.000Z', ends_at: '2026-06-01T00:00:00.000Z' };
@@ -107,8 +102,8 @@ describe('cohorts of a course', () => {
 
     it('409 in_use: while a delivery opens it, or an enrollment is in it, a revoked one too', async () => {
       const [one, two] = [await buildCohort(club.id, course.id), await buildCohort(club.id, course.id)];
-      await buildDelivery(club.id, { courseId: course.id, cohortId: one.id });
-      const { id: deliveryId } = await buildDelivery(club.id, { courseId: course.id });
+      await buildAccessDelivery(club.id, { courseId: course.id, cohortId: one.id });
+      const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
       const enrollment = await buildEnrollment(club.id, { deliveryId, cohortId: two.id, revoked: 'refund' });
       for (const { id } of [one, two]) expectError(await send('DELETE', `/cohorts/${id}`), 'in_use');
       await send('DELETE', `/enrollments/${enrollment.id}`);
@@ -116,7 +111,7 @@ describe('cohorts of a course', () => {
     });
 
     it('against grants at once: each grant is in it or is refused, and it goes only if none is', async () => {
-      const { id: deliveryId } = await buildDelivery(club.id, { courseId: course.id });
+      const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
       for (let round = 0; round < 5; round++) {
         const cohort = await buildCohort(club.id, course.id);
         const student = await buildEnrollment(club.id);

@@ -3,17 +3,18 @@ import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import { administering, buildOpenCourse } from '../toolkit/builders/learning.ts';
+import { buildOpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('course outline', () => {
   let club: TestClub;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
   let courseId: Id;
 
   beforeEach(async () => {
     club = await buildClub();
-    write = administering(club);
+    write = callsOf(club);
     courseId = (await write('POST', '/courses', { title: 'Knots' })).body.data.id;
   });
   const addModule = async (title: string): Promise<Id> =>

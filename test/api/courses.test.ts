@@ -1,17 +1,19 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import { addLesson, administering, buildOpenCourse } from '../toolkit/builders/learning.ts';
+import { buildOpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('courses', () => {
   let club: TestClub;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
 
   beforeEach(async () => {
     club = await buildClub();
-    write = administering(club);
+    write = callsOf(club);
   });
   const create = (body: object) => write('POST', '/courses', body);
   const change = (id: string, body: object) => write('PATCH', `/courses/${id}`, body);
@@ -70,7 +72,7 @@ describe('courses', () => {
         const before = await rowCounts();
         expectError(await create(body), 'public_id_taken');
         expect(await rowCounts()).to.deep.equal(before);
-        expect((await administering(await buildClub())('POST', '/courses', body)).status).to.equal(201);
+        expect((await callsOf(await buildClub())('POST', '/courses', body)).status).to.equal(201);
       });
 
       it('public_id_taken: four at once with one public_id: one course', async () => {
@@ -127,12 +129,12 @@ describe('courses', () => {
       expect(await titles('?page_size=2&page=2')).to.deep.equal([['First'], 3]);
       expect(await titles('?status=published')).to.deep.equal([['Second'], 1]);
       expect(await titles('?status=archived')).to.deep.equal([[], 0]);
-      expect((await administering(await buildClub())('GET', '/courses')).body).to.deep.equal({ data: [], total: 0 });
+      expect((await callsOf(await buildClub())('GET', '/courses')).body).to.deep.equal({ data: [], total: 0 });
     });
 
     it('200: counts lessons, and published ones; not removed ones', async () => {
       const course = await buildOpenCourse(club.id, { lessons: 2 });
-      await addLesson(course, { published: false });
+      await buildLesson(course, { published: false });
       await write('DELETE', `/lessons/${course.lessons[0]?.id}`);
       const [listed] = (await write('GET', '/courses')).body.data;
       expect(listed).to.include({ lesson_count: 2, published_lesson_count: 1 });

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
 import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 describe('what a club sells or grants', () => {
@@ -81,8 +82,11 @@ describe('what a club sells or grants', () => {
 
   describe('GET /v1/clubs/{clubId}/deliveries', () => {
     it('200: newest first, archived or not, those of the club alone', async () => {
-      await buildDelivery((await buildClub()).id);
-      const [first, second] = [await buildDelivery(club.id), await buildDelivery(club.id, { archived: true })];
+      await buildAccessDelivery((await buildClub()).id);
+      const [first, second] = [
+        await buildAccessDelivery(club.id),
+        await buildAccessDelivery(club.id, { archived: true }),
+      ];
       const ids = async (query: string) => {
         const { body } = await send('GET', `/deliveries${query}`);
         return [body.total, ...body.data.map(({ id }: { id: Id }) => id)];
@@ -96,7 +100,7 @@ describe('what a club sells or grants', () => {
 
   describe('PATCH /v1/clubs/{clubId}/deliveries/{deliveryId}', () => {
     it('200: changes what is given; what is absent stays; 0 days take the limit away', async () => {
-      const delivery = await buildDelivery(club.id, { accessDays: 7 });
+      const delivery = await buildAccessDelivery(club.id, { accessDays: 7 });
       const path = `/deliveries/${delivery.id}`;
       const before = (await send('GET', path)).body.data;
       const named = (await send('PATCH', path, { name: 'Renamed', free: true })).body.data;
@@ -108,7 +112,7 @@ describe('what a club sells or grants', () => {
     it('200: what it opens can be changed while nobody is enrolled, and by the same opening always', async () => {
       const [course, cohort] = [await buildCourse(club.id), { id: '' }];
       cohort.id = (await buildCohort(club.id, course.id)).id;
-      const delivery = await buildDelivery(club.id);
+      const delivery = await buildAccessDelivery(club.id);
       const path = `/deliveries/${delivery.id}`;
       const { body } = await send('PATCH', path, { opens: opening(course.id, cohort.id) });
       expect(body.data.opens).to.deep.equal(opening(course.id, cohort.id));
@@ -120,7 +124,7 @@ describe('what a club sells or grants', () => {
     it('409 in_use: another course or cohort once somebody is or was enrolled; nothing is changed', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
-      const delivery = await buildDelivery(club.id, { courseId: course.id });
+      const delivery = await buildAccessDelivery(club.id, { courseId: course.id });
       await buildEnrollment(club.id, { deliveryId: delivery.id, revoked: 'refund' });
       const path = `/deliveries/${delivery.id}`;
       const before = (await send('GET', path)).body;
@@ -130,7 +134,7 @@ describe('what a club sells or grants', () => {
     });
 
     it('404 comes before 409: a course of another club', async () => {
-      const delivery = await buildDelivery(club.id);
+      const delivery = await buildAccessDelivery(club.id);
       await buildEnrollment(club.id, { deliveryId: delivery.id });
       const foreign = await buildCourse((await buildClub()).id);
       expectError(await send('PATCH', `/deliveries/${delivery.id}`, { opens: opening(foreign.id) }), 'not_found');
@@ -139,7 +143,7 @@ describe('what a club sells or grants', () => {
 
   describe('POST …/deliveries/{deliveryId}/archive and …/unarchive', () => {
     it('200: each once changes it, a second time nothing', async () => {
-      const { id } = await buildDelivery(club.id);
+      const { id } = await buildAccessDelivery(club.id);
       for (const [verb, archived] of [
         ['archive', true],
         ['unarchive', false],
@@ -152,7 +156,7 @@ describe('what a club sells or grants', () => {
   });
 
   it('404: an unknown delivery and one of another club, in every operation on one', async () => {
-    const foreign = await buildDelivery((await buildClub()).id);
+    const foreign = await buildAccessDelivery((await buildClub()).id);
     for (const id of [newId(), foreign.id]) {
       expectError(await send('GET', `/deliveries/${id}`), 'not_found');
       expectError(await send('PATCH', `/deliveries/${id}`, { name: 'New' }), 'not_found');

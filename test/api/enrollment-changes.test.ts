@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { factRecordsOf } from '../toolkit/assert/facts.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { buildCohort, buildDelivery, buildEnrollment, type TestEnrollment } from '../toolkit/builders/access.ts';
+import { buildEnrollment, buildAccessDelivery, type TestEnrollment } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCohort } from '../toolkit/builders/courses.ts';
 import { factsOf, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import { callsOf, factRecordsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const dayMs = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * dayMs);
@@ -77,7 +79,7 @@ describe('an enrollment changed by hand', () => {
 
   describe('POST …/move', () => {
     const build = async () => {
-      const { courseId, id: deliveryId } = await buildDelivery(club.id);
+      const { courseId, id: deliveryId } = await buildAccessDelivery(club.id);
       const [from, to] = [await buildCohort(club.id, courseId), await buildCohort(club.id, courseId)];
       const { id } = await buildEnrollment(club.id, { deliveryId, cohortId: from.id, endsAt: inDays(3) });
       return { id, from: from.id, to: to.id };

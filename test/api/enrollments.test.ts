@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { factRecordsOf } from '../toolkit/assert/facts.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
 import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
-import { callsOf, factRecordsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const dayMs = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString();
@@ -23,7 +25,7 @@ describe('access granted by hand', () => {
 
   describe('POST /v1/clubs/{clubId}/enrollments', () => {
     it('201: the whole record, as it is read afterwards, and one access.granted', async () => {
-      const delivery = await buildDelivery(club.id);
+      const delivery = await buildAccessDelivery(club.id);
       const { status, body } = await grant(delivery.id);
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
@@ -45,7 +47,7 @@ describe('access granted by hand', () => {
     it('201: with dates and a cohort of its own', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
-      const { id } = await buildDelivery(club.id, { courseId: course.id, accessDays: 7 });
+      const { id } = await buildAccessDelivery(club.id, { courseId: course.id, accessDays: 7 });
       const given = { cohort_id: cohort.id, starts_at: inDays(1), ends_at: inDays(2) };
       expect((await grant(id, given)).body.data).to.include({ ...given, status: 'active' });
     });
@@ -60,9 +62,9 @@ describe('access granted by hand', () => {
         return [data.starts_at, data.ends_at, data.cohort_id];
       };
       const [begins, ends] = [dates.startsAt.toISOString(), dates.endsAt.toISOString()];
-      expect(await lasting(await buildDelivery(club.id, opens))).to.deep.equal([begins, ends, cohort.id]);
+      expect(await lasting(await buildAccessDelivery(club.id, opens))).to.deep.equal([begins, ends, cohort.id]);
       const afterDays = new Date(dates.startsAt.getTime() + 3 * dayMs).toISOString();
-      expect(await lasting(await buildDelivery(club.id, { ...opens, accessDays: 3 }))).to.deep.equal([
+      expect(await lasting(await buildAccessDelivery(club.id, { ...opens, accessDays: 3 }))).to.deep.equal([
         begins,
         afterDays,
         cohort.id,
@@ -71,7 +73,7 @@ describe('access granted by hand', () => {
 
     it('404: a student or delivery that is unknown or of another club, a cohort of another course, a removed student', async () => {
       const other = await buildClub();
-      const delivery = await buildDelivery(club.id);
+      const delivery = await buildAccessDelivery(club.id);
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
       const removed = await buildStudent(club.id);
       await send('DELETE', `/students/${removed.id}`);
@@ -81,7 +83,7 @@ describe('access granted by hand', () => {
         { student_id: (await buildStudent(other.id)).id },
         { student_id: removed.id },
         { delivery_id: newId() },
-        { delivery_id: (await buildDelivery(other.id)).id },
+        { delivery_id: (await buildAccessDelivery(other.id)).id },
         { cohort_id: cohort.id },
       ])
         expectError(await grant(delivery.id, bad), 'not_found');
@@ -90,7 +92,7 @@ describe('access granted by hand', () => {
     });
 
     it('404 before 409: a cohort of another club, though the student has the delivery', async () => {
-      const [delivery, other] = [await buildDelivery(club.id), await buildClub()];
+      const [delivery, other] = [await buildAccessDelivery(club.id), await buildClub()];
       const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
       await grant(delivery.id);
       for (const cohort of [foreign.id, newId()])
@@ -100,7 +102,7 @@ describe('access granted by hand', () => {
     });
 
     it('409 already_enrolled: nothing changes, and no fact; once it has ended it can be granted anew', async () => {
-      const { id } = await buildDelivery(club.id);
+      const { id } = await buildAccessDelivery(club.id);
       await grant(id, { ends_at: inDays(1 / 24) });
       const before = await rowCounts();
       expectError(await grant(id), 'already_enrolled');
@@ -112,7 +114,7 @@ describe('access granted by hand', () => {
     });
 
     it('201: what was bought is no obstacle, nor what was revoked', async () => {
-      const { id } = await buildDelivery(club.id);
+      const { id } = await buildAccessDelivery(club.id);
       const ofStudent = { studentId: student.id, deliveryId: id };
       await buildEnrollment(club.id, { ...ofStudent, source: 'purchase', originId: newId() });
       await buildEnrollment(club.id, { ...ofStudent, revoked: 'revocation' });
@@ -120,14 +122,14 @@ describe('access granted by hand', () => {
     });
 
     it('409 delivery_archived, and nothing is written', async () => {
-      const { id } = await buildDelivery(club.id, { archived: true });
+      const { id } = await buildAccessDelivery(club.id, { archived: true });
       const before = await rowCounts();
       expectError(await grant(id), 'delivery_archived');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
     it('409: ten grants at once give one enrollment and one fact', async () => {
-      const { id } = await buildDelivery(club.id);
+      const { id } = await buildAccessDelivery(club.id);
       const answers = await Promise.all(Array.from({ length: 10 }, () => grant(id)));
       expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
       for (const answer of answers) if (answer.status !== 201) expectError(answer, 'already_enrolled');
@@ -136,7 +138,7 @@ describe('access granted by hand', () => {
     });
 
     it('422: an end that is not after the beginning', async () => {
-      const { id } = await buildDelivery(club.id);
+      const { id } = await buildAccessDelivery(club.id);
       const before = await rowCounts();
       for (const bad of [
         { ends_at: inDays(-1) },
@@ -194,7 +196,7 @@ describe('access granted by hand', () => {
 
   describe('GET /v1/clubs/{clubId}/classroom/enrollments', () => {
     it('200: the student’s own with the names of their deliveries, and nobody else’s', async () => {
-      const delivery = await buildDelivery(club.id);
+      const delivery = await buildAccessDelivery(club.id);
       const own = await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id });
       const revoked = await buildEnrollment(club.id, { studentId: student.id, revoked: 'refund' });
       await buildEnrollment(club.id, { studentId: student.id, revoked: 'removal' });

@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, password } from '../toolkit/builders/clubs.ts';
 import { call, callAt, expectError } from '../toolkit/drive/api.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, password } from '../toolkit/builders/factories.ts';
 
 /** What must not be seen, in an answer or in the log: ways into the machine, the statement, the caller's own data. */
 const betraying =

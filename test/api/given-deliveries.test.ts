@@ -1,10 +1,11 @@
 /** What comes with an account: the deliveries of an invitation, and the free ones of a sign-up. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { buildCohort, buildCourse, buildDelivery } from '../toolkit/builders/access.ts';
+import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
 import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, password, type TestClub } from '../toolkit/builders/factories.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const someone = () => `${newId()}@example.com`;
@@ -27,8 +28,8 @@ describe('deliveries that come with an account', () => {
       send('POST', '/students', { name: 'Ada', email, delivery_ids: ids });
 
     it('201: student.created, then access.granted for each, by invitation; free deliveries are for who signs up', async () => {
-      await buildDelivery(club.id, { free: true });
-      const [one, two] = [await buildDelivery(club.id), await buildDelivery(club.id)];
+      await buildAccessDelivery(club.id, { free: true });
+      const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
       const { status, body } = await invite([one.id, two.id]);
       expect(status).to.equal(201);
       expect(await types()).to.deep.equal(['student.created', 'access.granted', 'access.granted']);
@@ -39,16 +40,16 @@ describe('deliveries that come with an account', () => {
     });
 
     it('201: the same delivery in two spellings is given once; none are none', async () => {
-      const { id } = await buildDelivery(club.id);
+      const { id } = await buildAccessDelivery(club.id);
       expect((await invite([id, id.toUpperCase()])).status).to.equal(201);
       expect((await invite([])).status).to.equal(201);
       expect(await given()).to.deep.equal([['invite', id]]);
     });
 
     it('404, 409 and 422: an unknown, a foreign, an archived delivery, one twice, 51 of them: nothing is written', async () => {
-      const good = await buildDelivery(club.id);
-      const foreign = await buildDelivery((await buildClub()).id);
-      const archived = await buildDelivery(club.id, { archived: true });
+      const good = await buildAccessDelivery(club.id);
+      const foreign = await buildAccessDelivery((await buildClub()).id);
+      const archived = await buildAccessDelivery(club.id, { archived: true });
       const before = await rowCounts();
       expectError(await invite([good.id, newId()]), 'not_found');
       expectError(await invite([good.id, foreign.id]), 'not_found');
@@ -59,7 +60,7 @@ describe('deliveries that come with an account', () => {
     });
 
     it('409 email_taken: who is known is given nothing', async () => {
-      const { id } = await buildDelivery(club.id);
+      const { id } = await buildAccessDelivery(club.id);
       const email = someone();
       await invite([], email);
       expectError(await invite([id], email), 'email_taken');
@@ -78,10 +79,10 @@ describe('deliveries that come with an account', () => {
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
     it('202: gives the free deliveries of the club, those that are granted still', async () => {
-      const free = await buildDelivery(club.id, { free: true });
-      await buildDelivery(club.id);
-      await buildDelivery(club.id, { free: true, archived: true });
-      await buildDelivery((await buildClub()).id, { free: true });
+      const free = await buildAccessDelivery(club.id, { free: true });
+      await buildAccessDelivery(club.id);
+      await buildAccessDelivery(club.id, { free: true, archived: true });
+      await buildAccessDelivery((await buildClub()).id, { free: true });
       await signUp();
       expect(await given()).to.deep.equal([['free', free.id]]);
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);
@@ -91,17 +92,17 @@ describe('deliveries that come with an account', () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - 1_000) });
       const opens = { courseId: course.id, cohortId: over.id };
-      await buildDelivery(club.id, { ...opens, free: true });
-      const forDays = await buildDelivery(club.id, { ...opens, free: true, accessDays: 3 });
+      await buildAccessDelivery(club.id, { ...opens, free: true });
+      const forDays = await buildAccessDelivery(club.id, { ...opens, free: true, accessDays: 3 });
       expect((await signUp()).status).to.equal(202);
       expect(await given()).to.deep.equal([['free', forDays.id]]);
     });
 
     it('202: a repeated sign-up gives nothing again, not even what became free meanwhile', async () => {
-      await buildDelivery(club.id, { free: true });
+      await buildAccessDelivery(club.id, { free: true });
       const email = someone();
       await Promise.all([signUp(email), signUp(email), signUp(email)]);
-      await buildDelivery(club.id, { free: true });
+      await buildAccessDelivery(club.id, { free: true });
       await signUp(email.toUpperCase());
       expect(await given()).to.have.length(1);
       expect(await types()).to.deep.equal(['student.created', 'access.granted']);

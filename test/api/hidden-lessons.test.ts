@@ -1,19 +1,13 @@
 /** What a student does not see: every operation of the classroom answers it like what does not exist, and writes nothing. */
 import { expect } from 'chai';
+import { completionsOf } from '../toolkit/assert/facts.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
 import { call, clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
-import {
-  addLesson,
-  administering,
-  buildLearner,
-  buildOpenCourse,
-  classroomOf,
-  completionsOf,
-  revoke,
-  type Learner,
-  type OpenCourse,
-} from '../toolkit/builders/learning.ts';
+import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 type Classroom = ReturnType<typeof classroomOf>;
 
@@ -53,10 +47,10 @@ describe('hidden lessons', () => {
     describe(operation, () => {
       it('404: unknown, unpublished, removed, of a draft, of an archived course, without access, of another club: byte for byte alike', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
-        const foreign = await addLesson(await buildOpenCourse((await buildClub()).id));
-        const hidden = await addLesson(course, { published: false });
-        const removed = await addLesson(course);
-        await administering(club)('DELETE', `/lessons/${removed.id}`);
+        const foreign = await buildLesson(await buildOpenCourse((await buildClub()).id));
+        const hidden = await buildLesson(course, { published: false });
+        const removed = await buildLesson(course);
+        await callsOf(club)('DELETE', `/lessons/${removed.id}`);
         const closed = [];
         for (const status of ['draft', 'archived'] as const) {
           const other = await buildOpenCourse(club.id, { status });
@@ -115,14 +109,14 @@ describe('hidden lessons', () => {
       expectError(await classroom.complete(first()), 'not_found');
       await change(`starts_at = now() - interval '1 hour'`);
       expect((await classroom.lesson(first())).status).to.equal(200);
-      await revoke(course, learner);
+      await revokeEnrollment(course, learner);
       expectError(await classroom.complete(first()), 'not_found');
       expect((await classroom.courses()).body).to.deep.equal({ data: [], total: 0 });
       expect(await completionsOf(learner.id)).to.deep.equal([]);
     });
 
     it('a course that is unpublished meanwhile: nothing is written; published again, it goes on', async () => {
-      const write = administering(club);
+      const write = callsOf(club);
       await classroom.complete(first());
       await write('PATCH', `/courses/${course.id}`, { status: 'draft' });
       for (const publicId of [first(), second()]) expectError(await classroom.complete(publicId), 'not_found');

@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, testApi } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
 import { everyOperation, nameOf, pathOf } from '../toolkit/drive/every-operation.ts';
 
 interface RawAnswer {

@@ -1,16 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildAdministrator, buildClub, buildMember, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
-import {
-  buildAdministrator,
-  buildClub,
-  buildMember,
-  mailedToken,
-  password,
-  type TestClub,
-} from '../toolkit/builders/factories.ts';
-import { administrators } from '../toolkit/drive/accounts.ts';
+import { mailedToken } from '../toolkit/builders/sessions.ts';
+import { administratorAccounts } from '../toolkit/drive/accounts.ts';
 
 const day = 86_400_000;
 const someone = () => `${newId()}@example.com`;
@@ -158,7 +152,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       });
       const students = await call('GET', `/v1/clubs/${club.id}/students`, { token: body.data.token });
       expect(students.status).to.equal(200);
-      expect((await administrators().signIn(email, person.password)).status).to.equal(200);
+      expect((await administratorAccounts().signIn(email, person.password)).status).to.equal(200);
       expect((await membersOf(club)).filter((member) => member.email === email)).to.have.length(1);
     });
 
@@ -168,8 +162,8 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       const { body } = await accept({ token, name: 'Another Name', password: 'another phrase' });
       expect(body.data.administrator).to.include({ id: known.id, name: 'Ada Administrator' });
       expect(body.data.administrator.organizations[0]).to.include({ organization_id: club.id, role: 'support' });
-      expect((await administrators().signIn(known.email, password)).status).to.equal(200);
-      expectError(await administrators().signIn(known.email, 'another phrase'), 'invalid_credentials');
+      expect((await administratorAccounts().signIn(known.email, password)).status).to.equal(200);
+      expectError(await administratorAccounts().signIn(known.email, 'another phrase'), 'invalid_credentials');
     });
 
     it('a person with a confirmed account needs neither name nor password', async () => {
@@ -180,17 +174,17 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
 
     it("an unconfirmed account of a stranger becomes the invited person's: the stranger's password and mail are good no more", async () => {
       const email = someone();
-      await administrators().signUp(email, 'the phrase of a stranger');
-      await administrators().signUp(email, 'a second phrase');
-      const strangers = await mailedToken('administrator_verify_email', await administrators().idOf(email));
+      await administratorAccounts().signUp(email, 'the phrase of a stranger');
+      await administratorAccounts().signUp(email, 'a second phrase');
+      const strangers = await mailedToken('administrator_verify_email', await administratorAccounts().idOf(email));
       const { token } = await invited(email);
       const { body } = await accept({ token, ...person });
       expect(body.data.administrator).to.include({ name: person.name, verified: true });
       for (const phrase of ['the phrase of a stranger', 'a second phrase']) {
-        expectError(await administrators().signIn(email, phrase), 'invalid_credentials');
+        expectError(await administratorAccounts().signIn(email, phrase), 'invalid_credentials');
       }
-      expectError(await administrators().verify(strangers), 'token_gone');
-      expect((await administrators().signIn(email, person.password)).status).to.equal(200);
+      expectError(await administratorAccounts().verify(strangers), 'token_gone');
+      expect((await administratorAccounts().signIn(email, person.password)).status).to.equal(200);
     });
 
     it('within 7 days', async () => {
@@ -205,8 +199,8 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       const used = await invited();
       await accept({ token: used.token, ...person });
       const email = someone();
-      await administrators().signUp(email, password);
-      const confirmation = await mailedToken('administrator_verify_email', await administrators().idOf(email));
+      await administratorAccounts().signUp(email, password);
+      const confirmation = await mailedToken('administrator_verify_email', await administratorAccounts().idOf(email));
       const answers = [
         await accept({ token: used.token, ...person }),
         await accept({ token: 'A'.repeat(43), ...person }),

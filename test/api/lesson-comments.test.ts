@@ -3,16 +3,10 @@ import { newId } from '../../domain/core/ids.ts';
 import { roles } from '../../domain/clubs/roles.policy.ts';
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
-import {
-  administering,
-  buildLearner,
-  buildOpenCourse,
-  classroomOf,
-  revoke,
-  type Learner,
-  type OpenCourse,
-} from '../toolkit/builders/learning.ts';
+import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('lesson comments', () => {
   let club: TestClub;
@@ -20,7 +14,7 @@ describe('lesson comments', () => {
   let lesson: string;
   let learner: Learner;
   let classroom: ReturnType<typeof classroomOf>;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
 
   beforeEach(async () => {
     club = await buildClub();
@@ -28,7 +22,7 @@ describe('lesson comments', () => {
     lesson = course.lessons[0]?.publicId ?? '';
     learner = await buildLearner(course);
     classroom = classroomOf(course, learner);
-    write = administering(club);
+    write = callsOf(club);
   });
   /** Windows of the limits begin with the minutes of the clock: what is counted must not fall into two. */
   const awaitMinute = () => clock.advance(60_000 - (clock.now().getTime() % 60_000));
@@ -111,7 +105,7 @@ describe('lesson comments', () => {
   describe('DELETE /v1/clubs/{clubId}/classroom/comments/{commentId}', () => {
     it('204: an own comment, also after access has ended; once', async () => {
       const [kept, gone] = [await classroom.comment(lesson, 'kept'), await classroom.comment(lesson, 'gone')];
-      await revoke(course, learner);
+      await revokeEnrollment(course, learner);
       expect((await classroom.deleteComment(gone.body.data.id)).status).to.equal(204);
       expectError(await classroom.deleteComment(gone.body.data.id), 'not_found');
       const { data, total } = (await administratorsList()).body;
@@ -146,7 +140,7 @@ describe('lesson comments', () => {
 
     it('404: of another club; nothing is deleted', async () => {
       const { id } = (await classroom.comment(lesson, 'ours')).body.data;
-      const elsewhere = administering(await buildClub());
+      const elsewhere = callsOf(await buildClub());
       const before = await rowCounts();
       expectError(await elsewhere('DELETE', `/comments/${id}`), 'not_found');
       expectError(await elsewhere('GET', `/lessons/${course.lessons[0]?.id}/comments`), 'not_found');

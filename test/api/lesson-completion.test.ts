@@ -4,32 +4,27 @@ import { newId } from '../../domain/core/ids.ts';
 import { assembleBody } from '../../domain/webhooks/bodies.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
+import { completionsOf } from '../toolkit/assert/facts.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
 import { factsOf, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import {
-  addLesson,
-  administering,
-  buildLearner,
-  buildOpenCourse,
-  classroomOf,
-  completionsOf,
-  type Learner,
-  type OpenCourse,
-} from '../toolkit/builders/learning.ts';
+import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { classroomOf } from '../toolkit/drive/classroom.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { standingCalls } from '../toolkit/drive/standing-calls.ts';
 
 let club: TestClub;
 let course: OpenCourse;
 let learner: Learner;
 let classroom: ReturnType<typeof classroomOf>;
-let write: ReturnType<typeof administering>;
+let write: ReturnType<typeof callsOf>;
 
 async function start(lessons: number): Promise<string[]> {
   club = await buildClub();
   course = await buildOpenCourse(club.id, { lessons });
   learner = await buildLearner(course);
   classroom = classroomOf(course, learner);
-  write = administering(club);
+  write = callsOf(club);
   return course.lessons.map(({ publicId }) => publicId);
 }
 const lessonFact = (index: number) => `lesson.completed ${course.lessons[index]?.id}`;
@@ -105,8 +100,8 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
 
     it('unpublished and removed lessons do not count', async () => {
       const [first = '', second = ''] = await start(2);
-      const hidden = await addLesson(course, { published: false });
-      const removed = await addLesson(course);
+      const hidden = await buildLesson(course, { published: false });
+      const removed = await buildLesson(course);
       await write('DELETE', `/lessons/${removed.id}`);
       await classroom.complete(first);
       const { body } = await classroom.complete(second);
@@ -118,7 +113,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
     it('a lesson published later takes the completion of the course neither back nor repeats it', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
-      const further = await addLesson(course);
+      const further = await buildLesson(course);
       expect((await classroom.course(course.publicId)).body.data).to.include({
         lesson_count: 2,
         completed_lesson_count: 1,
@@ -173,7 +168,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       await start(1);
       const standing = standingCalls(club);
       await standing.buildLevel('Deckhand', 15);
-      const { publicId, id } = await addLesson(course, { points: 10 });
+      const { publicId, id } = await buildLesson(course, { points: 10 });
       await write('PATCH', `/lessons/${id}`, { points: 15 });
       await classroom.complete(publicId);
       await write('PATCH', `/lessons/${id}`, { points: 40 });

@@ -2,24 +2,20 @@ import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import {
-  administering,
-  buildLearner,
-  buildOpenCourse,
-  classroomOf,
-  type OpenCourse,
-} from '../toolkit/builders/learning.ts';
+import { buildLearner, buildOpenCourse, type OpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { classroomOf } from '../toolkit/drive/classroom.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('lessons', () => {
   let club: TestClub;
   let course: OpenCourse;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
 
   beforeEach(async () => {
     club = await buildClub();
     course = await buildOpenCourse(club.id);
-    write = administering(club);
+    write = callsOf(club);
   });
   const create = (body: object) => write('POST', `/modules/${course.moduleId}/lessons`, body);
   const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);

@@ -2,13 +2,14 @@
 import { expect } from 'chai';
 import type { Mailbox, Message } from '../../dev/mailbox.ts';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { alter, until } from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/factories.ts';
+import { administratorAccounts, studentAccounts } from '../toolkit/drive/accounts.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useWorker } from '../toolkit/stack/worker.ts';
-import { administrators, studentsOf } from '../toolkit/drive/accounts.ts';
 
 const second = 1_000;
 const someone = () => `${newId()}@example.com`;
@@ -48,7 +49,7 @@ describe('mails', function () {
   };
 
   it('a student signs up, confirms with the link of the mail, and is in', async () => {
-    const students = studentsOf(club.id);
+    const students = studentAccounts(club.id);
     const email = someone();
     await students.signUp(email, password);
     const mail = await mailTo(email);
@@ -61,7 +62,7 @@ describe('mails', function () {
   });
 
   it('a student who has forgotten the password sets another one', async () => {
-    const students = studentsOf(club.id);
+    const students = studentAccounts(club.id);
     const { email } = await buildStudent(club.id);
     await students.requestReset(email);
     const mail = await mailTo(email);
@@ -83,7 +84,7 @@ describe('mails', function () {
 
   it('a student who is signed up again is told so, by a link without a token', async () => {
     const { email } = await buildStudent(club.id);
-    await studentsOf(club.id).signUp(email, 'quite another phrase');
+    await studentAccounts(club.id).signUp(email, 'quite another phrase');
     const mail = await mailTo(email);
     expect(mail.subject).to.match(/^You already have an account/);
     expect(linkIn(mail).search).to.equal('');
@@ -91,8 +92,8 @@ describe('mails', function () {
 
   it('an administrator confirms, invites another, who accepts with the link of the mail', async () => {
     const owner = someone();
-    await administrators().signUp(owner, password);
-    const { body } = await administrators().verify(tokenIn(await mailTo(owner)));
+    await administratorAccounts().signUp(owner, password);
+    const { body } = await administratorAccounts().verify(tokenIn(await mailTo(owner)));
     const { token, administrator } = body.data;
     const clubId: string = administrator.organizations[0].organization_id;
 
@@ -110,7 +111,7 @@ describe('mails', function () {
   it('a hostile name is text: in HTML it is escaped, and no line of the message begins with it', async () => {
     const { email, id } = await buildStudent(club.id, { name: `<img src=x onerror="alert('1')"> & "co"` });
     await alter('students', id, { name: `<img src=x onerror="alert('1')"> & "co"\r\nBcc: victim@example.com` });
-    await studentsOf(club.id).requestReset(email);
+    await studentAccounts(club.id).requestReset(email);
     const mail = await mailTo(email);
     expect(mail.html).to.include('&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt; &amp; &quot;co&quot;');
     expect(mail.html).to.not.include('<img');
@@ -126,7 +127,7 @@ describe('mails', function () {
       hostile.id,
       'Club\r\nBcc: victim@example.com\r\n\r\n<script>alert(1)</script>',
     ]);
-    await studentsOf(hostile.id).requestReset(email);
+    await studentAccounts(hostile.id).requestReset(email);
     const mail = await mailTo(email);
     expect(mail.subject).to.equal('Reset your password for Club Bcc: victim@example.com <script>alert(1)</script>');
     expect(mail.html).to.not.include('<script');
@@ -134,7 +135,7 @@ describe('mails', function () {
   });
 
   it('a server that refuses (451) and then accepts: one mail, sent at the second attempt', async () => {
-    const students = studentsOf(club.id);
+    const students = studentAccounts(club.id);
     const email = someone();
     mailbox.failNext({ at: 'rcpt', reply: 451, to: email });
     await students.signUp(email, password);
@@ -150,7 +151,7 @@ describe('mails', function () {
 
   it('whoever is not known gets no mail', async () => {
     const email = someone();
-    const students = studentsOf(club.id);
+    const students = studentAccounts(club.id);
     for (const ask of [students.requestReset, students.resend]) await ask(email);
     await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     // A mail that was asked for later has arrived: theirs would have, too.

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { docx, pdf, pptx } from '../toolkit/builders/documents.ts';
-import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   completing,
   filesOf,
@@ -20,6 +20,7 @@ import {
   type Uploader,
 } from '../toolkit/drive/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
+import { buildMaterial, buildAgent } from '../toolkit/builders/agents.ts';
 
 const page = 'application/vnd.openxmlformats-officedocument.';
 const text = (name: string, mime: string, words: string): TestFile => ({
@@ -320,17 +321,7 @@ describe('media', () => {
     it('enters the index when it is ready, and leaves it when it is removed', async () => {
       const source = await testDatabase();
       const { media, upload } = await reserve(uploader, notes);
-      const agentId = newId();
-      await source.query(
-        `INSERT INTO agents (id, club_id, public_id, name, instructions, status, daily_limit, answer_max_tokens, created_at, updated_at)
-       VALUES ($1, $2, $3, 'Bosun', '', 'published', 10, 1000, now(), now())`,
-        [agentId, club.id, agentId.slice(-12)],
-      );
-      await source.query(`INSERT INTO agent_materials (id, agent_id, media_id) VALUES ($1, $2, $3)`, [
-        newId(),
-        agentId,
-        media.id,
-      ]);
+      await buildMaterial((await buildAgent(club.id)).id, { mediaId: media.id });
       const sources = () =>
         source.query<object[]>(
           `SELECT source.title, source.status, (SELECT count(*)::int FROM wakes WHERE subject_id = source.id) AS wakes

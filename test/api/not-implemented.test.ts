@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { notImplemented } from '../../contract/not-implemented.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
 import { bodyOf, everyOperation, nameOf, operationOf, pathOf } from '../toolkit/drive/every-operation.ts';
 
 describe('501: operations that are not built yet', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { buildClub } from '../toolkit/builders/clubs.ts';
 import { callAt, call, expectError, testApi } from '../toolkit/drive/api.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
-import { buildClub } from '../toolkit/builders/factories.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 
 const get = async (path: string) => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildAdministrator, buildClub, buildMember } from '../toolkit/builders/clubs.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { buildAdministrator, buildClub, buildMember } from '../toolkit/builders/factories.ts';
 
 const profileOf = async (token: string) => (await call('GET', '/v1/me', { token })).body.data;
 

@@ -1,17 +1,18 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, password } from '../toolkit/builders/clubs.ts';
 import { clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, mailedToken, openFurtherSession, password } from '../toolkit/builders/factories.ts';
-import { administrators, studentsOf, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
+import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
 
 const hour = 3_600_000;
 const someone = () => `${newId()}@example.com`;
 const chosen = 'a newly chosen phrase';
 
 const kinds: Record<string, () => Promise<AccountKind>> = {
-  '/v1/auth/password-reset': async () => studentsOf((await buildClub()).id),
-  '/v1/auth/admin/password-reset': () => Promise.resolve(administrators()),
+  '/v1/auth/password-reset': async () => studentAccounts((await buildClub()).id),
+  '/v1/auth/admin/password-reset': () => Promise.resolve(administratorAccounts()),
 };
 
 for (const [path, make] of Object.entries(kinds)) {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import { buildDelivery } from '../toolkit/builders/access.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 describe('products of sales platforms', () => {
@@ -17,7 +17,7 @@ describe('products of sales platforms', () => {
   });
 
   it('201: the whole record with its mapping, as it is read afterwards', async () => {
-    const deliveries = [await buildDelivery(club.id), await buildDelivery(club.id)].map(({ id }) => id);
+    const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)].map(({ id }) => id);
     const { status, body } = await create({ external_id: 'A-1', name: ' Knots  kit ', delivery_ids: deliveries });
     expect(status).to.equal(201);
     const { id, created_at: at } = body.data;
@@ -47,7 +47,7 @@ describe('products of sales platforms', () => {
   });
 
   it('200: a change keeps what is absent, and replaces the mapping as a set', async () => {
-    const [one, two] = [await buildDelivery(club.id), await buildDelivery(club.id)];
+    const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
     const { data } = (await create({ delivery_ids: [one.id] })).body;
     const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
     const named = await change({ name: 'Other' });
@@ -79,7 +79,7 @@ describe('products of sales platforms', () => {
   });
 
   it('404: a delivery that is unknown or of another club; nothing is written', async () => {
-    const foreign = await buildDelivery((await buildClub()).id);
+    const foreign = await buildAccessDelivery((await buildClub()).id);
     const { data } = (await create()).body;
     const before = await rowCounts();
     for (const id of [newId(), foreign.id]) {
@@ -91,7 +91,7 @@ describe('products of sales platforms', () => {
   });
 
   it('422: bounds, patterns, the same delivery twice', async () => {
-    const { id } = await buildDelivery(club.id);
+    const { id } = await buildAccessDelivery(club.id);
     for (const bad of [
       { platform: 'Store Front' },
       { platform: '' },
@@ -105,7 +105,7 @@ describe('products of sales platforms', () => {
   });
 
   it('204: deleted with its mapping; then it is gone', async () => {
-    const { id: deliveryId } = await buildDelivery(club.id);
+    const { id: deliveryId } = await buildAccessDelivery(club.id);
     const before = await rowCounts();
     const { id } = (await create({ delivery_ids: [deliveryId] })).body.data;
     expect((await send('DELETE', `/products/${id}`)).status).to.equal(204);

@@ -5,9 +5,9 @@ import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { contractOperations } from '../../contract/contract.ts';
 import { ruleFor } from '../../domain/limits/rules.policy.ts';
+import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { freePort, redisInstalled, startRedis } from '../toolkit/stack/counter-stores.ts';
 import { callAt, someAddress, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
-import { buildClub, buildMember, buildStudent } from '../toolkit/builders/factories.ts';
 
 const minute = 60;
 const perBatch = 20;

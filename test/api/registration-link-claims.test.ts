@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { factRecordsOf } from '../toolkit/assert/facts.ts';
+import { buildAccessDelivery, type TestAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { buildCohort, buildCourse, buildDelivery, type TestDelivery } from '../toolkit/builders/access.ts';
+import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
 import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
-import { callsOf, factRecordsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const hourMs = 3_600_000;
 const inOneHour = () => new Date(Date.now() + hourMs).toISOString();
@@ -12,11 +14,11 @@ const inOneHour = () => new Date(Date.now() + hourMs).toISOString();
 describe('a registration link that is claimed', () => {
   let club: TestClub;
   let send: ClubCalls;
-  let deliveries: TestDelivery[];
+  let deliveries: TestAccessDelivery[];
   beforeEach(async () => {
     club = await buildClub();
     send = callsOf(club);
-    deliveries = [await buildDelivery(club.id), await buildDelivery(club.id)];
+    deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
   });
   const link = async (body: object = {}): Promise<{ id: Id; code: string }> => {
     const good = { name: 'Open day', code: `Open-${newId().slice(-12)}`, delivery_ids: deliveries.map(({ id }) => id) };
@@ -93,7 +95,7 @@ describe('a registration link that is claimed', () => {
     it('200: an archived delivery, and one whose cohort has ended, are not given; 404 where nothing is left', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - hourMs) });
-      const ended = await buildDelivery(club.id, { courseId: course.id, cohortId: over.id });
+      const ended = await buildAccessDelivery(club.id, { courseId: course.id, cohortId: over.id });
       const one = await link({ delivery_ids: [...deliveries.map(({ id }) => id), ended.id] });
       await send('POST', `/deliveries/${deliveries[0]?.id}/archive`);
       const { body } = await claim(await buildStudent(club.id), one.code);
@@ -109,7 +111,7 @@ describe('a registration link that is claimed', () => {
       await claim(await buildStudent(club.id), expired.code);
       await send('POST', `/registration-links/${revoked.id}/revoke`);
       const elsewhere = await buildClub();
-      const foreign = { name: 'x', code: 'elsewhere', delivery_ids: [(await buildDelivery(elsewhere.id)).id] };
+      const foreign = { name: 'x', code: 'elsewhere', delivery_ids: [(await buildAccessDelivery(elsewhere.id)).id] };
       await callsOf(elsewhere)('POST', '/registration-links', foreign);
       clock.advance(hourMs);
       const before = await rowCounts();
@@ -169,7 +171,7 @@ describe('a registration link that is claimed', () => {
     };
 
     it('202: the student, then the free deliveries, then those of the link; one use', async () => {
-      await buildDelivery(club.id, { free: true });
+      await buildAccessDelivery(club.id, { free: true });
       const [one, email] = [await link(), `${newId()}@example.com`];
       expect((await signUp(one.code.toUpperCase(), email)).status).to.equal(202);
       const { data } = (await send('GET', `/enrollments?student_id=${await idOf(email)}`)).body;

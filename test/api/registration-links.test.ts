@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildAccessDelivery, type TestAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import { buildDelivery, type TestDelivery } from '../toolkit/builders/access.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
 
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
@@ -11,13 +11,13 @@ const later = () => new Date(Date.now() + 3_600_000).toISOString();
 describe('registration links as administrators keep them', () => {
   let club: TestClub;
   let send: ClubCalls;
-  let delivery: TestDelivery;
+  let delivery: TestAccessDelivery;
   const create = (body: object = {}) =>
     send('POST', '/registration-links', { name: 'Open day', delivery_ids: [delivery.id], ...body });
   beforeEach(async () => {
     club = await buildClub();
     send = callsOf(club);
-    delivery = await buildDelivery(club.id);
+    delivery = await buildAccessDelivery(club.id);
   });
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
@@ -52,12 +52,12 @@ describe('registration links as administrators keep them', () => {
       for (const code of ['Spring', 'SPRING']) expectError(await create({ code }), 'code_taken');
       expect(await rowCounts()).to.deep.equal(before);
       const elsewhere = await buildClub();
-      const body = { name: 'x', code: 'spring', delivery_ids: [(await buildDelivery(elsewhere.id)).id] };
+      const body = { name: 'x', code: 'spring', delivery_ids: [(await buildAccessDelivery(elsewhere.id)).id] };
       expect((await callsOf(elsewhere)('POST', '/registration-links', body)).status).to.equal(201);
     });
 
     it('404: a delivery that is unknown or of another club; nothing is written', async () => {
-      const foreign = await buildDelivery((await buildClub()).id);
+      const foreign = await buildAccessDelivery((await buildClub()).id);
       const before = await rowCounts();
       for (const id of [newId(), foreign.id])
         expectError(await create({ delivery_ids: [delivery.id, id] }), 'not_found');
@@ -95,7 +95,7 @@ describe('registration links as administrators keep them', () => {
 
   it('PATCH 200: changes what is given; what is absent stays; 0 and the empty text take limits away', async () => {
     const { data } = (await create({ max_uses: 3, expires_at: later() })).body;
-    const other = await buildDelivery(club.id);
+    const other = await buildAccessDelivery(club.id);
     const change = async (body: object) => (await send('PATCH', `/registration-links/${data.id}`, body)).body.data;
     expect(await change({ name: 'Week' })).to.deep.equal({ ...data, name: 'Week' });
     expect((await change({ delivery_ids: [other.id] })).deliveries).to.deep.equal([{ id: other.id, name: other.name }]);
@@ -118,7 +118,7 @@ describe('registration links as administrators keep them', () => {
 
   it('404: an unknown link and one of another club', async () => {
     const other = await buildClub();
-    const body = { name: 'x', delivery_ids: [(await buildDelivery(other.id)).id] };
+    const body = { name: 'x', delivery_ids: [(await buildAccessDelivery(other.id)).id] };
     const foreign = (await callsOf(other)('POST', '/registration-links', body)).body.data.id;
     for (const id of [newId(), foreign]) {
       expectError(await send('GET', `/registration-links/${id}`), 'not_found');

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import { buildConnection } from '../toolkit/drive/sales.ts';
+import { buildSalesConnection } from '../toolkit/builders/sales.ts';
 
 const path = ({ id }: TestClub, rest = '') => `/v1/clubs/${id}/sales-connections${rest}`;
 const post = (url: string, body: unknown = { event: 'nothing' }) => call('POST', new URL(url).pathname, { body });
@@ -25,7 +25,7 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
 
     it('never shows either again', async () => {
       const club = await buildClub();
-      const connection = await buildConnection(club.id, 'generic', 'the secret');
+      const connection = await buildSalesConnection(club.id, 'generic', 'the secret');
       const { text, body } = await call('GET', path(club), { token: club.owner.token });
       expect(body.total).to.equal(1);
       expect(body.data[0]).to.include({ id: connection.id, has_secret: true }).and.not.have.property('last_notice_at');
@@ -50,7 +50,7 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
 describe('POST …/{connectionId}/rotate', () => {
   it('200: a new address; the one before is worth nothing', async () => {
     const club = await buildClub();
-    const connection = await buildConnection(club.id);
+    const connection = await buildSalesConnection(club.id);
     const { body } = await call('POST', path(club, `/${connection.id}/rotate`), { token: club.owner.token });
     expect(body.data.token).not.to.equal(connection.token);
     expectError(await call('POST', `/webhooks/generic/${connection.token}`, { body: {} }), 'not_found');
@@ -59,7 +59,7 @@ describe('POST …/{connectionId}/rotate', () => {
 
   it('404: a connection of another club, and one that was deleted', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
-    const connection = await buildConnection(other.id);
+    const connection = await buildSalesConnection(other.id);
     const rotate = (of: TestClub) => call('POST', path(of, `/${connection.id}/rotate`), { token: of.owner.token });
     expectError(await rotate(club), 'not_found');
     expect((await call('POST', `/webhooks/generic/${connection.token}`, { body: {} })).status).to.equal(202);
@@ -71,7 +71,7 @@ describe('POST …/{connectionId}/rotate', () => {
 describe('DELETE …/{connectionId}', () => {
   it('204: takes no notices any more; those that came stay', async () => {
     const club = await buildClub();
-    const connection = await buildConnection(club.id);
+    const connection = await buildSalesConnection(club.id);
     await call('POST', `/webhooks/generic/${connection.token}`, { body: {} });
     const remove = () => call('DELETE', path(club, `/${connection.id}`), { token: club.owner.token });
     expect((await remove()).status).to.equal(204);
@@ -86,7 +86,7 @@ describe('DELETE …/{connectionId}', () => {
 
   it('404: a connection of another club, which stays', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
-    const connection = await buildConnection(other.id);
+    const connection = await buildSalesConnection(other.id);
     expectError(await call('DELETE', path(club, `/${connection.id}`), { token: club.owner.token }), 'not_found');
     expect((await call('GET', path(other), { token: other.owner.token })).body.total).to.equal(1);
   });

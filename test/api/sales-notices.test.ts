@@ -1,24 +1,22 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { noticeRow } from '../toolkit/assert/sales.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError, someAddress, visible } from '../toolkit/drive/api.ts';
 import { rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { buildClub } from '../toolkit/builders/factories.ts';
 import {
-  buildConnection,
+  buildSalesConnection,
   buildShop,
   noticeOf,
-  noticeRow,
-  process,
   purchaseNotice,
-  sell,
-  take,
-  type Shop,
-  type TestConnection,
-} from '../toolkit/drive/sales.ts';
+  type TestShop,
+  type TestSalesConnection,
+} from '../toolkit/builders/sales.ts';
+import { sell, stepNotice, takeNotice } from '../toolkit/drive/sales.ts';
 
-const address = ({ platform, token }: TestConnection) => `/webhooks/${platform}/${token}`;
+const address = ({ platform, token }: TestSalesConnection) => `/webhooks/${platform}/${token}`;
 
-async function noticesOf({ id }: TestConnection) {
+async function noticesOf({ id }: TestSalesConnection) {
   const source = await testDatabase();
   return source.query<{ id: string; body: Buffer; proof: Buffer | null; addresses: string[] }[]>(
     `SELECT id, body, proof, addresses FROM sales_notices WHERE connection_id = $1`,
@@ -47,7 +45,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       const { connection } = await buildShop();
       expect((await call('POST', address(connection), { body: { event: { of: 'no kind' } } })).status).to.equal(202);
       const [notice] = await noticesOf(connection);
-      await process(notice?.id ?? '');
+      await stepNotice(notice?.id ?? '');
       expect(await noticeRow(notice?.id ?? '')).to.include({
         status: 'failed',
         errorCode: 'bad_shape',
@@ -58,8 +56,8 @@ describe('POST /webhooks/{platform}/{token}', () => {
     it('keeps what the platform proves itself by, sealed: a header, or the signature of the address', async () => {
       const club = await buildClub();
       const { vault } = await testPlatform();
-      const hotmart = await buildConnection(club.id, 'hotmart', 's');
-      const kiwify = await buildConnection(club.id, 'kiwify', 's');
+      const hotmart = await buildSalesConnection(club.id, 'hotmart', 's');
+      const kiwify = await buildSalesConnection(club.id, 'kiwify', 's');
       await call('POST', address(hotmart), { body: {}, headers: { 'X-HOTMART-HOTTOK': 'the hottok' } });
       await call('POST', `${address(kiwify)}?signature=abc123`, { body: {} });
       for (const [connection, proof] of [
@@ -129,7 +127,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/sales-notices', () => {
-  const list = ({ club }: Shop, query = '') =>
+  const list = ({ club }: TestShop, query = '') =>
     call('GET', `/v1/clubs/${club.id}/sales-notices${query}`, { token: club.owner.token });
 
   it('200: newest first, with what became of each, without bodies', async () => {
@@ -140,7 +138,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
       purchaseNotice(shop, 'paid', { product: { id: 'x' }, purchase: { id: '2', amount: 1, currency: 'EUR' } }),
       { event: 'other' },
     );
-    await take(shop.connection, {});
+    await takeNotice(shop.connection, {});
     const { body, text } = await list(shop);
     expect(body.total).to.equal(4);
     expect(body.data.map((one: { status: string; error?: object }) => [one.status, one.error])).to.deep.equal([
@@ -156,9 +154,9 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
   it('200: by status and by connection; of this club alone', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
-    const second = await buildConnection(shop.club.id);
-    const failed = await take(second, { event: 3 });
-    await process(failed);
+    const second = await buildSalesConnection(shop.club.id);
+    const failed = await takeNotice(second, { event: 3 });
+    await stepNotice(failed);
     expect((await list(shop, '?status=failed')).body).to.have.property('total', 1);
     expect((await list(shop, `?connection_id=${second.id}`)).body.data[0].id).to.equal(failed);
     expect((await list(shop, `?connection_id=${second.id}&status=processed`)).body.total).to.equal(0);
@@ -171,7 +169,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
   it('200: with the body as it came; absent once it was purged', async () => {
     const shop = await buildShop();
     const notice = noticeOf(shop, 'other');
-    const id = await take(shop.connection, notice);
+    const id = await takeNotice(shop.connection, notice);
     const read = () => call('GET', `/v1/clubs/${shop.club.id}/sales-notices/${id}`, { token: shop.club.owner.token });
     expect((await read()).body.data).to.include({ body: JSON.stringify(notice), payload_purged: false });
     await (await testDatabase()).query(`UPDATE sales_notices SET body = NULL WHERE id = $1`, [id]);
@@ -182,7 +180,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
 
   it('404: a notice of another club', async () => {
     const [shop, other] = [await buildShop(), await buildShop()];
-    const id = await take(other.connection, {});
+    const id = await takeNotice(other.connection, {});
     for (const [method, rest] of [
       ['GET', ''],
       ['POST', '/replay'],
@@ -195,13 +193,13 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
-  const replay = ({ club }: Shop, id: string) =>
+  const replay = ({ club }: TestShop, id: string) =>
     call('POST', `/v1/clubs/${club.id}/sales-notices/${id}/replay`, { token: club.owner.token });
 
   it('202: pending again, and woken', async () => {
     const shop = await buildShop();
-    const id = await take(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'x' } }));
-    await process(id);
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'x' } }));
+    await stepNotice(id);
     await (await testDatabase()).query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
     expect((await replay(shop, id)).status).to.equal(202);
     expect(await noticeRow(id)).to.include({ status: 'pending', errorCode: null });
@@ -211,11 +209,11 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
   it('409: one that is pending, processed or ignored', async () => {
     const shop = await buildShop();
     const [pending, processed, ignored] = [
-      await take(shop.connection, {}),
-      await take(shop.connection, purchaseNotice(shop, 'paid')),
-      await take(shop.connection, { event: 'other' }),
+      await takeNotice(shop.connection, {}),
+      await takeNotice(shop.connection, purchaseNotice(shop, 'paid')),
+      await takeNotice(shop.connection, { event: 'other' }),
     ];
-    for (const id of [processed, ignored]) await process(id);
+    for (const id of [processed, ignored]) await stepNotice(id);
     for (const id of [pending, processed, ignored]) expectError(await replay(shop, id), 'notice_not_failed');
   });
 });

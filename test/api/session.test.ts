@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { sha256 } from '../../domain/core/secrets.ts';
+import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildMember, buildStudent, openFurtherSession } from '../toolkit/builders/factories.ts';
+import { openFurtherSession } from '../toolkit/builders/sessions.ts';
 
 const second = 1_000;
 const minute = 60 * second;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
 import { callAt, testConfig, type Answer } from '../toolkit/drive/api.ts';
-import { holdingOpen, waitingForLocks } from '../toolkit/builders/deliveries.ts';
-import { buildClub } from '../toolkit/builders/factories.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../toolkit/drive/races.ts';
 
 describe('the graceful stop of the API', () => {
   it('readiness goes off first, requests in flight are answered, then the port closes', async () => {
@@ -20,11 +20,11 @@ describe('the graceful stop of the API', () => {
     let stopped: Promise<void> | undefined;
     let hasStopped = false;
     // The registration locks the club: while somebody else holds it, the request is in flight.
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [club.id]),
       async () => {
         inFlight = register();
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
         stopped = api.stop().then(() => {
           hasStopped = true;
         });

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent, password } from '../toolkit/builders/clubs.ts';
 import { call, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { mailsTo } from '../toolkit/stack/database.ts';
-import { holdingOpen, waitingForLocks } from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildStudent, password } from '../toolkit/builders/factories.ts';
-import { administrators, studentsOf, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../toolkit/drive/races.ts';
 
 const someone = () => `${newId()}@example.com`;
 const hour = 3_600_000;
 
 const kinds: Record<string, { lifetimeMs: number; make: () => Promise<AccountKind> }> = {
-  'POST /v1/auth/sign-in': { lifetimeMs: 30 * 24 * hour, make: async () => studentsOf((await buildClub()).id) },
-  'POST /v1/auth/admin/sign-in': { lifetimeMs: 12 * hour, make: () => Promise.resolve(administrators()) },
+  'POST /v1/auth/sign-in': { lifetimeMs: 30 * 24 * hour, make: async () => studentAccounts((await buildClub()).id) },
+  'POST /v1/auth/admin/sign-in': { lifetimeMs: 12 * hour, make: () => Promise.resolve(administratorAccounts()) },
 };
 
 for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
@@ -72,11 +72,11 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
       it('a password that is reset while it is compared opens no session', async () => {
         const { id, email } = await kind.build();
         let answer: Promise<Answer> | undefined;
-        await holdingOpen(
+        await withOpenTransaction(
           (tx) => tx.query(`UPDATE ${kind.subject}s SET password_hash = 'another' WHERE id = $1`, [id]),
           async () => {
             answer = kind.signIn(email, password);
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
           },
         );
         expectError(await (answer ?? kind.signIn(email, password)), 'invalid_credentials');

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent, password } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, mailedToken, password } from '../toolkit/builders/factories.ts';
-import { administrators, studentsOf, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { mailedToken } from '../toolkit/builders/sessions.ts';
+import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
 
 const someone = () => `${newId()}@example.com`;
 const accepted = { data: { accepted: true } };
@@ -125,14 +126,14 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(await organizationsOf(email)).to.deep.equal([
         { name: `Café Ünïon ${tag}`, slug: `cafe-union-${tag}`.slice(0, 40).replace(/-$/, ''), role: 'owner' },
       ]);
-      expect(await mailsTo(await administrators().idOf(email))).to.deep.equal(['administrator_verify_email']);
+      expect(await mailsTo(await administratorAccounts().idOf(email))).to.deep.equal(['administrator_verify_email']);
     });
 
     it('keeps the password as argon2id alone, and no token as text', async () => {
       const email = someone();
       const secret = `a phrase of ${newId()}`;
       await signUp({ name: 'Ada', email, password: secret, organization: { name: 'Harbour' } });
-      const id = await administrators().idOf(email);
+      const id = await administratorAccounts().idOf(email);
       const source = await testDatabase();
       const [row] = await source.query<{ password_hash: string }[]>(
         `SELECT password_hash FROM administrators WHERE id = $1`,
@@ -164,7 +165,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
     });
 
     it('a known e-mail gets no organization', async () => {
-      const { email } = await administrators().build();
+      const { email } = await administratorAccounts().build();
       await signUp({ name: 'Ada', email, password, organization: { name: 'Harbour' } });
       expect(await organizationsOf(email)).to.deep.equal([]);
     });
@@ -172,8 +173,8 @@ describe('POST /v1/auth/admin/sign-up', () => {
 });
 
 const kinds: Record<string, () => Promise<AccountKind>> = {
-  'a student': async () => studentsOf((await buildClub()).id),
-  'an administrator': () => Promise.resolve(administrators()),
+  'a student': async () => studentAccounts((await buildClub()).id),
+  'an administrator': () => Promise.resolve(administratorAccounts()),
 };
 
 for (const [title, make] of Object.entries(kinds)) {

@@ -4,9 +4,9 @@ import { request, type ClientRequest } from 'node:http';
 import { expect } from 'chai';
 import { importRules } from '../../domain/access/import.policy.ts';
 import { until } from '../../dev/readiness.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, clock, someAddress, testApi } from '../toolkit/drive/api.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   importsPath,
   readImport,

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildDelivery } from '../toolkit/builders/access.ts';
+import { studentsOf } from '../toolkit/assert/students.ts';
+import { buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 import {
   importFile,
   importPlatform,
@@ -14,10 +16,8 @@ import {
   shortReport,
   step,
   storedOf,
-  studentsOf,
   upload,
 } from '../toolkit/drive/imports.ts';
-import { putOnPlan } from '../toolkit/builders/plans.ts';
 
 const header = 'email,name\n';
 
@@ -30,7 +30,7 @@ describe('student imports', () => {
   describe('POST /v1/clubs/{clubId}/student-imports', () => {
     describe('202', () => {
       it('takes the file: the whole record, pending, and the file in the store', async () => {
-        const { id: deliveryId } = await buildDelivery(club.id);
+        const { id: deliveryId } = await buildAccessDelivery(club.id);
         const query = `delivery_ids=${deliveryId.toUpperCase()}&invite=true&file_name=spring%20class.csv`;
         const { status, body } = await upload(
           club,
@@ -58,7 +58,7 @@ describe('student imports', () => {
       });
 
       it('creates students and gives them what was asked: facts once each, a report a row, and the file is gone', async () => {
-        const { id: deliveryId } = await buildDelivery(club.id);
+        const { id: deliveryId } = await buildAccessDelivery(club.id);
         const known = await buildStudent(club.id, { email: 'known@example.com' });
         const record = await importFile(
           club,
@@ -107,7 +107,9 @@ describe('student imports', () => {
       });
 
       it('the same file again: all existing, no new facts, enrollments or mails', async () => {
-        const deliveries = [await buildDelivery(club.id), await buildDelivery(club.id)].map(({ id }) => id).join(',');
+        const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)]
+          .map(({ id }) => id)
+          .join(',');
         const file = `${header}ada@example.com,Ada\nbo@example.com,Bo\n`;
         await importFile(club, file, `delivery_ids=${deliveries}&invite=true`);
         const [facts, students] = [await factsOf(club.id), await studentsOf(club)];
@@ -121,7 +123,7 @@ describe('student imports', () => {
       it('rows beyond the plan’s allowance of students fail as limit_reached; those who are there are served', async () => {
         const file = `${header}${Array.from({ length: 103 }, (_, at) => `s${at}@example.com,S ${at}`).join('\n')}`;
         const { body } = await upload(club, file);
-        await putOnPlan(club.id, 'starter');
+        await buildPlan(club.id, 'starter');
         await buildStudent(club.id, { email: 's102@example.com' });
         await runImport(body.data.id);
         expect(await readImport(club, body.data.id)).to.include({ created: 99, existing: 1, failed: 3 });
@@ -135,16 +137,16 @@ describe('student imports', () => {
     });
 
     it('402: a plan without imports; nothing is written', async () => {
-      await putOnPlan(club.id, 'starter');
+      await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       expectError(await upload(club, `${header}ada@example.com,Ada`), 'feature_not_in_plan');
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
     it('404, 409: a delivery that is unknown or of another club; one that is archived; nothing is written', async () => {
-      const good = await buildDelivery(club.id);
-      const foreign = await buildDelivery((await buildClub()).id);
-      const archived = await buildDelivery(club.id, { archived: true });
+      const good = await buildAccessDelivery(club.id);
+      const foreign = await buildAccessDelivery((await buildClub()).id);
+      const archived = await buildAccessDelivery(club.id, { archived: true });
       const before = await rowCounts();
       const order = (id: string) => upload(club, `${header}a@example.com,A`, `delivery_ids=${good.id},${id}`);
       for (const id of [newId(), foreign.id]) expectError(await order(id), 'not_found');

@@ -1,27 +1,22 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
-import {
-  addLesson,
-  administering,
-  buildLearner,
-  buildOpenCourse,
-  classroomOf,
-  revoke,
-  type OpenCourse,
-} from '../toolkit/builders/learning.ts';
+import { buildLearner, buildOpenCourse, type OpenCourse } from '../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
 
 describe('student progress', () => {
   let club: TestClub;
   let course: OpenCourse;
-  let write: ReturnType<typeof administering>;
+  let write: ReturnType<typeof callsOf>;
 
   beforeEach(async () => {
     club = await buildClub();
     course = await buildOpenCourse(club.id, { lessons: 2 });
-    write = administering(club);
+    write = callsOf(club);
   });
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
@@ -42,12 +37,12 @@ describe('student progress', () => {
 
       await classroom.complete(course.lessons[0]?.publicId ?? '');
       const { completed_at: completedAt } = (await classroom.complete(course.lessons[1]?.publicId ?? '')).body.data;
-      await addLesson(course);
-      await addLesson(course, { published: false });
+      await buildLesson(course);
+      await buildLesson(course, { published: false });
       const done = { ...row, lesson_count: 3, completed_lesson_count: 2, completed_at: completedAt };
       expect(await progressOf(learner.id)).to.deep.equal({ data: [done], total: 1 });
 
-      await revoke(course, learner);
+      await revokeEnrollment(course, learner);
       await write('PATCH', `/courses/${course.id}`, { status: 'archived' });
       await buildOpenCourse(club.id); // nobody's
       const draft = await buildOpenCourse(club.id, { status: 'draft', lessons: 0 });
@@ -64,7 +59,7 @@ describe('student progress', () => {
       const classroom = classroomOf(course, learner);
       await classroom.complete(course.lessons[0]?.publicId ?? '');
       await classroom.undo(course.lessons[0]?.publicId ?? '');
-      await revoke(course, learner);
+      await revokeEnrollment(course, learner);
       expect((await progressOf(learner.id)).data[0]).to.include({ has_access: false, completed_lesson_count: 0 });
     });
 

@@ -3,22 +3,15 @@ import { newId, type Id } from '../../domain/core/ids.ts';
 import { sha256 } from '../../domain/core/secrets.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
 import { buildEnrollment } from '../toolkit/builders/access.ts';
-import { append, finish } from '../toolkit/drive/answers.ts';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
+import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { askingOf, buildOpenAgent } from '../toolkit/drive/asking.ts';
+import { askingOf } from '../toolkit/drive/asking.ts';
 import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { factAbout } from '../toolkit/builders/deliveries.ts';
-import {
-  buildClub,
-  buildEndpoint,
-  buildStudent,
-  mailedToken,
-  openFurtherSession,
-  password,
-  type TestClub,
-  type TestStudent,
-} from '../toolkit/builders/factories.ts';
-import { studentsOf } from '../toolkit/drive/accounts.ts';
+import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
+import { buildEndpoint, factAbout } from '../toolkit/builders/webhooks.ts';
+import { studentAccounts } from '../toolkit/drive/accounts.ts';
+import { appendWords, endAnswer } from '../toolkit/drive/answers.ts';
 
 const remove = (club: TestClub, id: Id, token = club.owner.token) =>
   call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token });
@@ -33,7 +26,7 @@ async function buildHistory() {
   const name = `Removable Rosalind ${tag}`;
   const student = await buildStudent(club.id, { name, email: `rosalind.${tag}@example.com` });
   const bystander = await buildStudent(club.id);
-  const students = studentsOf(club.id);
+  const students = studentAccounts(club.id);
   await students.requestReset(student.email);
   await students.signUp(student.email, 'offered by a stranger');
   await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
@@ -72,10 +65,10 @@ async function converse(clubId: Id, student: TestStudent, text: string) {
   await buildEnrollment(clubId, { studentId: student.id, deliveryId: agent.deliveryId, startsAt: new Date(0) });
   const classroom = askingOf(agent, student);
   const { answerId, conversationId } = await classroom.ask({ content: `What of ${text}?` });
-  await append(answerId, `I know of ${text}`);
-  await finish(answerId, { citations: [{ citedText: text }] });
+  await appendWords(answerId, `I know of ${text}`);
+  await endAnswer(answerId, { citations: [{ citedText: text }] });
   const underWay = await classroom.ask({ content: `And of ${text}?`, conversation_id: conversationId });
-  await append(underWay.answerId, `So far ${text}`);
+  await appendWords(underWay.answerId, `So far ${text}`);
   return { underWay };
 }
 
@@ -134,7 +127,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
 
     it('what was mailed is good no more, and what was not mailed yet finds nobody', async () => {
-      const students = studentsOf(club.id);
+      const students = studentAccounts(club.id);
       expectError(await students.confirmReset(tokens.reset, 'a newly chosen phrase'), 'token_gone');
       const body = { club_id: club.id, email: student.email, code: tokens.code };
       expectError(await call('POST', '/v1/auth/code/exchange', { body }), 'token_gone');
@@ -249,7 +242,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
 
   it('no mail goes to a removed student: those that wait are nobody’s', async () => {
     const club = await buildClub();
-    const students = studentsOf(club.id);
+    const students = studentAccounts(club.id);
     const { id, email } = await buildStudent(club.id);
     await remove(club, id);
     await students.requestReset(email);

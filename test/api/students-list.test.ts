@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
 
 interface Listed {
   id: string;

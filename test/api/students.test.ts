@@ -1,16 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { factsOf, mailsTo, rowCounts } from '../toolkit/stack/database.ts';
-import {
-  buildClub,
-  buildStudent,
-  mailedToken,
-  openFurtherSession,
-  password,
-  type TestClub,
-} from '../toolkit/builders/factories.ts';
-import { studentsOf } from '../toolkit/drive/accounts.ts';
+import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
+import { studentAccounts } from '../toolkit/drive/accounts.ts';
 
 const someone = () => `${newId()}@example.com`;
 const studentPath = (club: TestClub, id: Id) => `/v1/clubs/${club.id}/students/${id}`;
@@ -154,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
     });
 
     it('a changed e-mail is unconfirmed: the password, sessions and mailed tokens end, and a confirmation goes to the new address', async () => {
-      const students = studentsOf(club.id);
+      const students = studentAccounts(club.id);
       const student = await buildStudent(club.id);
       const elsewhere = await openFurtherSession('student', student.id);
       await students.requestReset(student.email);

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { factsWithSubjects } from '../toolkit/assert/facts.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/factories.ts';
-import { factsWithSubjects, standingCalls } from '../toolkit/drive/standing-calls.ts';
+import { standingCalls } from '../toolkit/drive/standing-calls.ts';
 
 describe('tags', () => {
   let club: TestClub;

@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { buildClub, password } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { factsOf, mailsTo, rowCounts } from '../toolkit/stack/database.ts';
-import { buildClub, mailedToken, password } from '../toolkit/builders/factories.ts';
-import { administrators, studentsOf, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { mailedToken } from '../toolkit/builders/sessions.ts';
+import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
 
 const hour = 3_600_000;
 const someone = () => `${newId()}@example.com`;
 
 const kinds: Record<string, () => Promise<AccountKind>> = {
-  '/v1/auth/verify-email': async () => studentsOf((await buildClub()).id),
-  '/v1/auth/admin/verify-email': () => Promise.resolve(administrators()),
+  '/v1/auth/verify-email': async () => studentAccounts((await buildClub()).id),
+  '/v1/auth/admin/verify-email': () => Promise.resolve(administratorAccounts()),
 };
 
 for (const [path, make] of Object.entries(kinds)) {
@@ -141,15 +142,15 @@ for (const [path, make] of Object.entries(kinds)) {
 
 describe('POST /v1/auth/verify-email: tokens of others', () => {
   it('410: the confirmation of an administrator is none of a student, and the other way round', async () => {
-    const students = studentsOf((await buildClub()).id);
+    const students = studentAccounts((await buildClub()).id);
     const email = someone();
-    for (const kind of [students, administrators()]) await kind.signUp(email, password);
+    for (const kind of [students, administratorAccounts()]) await kind.signUp(email, password);
     const ofStudent = await mailedToken('student_verify_email', await students.idOf(email));
-    const ofAdministrator = await mailedToken('administrator_verify_email', await administrators().idOf(email));
+    const ofAdministrator = await mailedToken('administrator_verify_email', await administratorAccounts().idOf(email));
     expectError(await students.verify(ofAdministrator), 'token_gone');
-    expectError(await administrators().verify(ofStudent), 'token_gone');
+    expectError(await administratorAccounts().verify(ofStudent), 'token_gone');
     expect((await students.verify(ofStudent)).status).to.equal(200);
-    expect((await administrators().verify(ofAdministrator)).status).to.equal(200);
+    expect((await administratorAccounts().verify(ofAdministrator)).status).to.equal(200);
   });
 
   it('200: the invitation of a student whom an administrator created confirms the e-mail too, for 7 days', async () => {
@@ -157,7 +158,7 @@ describe('POST /v1/auth/verify-email: tokens of others', () => {
     const create = () =>
       call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email: someone() } });
     const [one, two] = [await create(), await create()];
-    const students = studentsOf(id);
+    const students = studentAccounts(id);
     const tokens = [
       await mailedToken('student_invitation', one.body.data.id),
       await mailedToken('student_invitation', two.body.data.id),
@@ -171,7 +172,7 @@ describe('POST /v1/auth/verify-email: tokens of others', () => {
 
   it('confirming is no fact of the catalogue', async () => {
     const { id } = await buildClub();
-    const students = studentsOf(id);
+    const students = studentAccounts(id);
     const email = someone();
     await students.signUp(email, password);
     await students.verify(await mailedToken('student_verify_email', await students.idOf(email)));

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { alter, buildDelivery, factAbout, type Subscription } from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildEndpoint, buildStudent, type TestClub } from '../toolkit/builders/factories.ts';
+import { buildEndpoint, buildWebhookDelivery, factAbout, type Subscription } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 
 const publicUrl = 'https://93.184.216.34/hooks/club';
 
@@ -42,8 +43,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
 
     it('whole records, newest first, of this endpoint alone', async () => {
       const [older, newer] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-01T11:00:00Z')];
-      const first = await buildDelivery(subscription, older);
-      const second = await buildDelivery(subscription, newer);
+      const first = await buildWebhookDelivery(subscription, older);
+      const second = await buildWebhookDelivery(subscription, newer);
       await alter('webhook_deliveries', first.id, {
         status: 'canceled',
         cancel_reason: 'expired',
@@ -86,7 +87,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       const { database } = await testPlatform();
       const kept: Record<string, string> = {};
       for (const status of ['pending', 'succeeded', 'failed', 'canceled']) {
-        kept[status] = (await buildDelivery(subscription)).id;
+        kept[status] = (await buildWebhookDelivery(subscription)).id;
         await alter('webhook_deliveries', kept[status], { status });
       }
       const [created] = await fanOut(database, factAbout(subscription, 'student.created'), new Date());
@@ -109,7 +110,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       const at = (ms: number) => new Date(Date.parse('2026-03-01T10:00:00Z') + ms);
       const times = [0, 1, 1_000, 3_600_000, 86_400_000].map(at);
       const ids: string[] = [];
-      for (const time of times) ids.unshift((await buildDelivery(subscription, time)).id);
+      for (const time of times) ids.unshift((await buildWebhookDelivery(subscription, time)).id);
       const found = async (query: Record<string, string>) => {
         const { body } = await list(query);
         expect(body.total).to.equal(body.data.length);
@@ -138,7 +139,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       const { database } = await testPlatform();
       const failed: string[] = [];
       for (const time of [early, late]) {
-        await buildDelivery(subscription, time);
+        await buildWebhookDelivery(subscription, time);
         for (const type of ['student.created', 'student.updated'] as const) {
           const [made] = await fanOut(database, factAbout(subscription, type, time), time);
           if (made) failed.push(made.id);
@@ -158,7 +159,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     it('by type, whatever their status: newest first over all statuses', async () => {
       const ids: string[] = [];
       for (const [index, status] of ['failed', 'pending', 'succeeded', 'canceled', 'failed', 'succeeded'].entries()) {
-        const { id } = await buildDelivery(subscription, new Date(Date.parse('2026-03-01T10:00:00Z') + index));
+        const { id } = await buildWebhookDelivery(subscription, new Date(Date.parse('2026-03-01T10:00:00Z') + index));
         await alter('webhook_deliveries', id, { status });
         ids.unshift(id);
       }
@@ -173,13 +174,13 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       const start = Date.parse('2026-03-01T10:00:00Z');
       const ids: string[] = [];
       for (let index = 0; index < 6; index++)
-        ids.unshift((await buildDelivery(subscription, new Date(start + index))).id);
+        ids.unshift((await buildWebhookDelivery(subscription, new Date(start + index))).id);
       const until = new Date(start + 6).toISOString();
       const pages = [];
       for (const page of ['1', '2', '3']) {
         pages.push((await list({ until, page, page_size: '2' })).body);
-        await buildDelivery(subscription, new Date(start + 6));
-        await buildDelivery(subscription);
+        await buildWebhookDelivery(subscription, new Date(start + 6));
+        await buildWebhookDelivery(subscription);
       }
       expect(pages.map(({ total }) => total)).to.deep.equal([6, 6, 6]);
       expect(pages.flatMap(({ data }) => data.map(({ id }: Listed) => id))).to.deep.equal(ids);
@@ -187,7 +188,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
 
     it('the pages together hold each delivery once, in one order, though all are of one instant', async () => {
       const now = new Date('2026-03-01T10:00:00Z');
-      for (let index = 0; index < 11; index++) await buildDelivery(subscription, now);
+      for (let index = 0; index < 11; index++) await buildWebhookDelivery(subscription, now);
       const pages = [];
       for (const page of ['1', '2', '3']) pages.push((await list({ page, page_size: '5' })).body);
       expect(pages.map(({ data }) => data.length)).to.deep.equal([5, 5, 1]);
@@ -243,7 +244,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
       const club = await buildClub();
       const subscription = await subscribe(club);
       const now = new Date('2026-03-01T10:00:00Z');
-      const delivery = await buildDelivery(subscription, now);
+      const delivery = await buildWebhookDelivery(subscription, now);
       const source = await testDatabase();
       await source.query(
         `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, duration_ms, response_status, response_excerpt, retry_after_seconds)
@@ -301,8 +302,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
   it('404: an unknown delivery, one of another endpoint, one of another club, and the right one at the wrong endpoint', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [own, sibling, foreign] = [await subscribe(club), await subscribe(club), await subscribe(other)];
-    const delivery = await buildDelivery(own);
-    const foreignDelivery = await buildDelivery(foreign);
+    const delivery = await buildWebhookDelivery(own);
+    const foreignDelivery = await buildWebhookDelivery(foreign);
     const asked: [string, string][] = [
       [own.endpoint.id, newId()],
       [own.endpoint.id, foreignDelivery.id],

@@ -7,19 +7,27 @@ import { fanOut } from '../../domain/webhooks/fan-out.ts';
 import { callAt, clock, expectError } from '../toolkit/drive/api.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow, factAbout } from '../toolkit/builders/deliveries.ts';
 import { startNameServer } from '../toolkit/fakes/name-server.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery, factAbout } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import {
+  noEndpointsOf,
+  oneAfterAnother,
+  publicUrl,
+  openEndpointScene,
+  type EndpointScene,
+} from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const otherUrl = 'https://93.184.216.35/other?a=b&c=%20d';
 
 describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   let id: string;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
     id = scene.endpoint.id;
   });
   const change = (body: unknown) => scene.webhooks.change(id, body);
@@ -71,7 +79,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         breaker_epoch: 4,
         last_success_at: new Date(),
       });
-      await buildDelivery(scene.subscription);
+      await buildWebhookDelivery(scene.subscription);
       const before = await endpointRow(id);
       const answer = await change({ url: otherUrl, event_types: ['course.completed'], description: 'Our CRM' });
       expect(answer.body.data.pending_deliveries).to.equal(1);
@@ -86,14 +94,14 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('what is already on its way goes to the new url; nothing is looked at again for it', async () => {
-      const delivery = await buildDelivery(scene.subscription);
+      const delivery = await buildWebhookDelivery(scene.subscription);
       expect(await wakesBy(scene.club.id, () => change({ url: otherUrl }))).to.deep.equal([]);
       expect((await claimAttempt(await testDatabase(), delivery.id, Date.now()))?.url).to.equal(otherUrl);
     });
 
     it('a new event type never reaches an endpoint that did not ask for it: types count from the change on', async () => {
       const { database } = await testPlatform();
-      const waiting = await buildDelivery(scene.subscription);
+      const waiting = await buildWebhookDelivery(scene.subscription);
       await change({ event_types: ['student.created'] });
       const told = async (type: 'student.created' | 'student.updated') =>
         (await fanOut(database, factAbout(scene.subscription, type), new Date())).map(({ endpointId }) => endpointId);
@@ -140,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('the endpoint of another club stays as it is', async () => {
-      const foreign = (await buildScene()).endpoint;
+      const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.change(foreign.id, { url: otherUrl, description: 'x' });
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
@@ -222,7 +230,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         }
       } finally {
         await api.close();
-        names.close();
+        names.stop();
       }
     });
 

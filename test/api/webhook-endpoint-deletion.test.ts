@@ -3,16 +3,23 @@ import { fanOut } from '../../domain/webhooks/fan-out.ts';
 import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow, factAbout } from '../toolkit/builders/deliveries.ts';
-import { buildEndpoint } from '../toolkit/builders/factories.ts';
 import { deliveryRun, gateRun, wakesBy } from '../toolkit/assert/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildEndpoint, buildWebhookDelivery, factAbout } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import {
+  noEndpointsOf,
+  oneAfterAnother,
+  publicUrl,
+  openEndpointScene,
+  type EndpointScene,
+} from '../toolkit/drive/webhook-calls.ts';
 
 describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   let id: string;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
     id = scene.endpoint.id;
   });
   const remove = () => scene.webhooks.remove(id);
@@ -37,7 +44,10 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('what is pending is canceled, without a cancel_reason; each of its workflows and the gate are woken', async () => {
-      const deliveries = [await buildDelivery(scene.subscription), await buildDelivery(scene.subscription)];
+      const deliveries = [
+        await buildWebhookDelivery(scene.subscription),
+        await buildWebhookDelivery(scene.subscription),
+      ];
       expect(await wakesBy(scene.club.id, remove)).to.deep.equal(
         [gateRun({ id }), ...deliveries.map(deliveryRun)].toSorted(),
       );
@@ -49,7 +59,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('a resend that was asked for is not made any more', async () => {
-      const delivery = await buildDelivery(scene.subscription);
+      const delivery = await buildWebhookDelivery(scene.subscription);
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
       await scene.webhooks.resend(id, delivery.id);
       expect(await wakesBy(scene.club.id, remove)).to.deep.equal([gateRun({ id }), deliveryRun(delivery)].toSorted());
@@ -93,7 +103,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('every operation on a deleted endpoint, and none of them changes or wakes anything', async () => {
-      const delivery = await buildDelivery(scene.subscription);
+      const delivery = await buildWebhookDelivery(scene.subscription);
       await remove();
       const before = [await endpointRow(id), await deliveryRow(delivery.id)];
       const { webhooks } = scene;
@@ -125,7 +135,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('the endpoint of another club stays as it is', async () => {
-      const foreign = (await buildScene()).endpoint;
+      const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.remove(foreign.id);
       expect(await endpointRow(foreign.id)).to.deep.equal(before);

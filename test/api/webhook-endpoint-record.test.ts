@@ -2,24 +2,25 @@
 import { expect } from 'chai';
 import type { Id } from '../../domain/core/ids.ts';
 import { attemptDelivery } from '../../domain/webhooks/attempts.ts';
+import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { clock } from '../toolkit/drive/api.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import { alter, buildDelivery } from '../toolkit/builders/deliveries.ts';
-import { buildScene, type Scene } from '../toolkit/drive/webhook-calls.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { openEndpointScene, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
 
 const second = 1_000;
 const minute = 60 * second;
 
 describe('the record of a webhook endpoint', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
   });
   const read = async () => (await scene.webhooks.read(scene.endpoint.id)).body.data;
   /** One attempt of a delivery, by the API's clock, at a receiver that answers this; a new delivery unless told. */
   const attempt = async (status: number, id?: Id): Promise<Id> => {
     const at = clock.now();
-    const deliveryId = id ?? (await buildDelivery(scene.subscription, at)).id;
+    const deliveryId = id ?? (await buildWebhookDelivery(scene.subscription, at)).id;
     const outcome = status < 300 ? 'succeeded' : 'http_error';
     const platform = {
       ...(await testPlatform()),
@@ -113,7 +114,7 @@ describe('the record of a webhook endpoint', () => {
     expect((await read()).pending_deliveries).to.equal(0);
     await webhooks.sendTest(endpoint.id);
     await attempt(500);
-    const failed = await buildDelivery(scene.subscription, clock.now());
+    const failed = await buildWebhookDelivery(scene.subscription, clock.now());
     await alter('webhook_deliveries', failed.id, { status: 'failed', completed_at: clock.now() });
     expect((await read()).pending_deliveries).to.equal(2);
     await webhooks.recover(endpoint.id, new Date(clock.now().getTime() - minute));

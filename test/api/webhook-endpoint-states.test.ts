@@ -3,17 +3,22 @@ import { expect } from 'chai';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
 import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import {
-  alter,
-  buildDelivery,
-  deliveryRow,
-  endpointRow,
-  factAbout,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
-import { buildEndpoint } from '../toolkit/builders/factories.ts';
 import { deliveryRun, gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import {
+  buildEndpoint,
+  buildWebhookDelivery,
+  factAbout,
+  type TestWebhookDelivery,
+} from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import {
+  noEndpointsOf,
+  oneAfterAnother,
+  publicUrl,
+  openEndpointScene,
+  type EndpointScene,
+} from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const failures = () => ({
@@ -25,10 +30,10 @@ const failures = () => ({
 });
 
 describe('the state of a webhook endpoint', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   let id: string;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
     id = scene.endpoint.id;
   });
 
@@ -37,8 +42,8 @@ describe('the state of a webhook endpoint', () => {
   const move = (operation: Move): Promise<Answer> => scene.webhooks[operation](id);
   const wakesByMove = (operation: Move) => wakesBy(scene.club.id, () => move(operation));
   /** Some deliveries to the endpoint that are pending. */
-  const queue = (length: number): Promise<TestDelivery[]> =>
-    Promise.all(Array.from({ length }, () => buildDelivery(scene.subscription)));
+  const queue = (length: number): Promise<TestWebhookDelivery[]> =>
+    Promise.all(Array.from({ length }, () => buildWebhookDelivery(scene.subscription)));
   const told = async () => {
     const { database } = await testPlatform();
     return fanOut(database, factAbout(scene.subscription, 'student.updated'), new Date());
@@ -239,7 +244,7 @@ describe('the state of a webhook endpoint', () => {
         await alter('webhook_deliveries', deliveries[index]?.id ?? '', { status, completed_at: new Date() });
       }
       const other = await buildEndpoint(scene.club.id, publicUrl);
-      const elsewhere = await buildDelivery({ ...scene.subscription, endpoint: other });
+      const elsewhere = await buildWebhookDelivery({ ...scene.subscription, endpoint: other });
       // The fan-out has told the endpoint of the scene too.
       await alter('webhook_deliveries', (await pendingOf()).id, { status: 'succeeded', completed_at: new Date() });
       const rows = () => Promise.all([...deliveries, elsewhere].map((delivery) => deliveryRow(delivery.id)));
@@ -294,7 +299,7 @@ describe('the state of a webhook endpoint', () => {
       });
 
       it(`${operation}: the endpoint of another club stays as it is`, async () => {
-        const foreign = (await buildScene()).endpoint;
+        const foreign = (await openEndpointScene()).endpoint;
         // From a state that each of them would leave.
         await alter('webhook_endpoints', foreign.id, { status: operation === 'enable' ? 'paused' : 'enabled' });
         const before = await endpointRow(foreign.id);

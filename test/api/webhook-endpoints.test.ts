@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
 import { dnsResolver } from '../../domain/webhooks/egress.ts';
+import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { alter, buildDelivery, buildSubscription } from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildEndpoint, buildMember, type TestClub } from '../toolkit/builders/factories.ts';
-import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
+import { buildEndpoint, buildWebhookDelivery, buildSubscription } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 import { allAtOnce } from '../toolkit/drive/races.ts';
+import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
 
 /** A public address, so that a registration needs no name server; nothing is ever sent there. */
 const publicUrl = 'https://93.184.216.34/hooks/club';
@@ -244,7 +245,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
     });
     after(async () => {
       await api.close();
-      names.close();
+      names.stop();
     });
     const registerName = (url: string) =>
       callAt(api.base, 'POST', `/v1/clubs/${club.id}/webhook-endpoints`, {
@@ -287,8 +288,8 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     it('counts what is pending', async () => {
       const subscription = await buildSubscription(publicUrl);
       const member = await buildMember(subscription.clubId, 'admin');
-      await buildDelivery(subscription);
-      const done = await buildDelivery(subscription);
+      await buildWebhookDelivery(subscription);
+      const done = await buildWebhookDelivery(subscription);
       await alter('webhook_deliveries', done.id, { status: 'succeeded' });
       const path = `/v1/clubs/${subscription.clubId}/webhook-endpoints/${subscription.endpoint.id}`;
       expect((await call('GET', path, { token: member.token })).body.data.pending_deliveries).to.equal(1);

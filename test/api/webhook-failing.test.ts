@@ -5,21 +5,23 @@ import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send
 import { attemptDelivery, type DeliveryPlatform } from '../../domain/webhooks/attempts.ts';
 import { tendGate } from '../../domain/webhooks/gate.ts';
 import { mailsTo, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow } from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildEndpoint, buildMember } from '../toolkit/builders/factories.ts';
 import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
-import { buildScene, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
+import { buildEndpoint, buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { publicUrl, openEndpointScene, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;
 const failingMail = 'webhook_endpoint_failing';
 
 describe('an endpoint that accepts no delivery for 5 days', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   let id: Id;
   let now: number;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
     id = scene.endpoint.id;
     now = Date.now();
   });
@@ -43,7 +45,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       now,
     );
   const failsOnce = async () => {
-    const delivery = await buildDelivery(scene.subscription, new Date(now));
+    const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
     await attempt(delivery.id, 500);
     return delivery;
   };
@@ -86,8 +88,8 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
 
     it('its queue is canceled in the same act, each delivery woken and a mail asked for', async () => {
       await failingFor(5 * day);
-      const waiting = await buildDelivery(scene.subscription, new Date(now));
-      const last = await buildDelivery(scene.subscription, new Date(now));
+      const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
+      const last = await buildWebhookDelivery(scene.subscription, new Date(now));
       const wakes = await wakesBy(scene.club.id, () => attempt(last.id, 500));
       const isMail = (run: string) => run.startsWith('transactional-mail/');
       expect(wakes.filter((run) => !isMail(run))).to.deep.equal([waiting, last].map(deliveryRun).toSorted());
@@ -109,7 +111,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
 
     it('by a delivery that is accepted then: its failures are forgotten', async () => {
       await failingFor(6 * day);
-      const delivery = await buildDelivery(scene.subscription, new Date(now));
+      const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 0 });
       expect(await read()).to.not.have.property('failing_since');
@@ -138,7 +140,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
 
     it('by an attempt that nobody made: the service was to blame', async () => {
       await failingFor(6 * day);
-      const delivery = await buildDelivery(scene.subscription, new Date(now));
+      const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       const dies = { failpoint: () => Promise.reject(new Error('the worker died')) };
       for (let death = 1; death <= 4; death++) {
         await attempt(delivery.id, 500, dies).catch(() => undefined);
@@ -187,7 +189,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
 
     it('once: attempts that were in flight then, and its gate, ask for no further one', async () => {
       await failingFor(5 * day);
-      const due = () => buildDelivery(scene.subscription, new Date(now));
+      const due = () => buildWebhookDelivery(scene.subscription, new Date(now));
       const both = [await due(), await due()];
       await Promise.all(both.map((delivery) => attempt(delivery.id, 500)));
       await tend();

@@ -3,23 +3,17 @@ import { expect } from 'chai';
 import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import {
-  alter,
-  buildDelivery,
-  deliveryRow,
-  endpointRow,
-  eventRow,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
-import { buildEndpoint } from '../toolkit/builders/factories.ts';
 import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
+import { deliveryRow, endpointRow, eventRow } from '../toolkit/assert/webhooks.ts';
+import { buildEndpoint, buildWebhookDelivery, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 import {
-  buildScene,
   noDeliveriesOf,
   noEndpointsOf,
   oneAfterAnother,
   publicUrl,
-  type Scene,
+  openEndpointScene,
+  type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
@@ -28,10 +22,10 @@ const day = 1_440 * minute;
 const shut = ['pause', 'disable'] as const;
 
 describe('webhook manual', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   let id: string;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
     id = scene.endpoint.id;
   });
   const read = async () => (await scene.webhooks.read(id)).body.data;
@@ -133,9 +127,9 @@ describe('webhook manual', () => {
   });
 
   describe('POST …/webhook-endpoints/{endpointId}/deliveries/{deliveryId}/resend', () => {
-    let delivery: TestDelivery;
+    let delivery: TestWebhookDelivery;
     beforeEach(async () => {
-      delivery = await buildDelivery(scene.subscription);
+      delivery = await buildWebhookDelivery(scene.subscription);
     });
     const resend = () => scene.webhooks.resend(id, delivery.id);
     const end = (status: string, columns: object = {}) =>

@@ -1,10 +1,17 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
-import { alter, buildDelivery, deliveryRow, endpointRow, type TestDelivery } from '../toolkit/builders/deliveries.ts';
-import { buildEndpoint } from '../toolkit/builders/factories.ts';
 import { gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, publicUrl, type Scene } from '../toolkit/drive/webhook-calls.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildEndpoint, buildWebhookDelivery, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import {
+  noEndpointsOf,
+  oneAfterAnother,
+  publicUrl,
+  openEndpointScene,
+  type EndpointScene,
+} from '../toolkit/drive/webhook-calls.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -12,16 +19,16 @@ const day = 24 * hour;
 const ago = (ms: number) => new Date(clock.now().getTime() - ms);
 
 describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   let id: string;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
     id = scene.endpoint.id;
   });
   const recover = (since: Date | string = ago(hour)): Promise<Answer> => scene.webhooks.recover(id, since);
   /** A delivery of the endpoint that ended like this. */
-  const ended = async (columns: object, createdAt = new Date()): Promise<TestDelivery> => {
-    const delivery = await buildDelivery(scene.subscription, createdAt);
+  const ended = async (columns: object, createdAt = new Date()): Promise<TestWebhookDelivery> => {
+    const delivery = await buildWebhookDelivery(scene.subscription, createdAt);
     const usual = { status: 'failed', completed_at: createdAt, attempt_count: 8, schedule_position: 8 };
     await alter('webhook_deliveries', delivery.id, { ...usual, ...columns });
     return delivery;
@@ -46,7 +53,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     });
 
     it('those canceled because the endpoint was disabled, too', async () => {
-      const delivery = await buildDelivery(scene.subscription);
+      const delivery = await buildWebhookDelivery(scene.subscription);
       await scene.webhooks.disable(id);
       await scene.webhooks.enable(id);
       expect((await recover()).body.data.recovered).to.equal(1);
@@ -69,7 +76,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     });
 
     it('neither what succeeded nor what is pending', async () => {
-      const deliveries = [await ended({ status: 'succeeded' }), await buildDelivery(scene.subscription)];
+      const deliveries = [await ended({ status: 'succeeded' }), await buildWebhookDelivery(scene.subscription)];
       const before = await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)));
       expect((await recover()).body.data.recovered).to.equal(0);
       expect(await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)))).to.deep.equal(before);
@@ -98,7 +105,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
 
     it('this endpoint`s alone', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
-      const elsewhere = await buildDelivery({ ...scene.subscription, endpoint: other });
+      const elsewhere = await buildWebhookDelivery({ ...scene.subscription, endpoint: other });
       await alter('webhook_deliveries', elsewhere.id, { status: 'failed', completed_at: new Date() });
       expect((await recover()).body.data.recovered).to.equal(0);
       expect((await deliveryRow(elsewhere.id)).status).to.equal('failed');
@@ -164,7 +171,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
   });
 
   describe('422 and 400: nothing is recovered', () => {
-    let delivery: TestDelivery;
+    let delivery: TestWebhookDelivery;
     beforeEach(async () => {
       delivery = await ended({});
     });

@@ -1,18 +1,24 @@
 import { expect } from 'chai';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, testPlatform } from '../toolkit/stack/database.ts';
-import { alter, endpointRow } from '../toolkit/builders/deliveries.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
-import { buildScene, noEndpointsOf, oneAfterAnother, type Scene } from '../toolkit/drive/webhook-calls.ts';
+import { endpointRow } from '../toolkit/assert/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import {
+  noEndpointsOf,
+  oneAfterAnother,
+  openEndpointScene,
+  type EndpointScene,
+} from '../toolkit/drive/webhook-calls.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;
 
 describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret', () => {
-  let scene: Scene;
+  let scene: EndpointScene;
   let id: string;
   beforeEach(async () => {
-    scene = await buildScene();
+    scene = await openEndpointScene();
     id = scene.endpoint.id;
   });
   const rotate = (body: unknown = {}) => scene.webhooks.rotate(id, body);
@@ -154,7 +160,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
 
     it('404: the secret of another club`s endpoint stays', async () => {
-      const foreign = (await buildScene()).endpoint;
+      const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.rotate(foreign.id, { expire_previous: true });
       expect(await endpointRow(foreign.id)).to.deep.equal(before);

@@ -1,6 +1,6 @@
 /** What administrators and links do to access (specification: Catalog, `access.*`). */
 import { expect } from 'chai';
-import { buildCohort } from '../toolkit/builders/access.ts';
+import { buildCohort } from '../toolkit/builders/courses.ts';
 import { inDays, link, type Cause } from './cause.ts';
 
 export const access: readonly Cause[] = [

@@ -1,8 +1,8 @@
 /** How accounts come to be, change and go, with the access that comes along (specification: Catalog, `student.*`). */
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildDelivery } from '../toolkit/builders/access.ts';
-import { someone, signUp, importFile, link, tag, type Cause } from './cause.ts';
+import { buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { someone, signUp, link, tag, uploadStudents, type Cause } from './cause.ts';
 
 export const accounts: readonly Cause[] = [
   {
@@ -17,7 +17,7 @@ export const accounts: readonly Cause[] = [
   {
     cause: 'sign-up where the club has a free delivery',
     given: async ({ club, course }) => {
-      await buildDelivery(club.id, { courseId: course.id, free: true });
+      await buildAccessDelivery(club.id, { courseId: course.id, free: true });
       return () => signUp(club.id);
     },
     raises: ['student.created', 'access.granted'],
@@ -45,7 +45,7 @@ export const accounts: readonly Cause[] = [
     cause: 'an import of one known and one unknown student',
     given: async ({ club, deliveryId, student }) => {
       const { email } = await student();
-      return () => importFile(club, deliveryId, `email,name\n${email},Stella\n${newId()}@example.com,Max\n`);
+      return () => uploadStudents(club, deliveryId, `email,name\n${email},Stella\n${newId()}@example.com,Max\n`);
     },
     raises: ['student.created', 'access.granted', 'access.granted'],
     looks: (of) => expect(of('access.granted').enrollment.source).to.equal('import'),

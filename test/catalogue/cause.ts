@@ -2,19 +2,19 @@
 import { expect } from 'chai';
 import type { EventType } from '../../domain/facts/catalogue.policy.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import type { TestCourse } from '../toolkit/builders/access.ts';
+import type { TestStudent } from '../toolkit/builders/clubs.ts';
+import type { TestCourse } from '../toolkit/builders/courses.ts';
 import { call, type Answer } from '../toolkit/drive/api.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
-import type { TestStudent } from '../toolkit/builders/factories.ts';
 import type { ArrivedEvent, ListeningClub } from '../toolkit/drive/listening-club.ts';
-import type { Shop } from '../toolkit/drive/shop.ts';
+import type { PostingShop } from '../toolkit/drive/shop.ts';
+import { until } from '../toolkit/drive/until.ts';
 
 /** What a cause finds: a club with a course that a delivery opens, and a shop that sells it. */
-export interface Scene {
+export interface CauseScene {
   club: ListeningClub;
   course: TestCourse;
   deliveryId: Id;
-  shop: Shop;
+  shop: PostingShop;
   /** Calls as the club's owner; the answer is a success. */
   admin(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Calls as a student. */
@@ -27,7 +27,7 @@ export interface Scene {
 export interface Cause {
   cause: string;
   /** Brings about what the cause needs before it; what it raises does not count. @returns the cause itself */
-  given: (scene: Scene) => Promise<() => Promise<unknown>>;
+  given: (scene: CauseScene) => Promise<() => Promise<unknown>>;
   /** The events, in any order. */
   raises: readonly EventType[];
   /** Looks closer at what arrived. */
@@ -43,13 +43,13 @@ export async function signUp(clubId: Id, more: object = {}): Promise<void> {
   expect((await call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body })).status).to.equal(202);
 }
 
-export async function link({ admin, deliveryId }: Scene): Promise<string> {
+export async function link({ admin, deliveryId }: CauseScene): Promise<string> {
   const { body } = await admin('POST', '/registration-links', { name: 'Open day', delivery_ids: [deliveryId] });
   return body.data.code;
 }
 
 /** Uploads a file of students and waits until each row is done. */
-export async function importFile(club: ListeningClub, deliveryId: Id, csv: string): Promise<void> {
+export async function uploadStudents(club: ListeningClub, deliveryId: Id, csv: string): Promise<void> {
   const path = `/v1/clubs/${club.id}/student-imports`;
   const { token } = club.owner;
   const headers = { 'content-type': 'text/csv' };
@@ -61,7 +61,7 @@ export async function importFile(club: ListeningClub, deliveryId: Id, csv: strin
   });
 }
 
-export async function tag({ admin }: Scene): Promise<Id> {
+export async function tag({ admin }: CauseScene): Promise<Id> {
   return (await admin('POST', '/tags', { name: 'vip' })).body.data.id;
 }
 

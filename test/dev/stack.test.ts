@@ -14,7 +14,7 @@ import { isAlive } from '../../dev/children.ts';
 import { lockHolder } from '../../dev/lock.ts';
 import { fixedPorts, freePorts, host, type PortName } from '../../dev/ports.ts';
 import { projectDirectory } from '../../dev/project.ts';
-import { type Stack, type StackOptions, startStack } from '../../dev/stack.ts';
+import { startStack, type Stack, type StackOptions } from '../../dev/stack.ts';
 import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/stack', () => {

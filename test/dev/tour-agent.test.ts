@@ -5,8 +5,8 @@ import { startFakeModel, type FakeModel } from '../../dev/fake-model.ts';
 import { agentAnswers } from '../../dev/tour/agent.ts';
 import { question } from '../../dev/tour/handbook.ts';
 import { setScene, type Scene } from '../../dev/tour/scene.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
 import { useWorker } from '../toolkit/stack/worker.ts';
 
 describe('dev/tour: an agent answers', () => {

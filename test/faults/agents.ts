@@ -9,7 +9,7 @@ import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-mode
 import { createDataSource } from '../../entities/data-source.ts';
 import { askOnce, type Seen } from './agents/asker.ts';
 import { buildClass, type Classroom } from './agents/class.ts';
-import { tally, type Tally } from './agents/tally.ts';
+import { tallyAnswers, type AnswerTally } from './agents/tally.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
@@ -79,7 +79,7 @@ async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number
   await all;
   clearTimeout(timer);
 
-  const result = await tally(source, seen, model.requests);
+  const result = await tallyAnswers(source, seen, model.requests);
   await source.destroy();
   report(ground, seen, kills, result, elapsedSeconds() - begin);
   return result.lost.length + result.torn.length + result.miscounted.length === 0 ? 0 : 1;
@@ -106,7 +106,7 @@ function report(
   ground: Ground,
   seen: readonly Seen[],
   kills: readonly Victim[],
-  { byStatus, lost, torn, miscounted, begunAgain, calls }: Tally,
+  { byStatus, lost, torn, miscounted, begunAgain, calls }: AnswerTally,
   seconds: number,
 ): void {
   const print = (line: string) => process.stdout.write(`${line}\n`);

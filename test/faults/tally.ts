@@ -19,7 +19,7 @@ export async function throttledEndpoints(source: DataSource): Promise<Id[]> {
 }
 
 /** What is still on its way. */
-export interface Remainder {
+interface Remainder {
   facts: number;
   deliveries: number;
 }
@@ -32,7 +32,7 @@ export async function remainder(source: DataSource): Promise<Remainder> {
   return row ?? { facts: 0, deliveries: 0 };
 }
 
-export interface Tally {
+export interface DeliveryTally {
   /** Committed, by what Postgres holds: told, still waiting, or known to the one who committed it and gone. */
   facts: number;
   /** Accepted by every endpoint that asked for them. */
@@ -48,7 +48,11 @@ interface Told {
 }
 
 /** @param subjects of facts whose commit is known, one each */
-export async function tally(source: DataSource, subjects: readonly Subject[], receipts: Receipts): Promise<Tally> {
+export async function tallyDeliveries(
+  source: DataSource,
+  subjects: readonly Subject[],
+  receipts: Receipts,
+): Promise<DeliveryTally> {
   const waiting = await source.query<{ id: Id; studentId: Id }[]>(
     `SELECT id, student_id AS "studentId" FROM facts WHERE id NOT IN (SELECT id FROM webhook_events)`,
   );

@@ -15,7 +15,7 @@ import { forgetfulEngine, type Forgetful } from './forgetting.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { startCounting, type Receipts } from './receipts.ts';
 import { countRescues, type Rescues } from './rescues.ts';
-import { interruptedAttempts, remainder, tally, throttledEndpoints, type Tally } from './tally.ts';
+import { interruptedAttempts, remainder, throttledEndpoints, tallyDeliveries, type DeliveryTally } from './tally.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
 const facts = 2_000;
@@ -92,7 +92,7 @@ export async function webhookFaults(interrupted: Promise<unknown>): Promise<numb
     rescues.stop();
     await rescues.beforeKill();
 
-    const result = await tally(source, subjects, receipts);
+    const result = await tallyDeliveries(source, subjects, receipts);
     const cutOff = await interruptedAttempts(source);
     await Promise.all([engine.close(), receipts.stop(), source.destroy()]);
     report(scene, recoveries, result, {
@@ -197,7 +197,7 @@ function standing({ author, receipts }: Scene): string {
 function report(
   { ground, author, receipts, engine, rescues }: Scene,
   recoveries: readonly Recovery[],
-  { facts: committed, received, lost }: Tally,
+  { facts: committed, received, lost }: DeliveryTally,
   { killing, waiting, interrupted, throttled }: Record<'killing' | 'waiting' | 'interrupted' | 'throttled', number>,
 ): void {
   const print = (line: string) => process.stdout.write(`${line}\n`);

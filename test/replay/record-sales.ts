@@ -8,11 +8,12 @@ import type { Id } from '../../domain/core/ids.ts';
 import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
 import { processNotice } from '../../domain/sales/processing.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../toolkit/builders/sales.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
-import { buildShop, noticeOf, noticePlatform, purchaseNotice, take, type Shop } from '../toolkit/drive/sales.ts';
+import { noticePlatform, takeNotice } from '../toolkit/drive/sales.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { runWorkerHere, strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 
@@ -53,7 +54,7 @@ describe('recording histories of sales', function () {
       commitHistory(type, scenario, await handle.fetchHistory());
     });
 
-  async function served(): Promise<Shop> {
+  async function served(): Promise<TestShop> {
     const shop = await buildShop();
     relay.serve(shop.club.id);
     return shop;
@@ -61,13 +62,13 @@ describe('recording histories of sales', function () {
 
   async function noticed(further: object = {}): Promise<Id> {
     const shop = await served();
-    const id = await take(shop.connection, purchaseNotice(shop, 'paid', { ...further }));
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { ...further }));
     await relay.carry();
     return id;
   }
 
   /** A subscription whose access ends in so many milliseconds. */
-  async function canceledIn(ms: number): Promise<{ shop: Shop; id: Id; enrollmentId: Id }> {
+  async function canceledIn(ms: number): Promise<{ shop: TestShop; id: Id; enrollmentId: Id }> {
     const shop = await served();
     const subscription = { id: 'sub-1', current_period_end: new Date(Date.now() + ms).toISOString() };
     const platform = await noticePlatform();
@@ -75,7 +76,7 @@ describe('recording histories of sales', function () {
       purchaseNotice(shop, 'paid', { subscription }),
       noticeOf(shop, 'subscription.canceled', { subscription, occurred_at: '2026-03-20T00:00:00Z' }),
     ])
-      await processNotice(platform, await take(shop.connection, body), Date.now());
+      await processNotice(platform, await takeNotice(shop.connection, body), Date.now());
     const [row] = await platform.database.source.query<{ id: Id; enrollmentId: Id }[]>(
       `SELECT subscription.id, enrollment.id AS "enrollmentId"
          FROM subscriptions subscription JOIN enrollments enrollment ON enrollment.origin_id = subscription.id

@@ -9,13 +9,8 @@ import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { book } from '../toolkit/builders/office-files.ts';
-import {
-  buildFileSource,
-  buildLessonSource,
-  changeLesson,
-  indexingPlatform,
-  type TestSource,
-} from '../toolkit/builders/indexing.ts';
+import { buildFileSource, buildLessonSource, type TestSource } from '../toolkit/builders/sources.ts';
+import { changeLesson, indexingPlatform } from '../toolkit/drive/indexing.ts';
 import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';

@@ -30,21 +30,17 @@ import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createObjectStore } from '../../domain/core/object-store.ts';
 import { createSmtpSender } from '../../worker/smtp.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { insertAddOn } from '../toolkit/builders/add-ons.ts';
-import { processorAnswering } from '../toolkit/fakes/charging.ts';
+import { deliveryRow } from '../toolkit/assert/webhooks.ts';
+import { buildAddOn } from '../toolkit/builders/billing.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import {
-  alter,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  until,
-  useDeliveries,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { fakePaymentProcessor } from '../toolkit/fakes/payments.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
@@ -62,7 +58,7 @@ describe('recording histories', function () {
   let real: TemporalClient;
   let namespace: string;
   /** What add-ons are paid with. */
-  let processor: PaymentProcessor = processorAnswering([]);
+  let processor: PaymentProcessor = fakePaymentProcessor([]);
   /** Of each server, for the clubs whose workflows it runs. */
   let relays: { real: RelayHere; skipped: RelayHere };
 
@@ -121,7 +117,7 @@ describe('recording histories', function () {
     const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
     const subscription = await buildSubscription(receiver.url);
     relay.serve(subscription.clubId);
-    return { receiver, delivery: await buildDelivery(subscription, now) };
+    return { receiver, delivery: await buildWebhookDelivery(subscription, now) };
   };
   const startAsTheRelay = async (
     workflowType: WorkflowType,
@@ -132,7 +128,7 @@ describe('recording histories', function () {
     await createWorkflowClient(connection, namespace).start(run, further);
     return real.getHandle(workflowIdOf(workflowType, id));
   };
-  const startDelivery = (delivery: TestDelivery, inPlace: boolean) =>
+  const startDelivery = (delivery: TestWebhookDelivery, inPlace: boolean) =>
     startAsTheRelay(
       'webhookDelivery',
       { ...delivery, attributes: { EndpointId: delivery.endpoint.id, EventType: 'student.updated' } },
@@ -192,10 +188,10 @@ describe('recording histories', function () {
     return startDelivery(delivery, true);
   });
 
-  const gateOf = ({ endpoint }: TestDelivery) => real.getHandle(workflowIdOf('endpointGate', endpoint.id));
-  const runOf = ({ id }: TestDelivery) => real.getHandle(workflowIdOf('webhookDelivery', id));
+  const gateOf = ({ endpoint }: TestWebhookDelivery) => real.getHandle(workflowIdOf('endpointGate', endpoint.id));
+  const runOf = ({ id }: TestWebhookDelivery) => real.getHandle(workflowIdOf('webhookDelivery', id));
   /** What 5 failures in a row leave behind, with a hold that ends soon. */
-  const throttle = async ({ endpoint }: TestDelivery, failingSince = new Date()) =>
+  const throttle = async ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) =>
     alter('webhook_endpoints', endpoint.id, {
       consecutive_failures: 5,
       failing_since: failingSince,
@@ -203,12 +199,12 @@ describe('recording histories', function () {
       breaker_step: 1,
       breaker_epoch: 1,
     });
-  const call = async ({ clubId, endpoint }: TestDelivery) => {
+  const call = async ({ clubId, endpoint }: TestWebhookDelivery) => {
     const { database } = await testPlatform();
     await inTransaction(database, (tx) => callGate(tx, { clubId, endpointId: endpoint.id }, new Date()));
     await relays.real.carry();
   };
-  const untilParked = (deliveries: readonly TestDelivery[]) =>
+  const untilParked = (deliveries: readonly TestWebhookDelivery[]) =>
     until('all parked', { timeoutMs: 10 * second }, async () => {
       const rows = await Promise.all(deliveries.map(({ id }) => deliveryRow(id)));
       return rows.every(({ parkedAt }) => parkedAt !== null);
@@ -229,7 +225,7 @@ describe('recording histories', function () {
   /** Six that had failed, recovered. */
   const recovered = async () => {
     const { delivery } = await due();
-    const others = await Promise.all([1, 2, 3, 4, 5].map(() => buildDelivery(delivery)));
+    const others = await Promise.all([1, 2, 3, 4, 5].map(() => buildWebhookDelivery(delivery)));
     const now = new Date();
     for (const { id } of [delivery, ...others]) {
       await alter('webhook_deliveries', id, {
@@ -260,7 +256,7 @@ describe('recording histories', function () {
     const { clubId, endpoint } = delivery;
     await pauseEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
     await relays.real.carry();
-    const deliveries = [delivery, ...(await Promise.all([1, 2, 3].map(() => buildDelivery(delivery))))];
+    const deliveries = [delivery, ...(await Promise.all([1, 2, 3].map(() => buildWebhookDelivery(delivery))))];
     for (const one of deliveries) await startDelivery(one, false);
     await untilParked(deliveries);
     await enableEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
@@ -283,7 +279,7 @@ describe('recording histories', function () {
     return runOf(delivery);
   });
 
-  const startWithTimeSkipped = ({ id }: TestDelivery, inPlace: boolean) =>
+  const startWithTimeSkipped = ({ id }: TestWebhookDelivery, inPlace: boolean) =>
     timeSkipping().client.workflow.start('webhookDelivery', {
       workflowId: workflowIdOf('webhookDelivery', id),
       taskQueue: 'webhooks',
@@ -328,9 +324,9 @@ describe('recording histories', function () {
   record('transactionalMail', 'refused-then-sent', () => startMailWithTimeSkipped(2));
   record('transactionalMail', 'failed', () => startMailWithTimeSkipped(8));
 
-  const startAddOn = async (outcomes: Parameters<typeof processorAnswering>[0]) => {
-    processor = processorAnswering(outcomes);
-    const { id } = await insertAddOn((await buildClub()).id, { next_attempt_at: await skippedNow() });
+  const startAddOn = async (outcomes: Parameters<typeof fakePaymentProcessor>[0]) => {
+    processor = fakePaymentProcessor(outcomes);
+    const { id } = await buildAddOn((await buildClub()).id, { next_attempt_at: await skippedNow() });
     const workflowId = workflowIdOf('addOn', id);
     return timeSkipping().client.workflow.start('addOn', { workflowId, taskQueue: 'billing', args: [id] });
   };
@@ -341,7 +337,7 @@ describe('recording histories', function () {
   record('addOn', 'settled-before', async () => {
     const clubId = (await buildClub()).id;
     const settled = { status: 'active', payment_id: 'pi_1', settled_at: new Date() };
-    return startAsTheRelay('addOn', { ...(await insertAddOn(clubId, settled)), attributes: {} });
+    return startAsTheRelay('addOn', { ...(await buildAddOn(clubId, settled)), attributes: {} });
   });
 
   record('sweep', 'one-rescued', async () => {

@@ -13,12 +13,12 @@ export interface Results {
 }
 
 /** A test that fails now and then, and why; it stands in test/flakes.json until it is mended. */
-export interface Flake {
+interface Flake {
   readonly title: string;
   readonly cause: string;
 }
 
-export const flakesFile = path.join(projectDirectory, 'test', 'flakes.json');
+const flakesFile = path.join(projectDirectory, 'test', 'flakes.json');
 
 export function knownFlakes(): Flake[] {
   return JSON.parse(readFileSync(flakesFile, 'utf8')) as Flake[];

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { buildDelivery } from '../toolkit/builders/access.ts';
+import { studentsOf } from '../toolkit/assert/students.ts';
+import { buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
-import { buildClub, type TestClub } from '../toolkit/builders/factories.ts';
-import { readImport, reportOf, storedOf, studentsOf, upload, type ImportRecord } from '../toolkit/drive/imports.ts';
+import { readImport, reportOf, storedOf, upload, type ImportRecord } from '../toolkit/drive/imports.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
@@ -43,7 +44,7 @@ describe('a worker is killed in the middle of an import', function () {
   async function killedAt(place: string): Promise<Scene> {
     const worker = await startWorker({ FAILPOINT: place });
     const club = await buildClub();
-    const { id: deliveryId } = await buildDelivery(club.id);
+    const { id: deliveryId } = await buildAccessDelivery(club.id);
     const lines = Array.from({ length: rows }, (_, at) => `k${at}@example.com,K ${at}\n`).join('');
     const importId: string = (await upload(club, `email,name\n${lines}`, `delivery_ids=${deliveryId}`)).body.data.id;
     const { signal } = await worker.exited;

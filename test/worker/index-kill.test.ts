@@ -1,13 +1,14 @@
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { buildCourse } from '../toolkit/builders/access.ts';
+import { passagesOf, sourceRow, textsOf } from '../toolkit/assert/sources.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
-import { buildClub } from '../toolkit/builders/factories.ts';
-import { passagesOf, sourceRow, textsOf, type TestSource } from '../toolkit/builders/indexing.ts';
-import { administering } from '../toolkit/builders/learning.ts';
+import type { TestSource } from '../toolkit/builders/sources.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
+import { buildMaterial, buildAgent } from '../toolkit/builders/agents.ts';
 
 const second = 1_000;
 
@@ -15,17 +16,7 @@ const second = 1_000;
 async function buildClubWithAgent(): Promise<{ club: Awaited<ReturnType<typeof buildClub>>; moduleId: string }> {
   const club = await buildClub();
   const { id: courseId, moduleIds } = await buildCourse(club.id, { modules: 1, lessons: 0 });
-  const [agentId, now, source] = [newId(), new Date(), await testDatabase()];
-  await source.query(
-    `INSERT INTO agents (id, club_id, public_id, name, status, daily_limit, answer_max_tokens, created_at, updated_at)
-     VALUES ($1, $2, 'knots', 'Knots', 'published', 20, 1000, $3, $3)`,
-    [agentId, club.id, now],
-  );
-  await source.query(`INSERT INTO agent_materials (id, agent_id, course_id) VALUES ($1, $2, $3)`, [
-    newId(),
-    agentId,
-    courseId,
-  ]);
+  await buildMaterial((await buildAgent(club.id)).id, { courseId });
   return { club, moduleId: moduleIds[0] ?? '' };
 }
 
@@ -36,7 +27,7 @@ interface PublishedLesson extends TestSource {
 /** An administrator publishes a lesson, over HTTP. @returns its source */
 async function publishLesson(content: string): Promise<PublishedLesson> {
   const { club, moduleId } = await buildClubWithAgent();
-  const administer = administering(club);
+  const administer = callsOf(club);
   const created = await administer('POST', `/modules/${moduleId}/lessons`, {
     title: 'The bowline',
     content,
@@ -49,7 +40,7 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
   ).query<{ id: string }[]>(`SELECT id FROM agent_sources WHERE lesson_id = $1`, [lessonId]);
   if (!row) throw new Error('The lesson is not in the index.');
   const change = (text: string) => administer('PATCH', `/lessons/${lessonId}`, { content: text });
-  return { id: row.id, clubId: club.id, lessonId, change };
+  return { id: row.id, clubId: club.id, lessonId, mediaId: null, change };
 }
 
 /** Three workers are killed one after the other, each at its place of the one source that the one before has left; a fourth ends it. */

@@ -6,18 +6,10 @@ import { inTransaction } from '../../domain/core/database.ts';
 import { wake } from '../../domain/facts/facts.ts';
 import type { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import type { AgentCall } from '../../entities/agents/agent-call.ts';
+import { answerRow, callRows, chargeRow, logOf, monthOf } from '../toolkit/assert/answers.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
-import {
-  answerRow,
-  buildQuestion,
-  callRows,
-  chargeRow,
-  logOf,
-  monthOf,
-  reservedMicros,
-  type TestQuestion,
-} from '../toolkit/builders/questions.ts';
+import { buildQuestion, reservedMicros, type TestQuestion } from '../toolkit/builders/questions.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;

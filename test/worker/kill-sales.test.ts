@@ -1,23 +1,17 @@
 /** Workers that die over a sales notice, and another that finds what they left. */
 import { expect } from 'chai';
 import type { Id } from '../../domain/core/ids.ts';
+import { noticeRow, salesStateOf, type NoticeLeft } from '../toolkit/assert/sales.ts';
+import { buildShop, purchaseNotice, type TestShop } from '../toolkit/builders/sales.ts';
+import { takeNotice } from '../toolkit/drive/sales.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
-import {
-  buildShop,
-  noticeRow,
-  purchaseNotice,
-  stateOf,
-  take,
-  type NoticeLeft,
-  type Shop,
-} from '../toolkit/drive/sales.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
 interface Scene {
-  shop: Shop;
+  shop: TestShop;
   id: Id;
   signal: NodeJS.Signals | null;
   left: NoticeLeft;
@@ -52,12 +46,12 @@ describe('a worker is killed over a sales notice', function () {
   async function killedAt(failpoint: string): Promise<Scene> {
     const shop = await buildShop();
     const worker = await startWorker({ FAILPOINT: failpoint });
-    const id = await take(shop.connection, purchaseNotice(shop, 'paid'));
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const { signal } = await worker.exited;
     return { shop, id, signal, left: await noticeRow(id), purchases: await purchasesOf(shop) };
   }
 
-  async function purchasesOf({ club }: Shop): Promise<number> {
+  async function purchasesOf({ club }: TestShop): Promise<number> {
     const source = await testDatabase();
     const rows = await source.query<unknown[]>(`SELECT 1 FROM purchases WHERE club_id = $1`, [club.id]);
     return rows.length;
@@ -65,7 +59,7 @@ describe('a worker is killed over a sales notice', function () {
 
   /** One account, one purchase, one enrollment; told once. */
   async function expectOneSale({ shop, id }: Scene): Promise<void> {
-    const { students, purchases, enrollments } = await stateOf(shop.club.id);
+    const { students, purchases, enrollments } = await salesStateOf(shop.club.id);
     for (const rows of [students, purchases, enrollments]) expect(rows).to.have.length(1);
     expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null });
   }

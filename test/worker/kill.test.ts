@@ -2,20 +2,13 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  commitFact,
-  deliveryOf,
-  deliveryRow,
-  until,
-  untilDelivery,
-  wakeDelivery,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useEngine } from '../toolkit/stack/engine.ts';
 import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 
@@ -34,7 +27,7 @@ interface Left {
   wake: boolean;
 }
 
-interface Scene extends TestDelivery {
+interface Scene extends TestWebhookDelivery {
   receiver: Receiver;
   left: Left;
 }
@@ -53,7 +46,7 @@ describe('a worker is killed', function () {
   let cut: Scene;
   let fannedOut: Scene;
   let wakeSent: Scene;
-  let leased: TestDelivery;
+  let leased: TestWebhookDelivery;
   let leasedUntil: number;
 
   before('five workers are killed, and a sixth takes over', async function () {
@@ -102,7 +95,7 @@ describe('a worker is killed', function () {
 
   async function killedWhileWaking(): Promise<Scene> {
     const receiver = await engine.receiver();
-    const delivery = await buildDelivery(await buildSubscription(receiver.url));
+    const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     const worker = await startWorker({ FAILPOINT: 'wake_sent' });
     await wakeDelivery(delivery);
     const { signal } = await worker.exited;
@@ -111,9 +104,9 @@ describe('a worker is killed', function () {
   }
 
   /** A delivery whose claim another worker made before it died; the lease has 3 s to go. */
-  async function claimedByTheDead(): Promise<TestDelivery> {
+  async function claimedByTheDead(): Promise<TestWebhookDelivery> {
     const receiver = await engine.receiver();
-    const delivery = await buildDelivery(await buildSubscription(receiver.url));
+    const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     await alter('webhook_deliveries', delivery.id, { fence: 1 });
     await (
       await testDatabase()

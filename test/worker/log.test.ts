@@ -3,9 +3,9 @@ import { createBell } from '../../domain/core/bell.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import type { Id } from '../../domain/core/ids.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
 

@@ -3,9 +3,9 @@ import { register, type Metric } from 'prom-client';
 import { enableEndpoint, disableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
 import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { buildDelivery, buildSubscription, type Subscription } from '../toolkit/builders/deliveries.ts';
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { registerBacklogGauges } from '../../worker/metrics.ts';
+import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
 /** Failures in a row that arm the breaker (States: Webhook endpoint). */
 const failuresToArm = 5;
@@ -48,16 +48,16 @@ describe('the gauges of the webhook engine: each change of state is seen at once
     [await testPlatform(), clubId, endpoint.id, new Date()] as const;
 
   it('deliveries that are due, and one that waits for its second attempt, are pending; one that has ended is not', async () => {
-    const waiting = await buildDelivery(paused);
+    const waiting = await buildWebhookDelivery(paused);
     await stepOf(waiting, refused);
-    const ended = await buildDelivery(paused);
+    const ended = await buildWebhookDelivery(paused);
     await stepOf(ended, accepted);
-    await buildDelivery(paused);
+    await buildWebhookDelivery(paused);
     expect(await since()).to.deep.equal({ throttled: 0, pending: 2, parked: 0 });
   });
 
   it('four failures in a row do not throttle an endpoint; the fifth does', async () => {
-    const deliveries = await Promise.all(Array.from({ length: failuresToArm }, () => buildDelivery(dead)));
+    const deliveries = await Promise.all(Array.from({ length: failuresToArm }, () => buildWebhookDelivery(dead)));
     const [last, ...others] = deliveries;
     for (const delivery of others) await stepOf(delivery, refused);
     expect(await since()).to.deep.equal({ throttled: 0, pending: 7, parked: 0 });
@@ -66,10 +66,10 @@ describe('the gauges of the webhook engine: each change of state is seen at once
   });
 
   it('what is due at a throttled endpoint, or at a paused one, is parked, and still pending', async () => {
-    await stepOf(await buildDelivery(dead));
+    await stepOf(await buildWebhookDelivery(dead));
     expect(await since()).to.deep.equal({ throttled: 1, pending: 8, parked: 1 });
     await pauseEndpoint(...(await endpointOf(paused)));
-    await stepOf(await buildDelivery(paused));
+    await stepOf(await buildWebhookDelivery(paused));
     expect(await since()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 

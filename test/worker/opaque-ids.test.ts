@@ -4,9 +4,14 @@ import { createBell } from '../../domain/core/bell.ts';
 import { removeStudent, updateStudent } from '../../domain/identity/students.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase, testPlatform, platformOn } from '../toolkit/stack/database.ts';
-import { alter, deliveryRow, endLease, until, useDeliveries, wakeDelivery } from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildEndpoint, type TestEndpoint } from '../toolkit/builders/factories.ts';
 import { everyText } from '../toolkit/assert/histories.ts';
+import { deliveryRow } from '../toolkit/assert/webhooks.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
+import { buildEndpoint, type TestEndpoint } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { wakeDelivery, endLease } from '../toolkit/drive/deliveries.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
 

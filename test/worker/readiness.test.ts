@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { startWorker, type RunningWorker } from '../../worker/main.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine, type PostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
@@ -20,7 +20,7 @@ describe('a worker’s GET /readyz', function () {
   });
   after('stop the worker', async () => {
     await worker?.stop();
-    line?.close();
+    line?.stop();
   });
 
   const get = async (path: string) => {

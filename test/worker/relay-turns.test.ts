@@ -7,15 +7,17 @@ import { readConfig, Secret } from '../../config.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import { newId } from '../../domain/core/ids.ts';
 import type { WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
-import { buildClub } from '../toolkit/builders/factories.ts';
 import { wake } from '../../domain/facts/facts.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { buildSubscription, commitFact, until, type Subscription } from '../toolkit/builders/deliveries.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
+import { buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {
@@ -150,7 +152,7 @@ describe('the relay', () => {
       line.speakAgain();
       await relay.stop();
       await source.destroy();
-      line.close();
+      line.stop();
     }
   });
 });

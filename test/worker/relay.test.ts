@@ -2,22 +2,19 @@ import { expect } from 'chai';
 import type { Answer } from '../../dev/receiver.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  commitFact,
-  deliveryOf,
-  deliveryRow,
-  until,
-  untilDelivery,
-  wakeDelivery,
-  type Subscription,
-} from '../toolkit/builders/deliveries.ts';
 import { useEngine } from '../toolkit/stack/engine.ts';
-import { buildEndpoint } from '../toolkit/builders/factories.ts';
 import { eventsNamed, summariesOf } from '../toolkit/assert/histories.ts';
+import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
+import {
+  buildEndpoint,
+  buildWebhookDelivery,
+  buildSubscription,
+  type Subscription,
+} from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
 import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
@@ -126,7 +123,7 @@ describe('from a fact to its delivery, in a worker process', function () {
 
     it('a wake starts a run where there is none, and also where the last one has ended', async () => {
       const { receiver, subscription } = await subscribed();
-      const delivery = await buildDelivery(subscription);
+      const delivery = await buildWebhookDelivery(subscription);
       await wakeDelivery(delivery);
       await untilDelivery(delivery.id, 'succeeded');
       await runOf(delivery.id).result();
@@ -171,7 +168,7 @@ describe('from a fact to its delivery, in a worker process', function () {
 
     it('wakes by the dozen make no attempt twice', async () => {
       const { receiver, subscription } = await subscribed({ status: 200, delayMs: 500 });
-      const delivery = await buildDelivery(subscription);
+      const delivery = await buildWebhookDelivery(subscription);
       for (let times = 1; times <= 12; times++) await wakeDelivery(delivery);
       await untilDelivery(delivery.id, 'succeeded');
       await runOf(delivery.id).result();

@@ -2,16 +2,11 @@ import { expect } from 'chai';
 import type { Exit } from '../../dev/children.ts';
 import type { Receiver } from '../../dev/receiver.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import {
-  alter,
-  attemptRows,
-  buildSubscription,
-  commitFact,
-  deliveryOf,
-  deliveryRow,
-  useDeliveries,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
+import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
+import { buildSubscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
@@ -22,7 +17,7 @@ describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in fl
   const temporal = useTemporal();
   const delivering = useDeliveries();
   let receiver: Receiver;
-  let deliveries: TestDelivery[];
+  let deliveries: TestWebhookDelivery[];
   let exit: Exit & { tookMs: number };
   let readyMeanwhile: boolean;
   let late: { clubId: string; eventId: string };

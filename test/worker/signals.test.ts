@@ -4,21 +4,14 @@ import type { Answer } from '../../dev/receiver.ts';
 import { createBell } from '../../domain/core/bell.ts';
 import { resendDelivery } from '../../domain/webhooks/manual.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import {
-  attemptRows,
-  buildSubscription,
-  commitFact,
-  deliveryOf,
-  deliveryRow,
-  until,
-  untilDelivery,
-  wakeDelivery,
-  type Subscription,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
 import { useEngine } from '../toolkit/stack/engine.ts';
 import { eventsNamed } from '../toolkit/assert/histories.ts';
 import { wakesOf } from '../toolkit/assert/wakes.ts';
+import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
+import { buildSubscription, type Subscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
 import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
@@ -32,15 +25,15 @@ describe('signals at awkward moments, in a worker process', function () {
     worker = await startWorkerHere();
   });
 
-  const fannedOut = (eventId: string, subscription: Subscription): Promise<TestDelivery> =>
+  const fannedOut = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>
     until('the fan-out', { timeoutMs: 5 * second }, async () => {
       const delivery = await deliveryOf(eventId, subscription.endpoint.id);
       return delivery ? { ...subscription, id: delivery.id, eventId } : undefined;
     });
-  const outcomesOf = async ({ id }: TestDelivery) =>
+  const outcomesOf = async ({ id }: TestWebhookDelivery) =>
     (await attemptRows(id)).map(({ number, fence, trigger, outcome }) => ({ number, fence, trigger, outcome }));
-  const historyOf = ({ id }: TestDelivery) => runOf(id).fetchHistory();
-  const resend = async ({ clubId, endpoint, id }: TestDelivery) => {
+  const historyOf = ({ id }: TestWebhookDelivery) => runOf(id).fetchHistory();
+  const resend = async ({ clubId, endpoint, id }: TestWebhookDelivery) => {
     const platform = await testPlatform();
     const bell = createBell(platform.database.source, () => {});
     await resendDelivery(
@@ -63,14 +56,14 @@ describe('signals at awkward moments, in a worker process', function () {
       return { receiver, delivery, answer: () => answer(firstAnswer) };
     };
     /** The engine shows a signal in the history only after the step: that its wake is gone says that it has arrived. */
-    const untilSignaled = ({ clubId }: TestDelivery) =>
+    const untilSignaled = ({ clubId }: TestWebhookDelivery) =>
       until('the signal', { timeoutMs: 5 * second }, async () => (await wakesOf(clubId)).length === 0);
     const wakeAndAnswer = async ({ delivery, answer }: Awaited<ReturnType<typeof heldAt>>) => {
       await wakeDelivery(delivery);
       await untilSignaled(delivery);
       answer();
     };
-    const expectInPlaceAndSignaled = async (delivery: TestDelivery) => {
+    const expectInPlaceAndSignaled = async (delivery: TestWebhookDelivery) => {
       const history = await historyOf(delivery);
       const [marker] = eventsNamed(history, 'markerRecordedEventAttributes');
       expect(marker?.markerName).to.equal('core_local_activity');
@@ -135,7 +128,7 @@ describe('signals at awkward moments, in a worker process', function () {
     it('no resend is lost, none is made twice: each delivery is posted as often as was asked for', async () => {
       const receiver = await engine.receiver();
       const subscriptions = await Promise.all(Array.from({ length: count }, () => buildSubscription(receiver.url)));
-      const postsOf = ({ eventId }: TestDelivery) =>
+      const postsOf = ({ eventId }: TestWebhookDelivery) =>
         receiver.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length;
 
       const deliveries = await Promise.all(

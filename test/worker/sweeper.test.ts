@@ -4,17 +4,15 @@ import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { sweep } from '../../workflows/sweep.ts';
+import { deliveryOf } from '../toolkit/assert/webhooks.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import {
-  alter,
-  buildSubscription,
-  commitFact,
-  deliveryOf,
-  until,
-  untilDelivery,
-  useDeliveries,
-} from '../toolkit/builders/deliveries.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/factories.ts';
+import { buildSubscription } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { untilDelivery } from '../toolkit/drive/deliveries.ts';
+import { commitFact } from '../toolkit/drive/facts.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useTemporal, useWorker, type ObservedWorker } from '../toolkit/stack/worker.ts';
 

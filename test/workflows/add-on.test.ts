@@ -6,12 +6,12 @@ import { settleAddOn } from '../../domain/billing/settling.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import type { addOn } from '../../workflows/add-on.ts';
-import { addOnRow, insertAddOn } from '../toolkit/builders/add-ons.ts';
+import { addOnRow } from '../toolkit/assert/billing.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { buildClub } from '../toolkit/builders/factories.ts';
 import { everyText } from '../toolkit/assert/histories.ts';
-import { putOnPlan } from '../toolkit/builders/plans.ts';
+import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
 import { startStripe, type Fate, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
@@ -46,7 +46,7 @@ describe('add-on, with time skipped', function () {
     };
     workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'billing', activities }));
   });
-  after('stop the processor', () => stripe.close());
+  after('stop the processor', () => stripe.stop());
   beforeEach(() => {
     steps = [];
     beforeStep = () => {};
@@ -56,7 +56,7 @@ describe('add-on, with time skipped', function () {
   /** A club whose card the processor knows. */
   const buyer = async () => {
     const { id } = await buildClub();
-    await putOnPlan(id, 'professional', { customer_id: `cus_${id}` });
+    await buildPlan(id, 'professional', { customer_id: `cus_${id}` });
     stripe.paymentMethods.set(`cus_${id}`, 'pm_card');
     return id;
   };
@@ -69,7 +69,7 @@ describe('add-on, with time skipped', function () {
   /** An add-on as it is left behind by an API that died after the charge was asked for: claimed, and its lease has run out. */
   const abandoned = async (clubId: Id) => {
     const now = new Date(await environment().currentTimeMs());
-    return insertAddOn(clubId, {
+    return buildAddOn(clubId, {
       created_at: now,
       next_attempt_at: now,
       attempt_count: 1,
@@ -162,13 +162,13 @@ describe('add-on, with time skipped', function () {
 
   it('one step at a time: of many at once, one charges, and a step that lost its claim records nothing', async () => {
     const { database } = await testPlatform();
-    const row = await insertAddOn(await buyer());
+    const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
     await Promise.all(Array.from({ length: 5 }, () => settleAddOn({ database, processor }, row.id, Date.now())));
     expect(stripe.payments).to.have.length(1);
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.have.length(1);
 
-    const slow = await insertAddOn(await buyer());
+    const slow = await buildAddOn(await buyer());
     stripe.fates = ['declined'];
     stripe.delayMs = 300;
     const late = settleAddOn({ database, processor }, slow.id, Date.now());

@@ -4,12 +4,13 @@ import { agentAnswerActivities } from '../../activities/agent-answer.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
-import { answerRow, buildQuestion, callRows } from '../toolkit/builders/questions.ts';
+import { buildQuestion } from '../toolkit/builders/questions.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
 import type { agentAnswer } from '../../workflows/agent-answer.ts';
+import { answerRow, callRows } from '../toolkit/assert/answers.ts';
+import { until } from '../toolkit/drive/until.ts';
 
 const second = 1_000;
 

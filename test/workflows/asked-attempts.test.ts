@@ -3,16 +3,10 @@ import { expect } from 'chai';
 import type { Platform } from '../../domain/core/platform.ts';
 import { disableEndpoint } from '../../domain/webhooks/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/manual.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  deliveryRow,
-  endpointRow,
-  until,
-  type Subscription,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery, type Subscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { attemptsAt, endOf, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;
@@ -38,12 +32,12 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
     engine().act((platform, now) =>
       recoverDeliveries(platform, clubId, endpoint.id, new Date(now.getTime() - hour), now),
     );
-  const resend = ({ clubId, endpoint, id }: TestDelivery) =>
+  const resend = ({ clubId, endpoint, id }: TestWebhookDelivery) =>
     engine().act((platform, now) => resendDelivery(platform, clubId, endpoint.id, id, now));
   /** A delivery with a body that was given up just now. */
   const failed = async (subscription: Subscription) => {
     const now = await engine().now();
-    const delivery = await buildDelivery(subscription, now);
+    const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, {
       status: 'failed',
       completed_at: now,
@@ -54,7 +48,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
   };
 
   describe('delivery rule 5: they do not wait for the breaker, and their attempt serves as a probe', () => {
-    type Ask = (subscription: Subscription, earlier: TestDelivery) => Promise<string>;
+    type Ask = (subscription: Subscription, earlier: TestWebhookDelivery) => Promise<string>;
     const asks: { what: string; trigger: string; ask: Ask }[] = [
       {
         what: 'a test',
@@ -129,7 +123,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
         open--;
         return { status: 500 };
       });
-      const deliveries: TestDelivery[] = [];
+      const deliveries: TestWebhookDelivery[] = [];
       while (deliveries.length < 14) deliveries.push(await failed(subscription));
       expect(await recover(subscription)).to.deep.equal({ recovered: 14 });
       await receiver.waitFor(14, 20 * second);
@@ -163,7 +157,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
 
   describe('a resend', () => {
     it('asked for at the moment of the eighth failure: one manual attempt more, never a ninth scheduled one', async () => {
-      let delivery: TestDelivery | undefined;
+      let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);
         return { status: 500 };

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { findEndpoint } from '../../domain/webhooks/endpoints.ts';
-import { deliveryRow, endpointRow, until } from '../toolkit/builders/deliveries.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { attemptsAt, endOf, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 

@@ -7,17 +7,12 @@ import {
   pauseEndpoint,
 } from '../../domain/webhooks/endpoint-states.ts';
 import { callGate } from '../../domain/webhooks/wakes.ts';
-import {
-  alter,
-  buildDelivery,
-  deliveryRow,
-  endpointRow,
-  until,
-  type Subscription,
-  type TestDelivery,
-} from '../toolkit/builders/deliveries.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery, type Subscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { attemptsAt, uncached, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;
@@ -209,10 +204,10 @@ describe('endpoint-gate, with time skipped', function () {
 
   it('without a workflow cache, each task replayed from the beginning, it goes the same way', async () => {
     const { receiver, subscription } = await engine().endpoint();
-    const deliveries: TestDelivery[] = [];
+    const deliveries: TestWebhookDelivery[] = [];
     await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
     const gate = await engine().startGate(subscription, { taskQueue: uncached });
-    while (deliveries.length < 5) deliveries.push(await buildDelivery(subscription, await engine().now()));
+    while (deliveries.length < 5) deliveries.push(await buildWebhookDelivery(subscription, await engine().now()));
     for (const delivery of deliveries) await engine().start(delivery, { taskQueue: uncached });
     await until('all parked', { timeoutMs: 10 * second }, async () => (await parkedAt(subscription)) === 5);
     await enable(subscription);

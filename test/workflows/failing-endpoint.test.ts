@@ -2,9 +2,11 @@ import { expect } from 'chai';
 import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
 import { sendTest } from '../../domain/webhooks/manual.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildMember } from '../toolkit/builders/clubs.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { deliveryRow, endpointRow, until, type Subscription } from '../toolkit/builders/deliveries.ts';
-import { buildMember } from '../toolkit/builders/factories.ts';
+import type { Subscription } from '../toolkit/builders/webhooks.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { attemptsAt, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isSignedWith, type ReceivedRequest } from '../../dev/receiver.ts';
 import { sendTest } from '../../domain/webhooks/manual.ts';
 import { rotateSecret } from '../../domain/webhooks/rotation.ts';
-import type { Subscription } from '../toolkit/builders/deliveries.ts';
+import type { Subscription } from '../toolkit/builders/webhooks.ts';
 import { useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 
 const second = 1_000;

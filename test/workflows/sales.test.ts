@@ -8,18 +8,12 @@ import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { processNotice } from '../../domain/sales/processing.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
 import { everyText, summariesOf } from '../toolkit/assert/histories.ts';
+import { noticeRow } from '../toolkit/assert/sales.ts';
+import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../toolkit/builders/sales.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
-import {
-  buildShop,
-  noticeOf,
-  noticePlatform,
-  noticeRow,
-  purchaseNotice,
-  take,
-  type Shop,
-} from '../toolkit/drive/sales.ts';
+import { noticePlatform, takeNotice } from '../toolkit/drive/sales.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
@@ -57,7 +51,7 @@ describe('sales, with time skipped', function () {
   const runOf = (type: 'salesNotice' | 'subscriptionEnd', id: Id): WorkflowHandle =>
     environment().client.workflow.getHandle(workflowIdOf(type, id));
 
-  async function shopHere(): Promise<Shop> {
+  async function shopHere(): Promise<TestShop> {
     const shop = await buildShop();
     relay.serve(shop.club.id);
     return shop;
@@ -66,7 +60,7 @@ describe('sales, with time skipped', function () {
   /** A subscription whose access ends in so many days. */
   async function canceledIn(
     days: number,
-  ): Promise<{ shop: Shop; id: Id; enrollmentId: Id; end: Date; handle: WorkflowHandle }> {
+  ): Promise<{ shop: TestShop; id: Id; enrollmentId: Id; end: Date; handle: WorkflowHandle }> {
     const shop = await shopHere();
     const at = await now();
     const end = new Date(at.getTime() + days * day);
@@ -76,7 +70,7 @@ describe('sales, with time skipped', function () {
       purchaseNotice(shop, 'paid', { subscription }),
       noticeOf(shop, 'subscription.canceled', { occurred_at: '2026-03-20T00:00:00Z', subscription }),
     ])
-      await processNotice(platform, await take(shop.connection, body), Math.max(at.getTime(), Date.now()));
+      await processNotice(platform, await takeNotice(shop.connection, body), Math.max(at.getTime(), Date.now()));
     const [row] = await platform.database.source.query<{ id: Id; enrollmentId: Id }[]>(
       `SELECT subscription.id, enrollment.id AS "enrollmentId"
          FROM subscriptions subscription JOIN enrollments enrollment ON enrollment.origin_id = subscription.id
@@ -112,7 +106,7 @@ describe('sales, with time skipped', function () {
   describe('sales-notice', () => {
     it('processes a notice, and ends as it ended', async () => {
       const shop = await shopHere();
-      const id = await take(shop.connection, purchaseNotice(shop, 'paid'));
+      const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
       await relay.carry();
       expect(await runOf('salesNotice', id).result()).to.equal('processed');
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
@@ -121,7 +115,7 @@ describe('sales, with time skipped', function () {
     it('a fault of ours is repeated until it is gone; what was done is done once', async () => {
       const shop = await shopHere();
       faults = 3;
-      const id = await take(shop.connection, purchaseNotice(shop, 'paid'));
+      const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
       await relay.carry();
       expect(await runOf('salesNotice', id).result()).to.equal('processed');
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
@@ -129,7 +123,7 @@ describe('sales, with time skipped', function () {
 
     it('tells Temporal opaque ids alone: no address, name, amount or token', async () => {
       const shop = await shopHere();
-      const id = await take(
+      const id = await takeNotice(
         shop.connection,
         purchaseNotice(shop, 'paid', { purchase: { id: 'sale-77', amount: 4_911, currency: 'EUR' } }),
       );

@@ -8,18 +8,12 @@ import { sourceWake } from '../../domain/agents/sources.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { until } from '../toolkit/builders/deliveries.ts';
 import { book } from '../toolkit/builders/office-files.ts';
 import { everyText, summariesOf } from '../toolkit/assert/histories.ts';
-import {
-  buildFileSource,
-  buildLessonSource,
-  changeLesson,
-  indexingPlatform,
-  sourceRow,
-  textsOf,
-  type TestSource,
-} from '../toolkit/builders/indexing.ts';
+import { sourceRow, textsOf } from '../toolkit/assert/sources.ts';
+import { buildFileSource, buildLessonSource, type TestSource } from '../toolkit/builders/sources.ts';
+import { changeLesson, indexingPlatform } from '../toolkit/drive/indexing.ts';
+import { until } from '../toolkit/drive/until.ts';
 import { useTemporal, runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;

@@ -4,8 +4,11 @@ import type { Answer, ReceivedRequest } from '../../dev/receiver.ts';
 import { removeStudent } from '../../domain/identity/students.ts';
 import type { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { testPlatform, platformOn } from '../toolkit/stack/database.ts';
-import { alter, attemptRows, buildDelivery, deliveryRow, endpointRow, until } from '../toolkit/builders/deliveries.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { until } from '../toolkit/drive/until.ts';
 import {
   uncached,
   useSkippedEngine,
@@ -31,7 +34,7 @@ describe('webhook-delivery, with time skipped', function () {
   const due = async (answers: readonly Answer[] = []) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => answers[number - 1] ?? { status: 200 });
     const now = await engine().now();
-    return { receiver, delivery: await buildDelivery(subscription, now), now };
+    return { receiver, delivery: await buildWebhookDelivery(subscription, now), now };
   };
   const start: SkippedEngine['start'] = (delivery, options) => engine().start(delivery, options);
   const outcomeOf = async (...given: Parameters<typeof start>) => (await start(...given)).result();

@@ -11,9 +11,10 @@ import {
 import { inTransaction } from '../../../domain/core/database.ts';
 import { DomainError } from '../../../domain/core/errors.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { buildCohort, buildCourse, buildDelivery } from '../../toolkit/builders/access.ts';
+import { buildAccessDelivery } from '../../toolkit/builders/access.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { buildCohort, buildCourse } from '../../toolkit/builders/courses.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 interface Modelled {
   delivery: number;
@@ -118,7 +119,7 @@ describe('enrollments against a model', () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const course = await buildCourse(clubId);
-    const deliveries = [0, 1].map(() => buildDelivery(clubId, { courseId: course.id }));
+    const deliveries = [0, 1].map(() => buildAccessDelivery(clubId, { courseId: course.id }));
     const deliveryIds = (await Promise.all(deliveries)).map(({ id }) => id);
     const cohortIds = (await Promise.all([0, 1].map(() => buildCohort(clubId, course.id)))).map(({ id }) => id);
     const began = Date.now();

@@ -1,7 +1,8 @@
 /** Rows longer than what is read at a time: what stands in quotes is never taken for a row. */
 import { expect } from 'chai';
-import { buildClub, type TestClub } from '../../toolkit/builders/factories.ts';
-import { importFile, shortReport, storedOf, studentsOf } from '../../toolkit/drive/imports.ts';
+import { studentsOf } from '../../toolkit/assert/students.ts';
+import { buildClub, type TestClub } from '../../toolkit/builders/clubs.ts';
+import { importFile, shortReport, storedOf } from '../../toolkit/drive/imports.ts';
 
 const header = 'email,name,note\n';
 const first = 'first@example.com,First,\n';

@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../domain/identity/students.ts';
 import type { Transaction } from '../../../domain/core/database.ts';
+import { studentsOf } from '../../toolkit/assert/students.ts';
+import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/clubs.ts';
 import { callsOf } from '../../toolkit/drive/club-calls.ts';
 import { columnsHolding, platformOn, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
-import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/factories.ts';
 import {
   importFile,
   importPlatform,
@@ -14,10 +14,10 @@ import {
   shortReport,
   step,
   storedOf,
-  studentsOf,
   upload,
 } from '../../toolkit/drive/imports.ts';
-import { databaseOf, recordingEnds } from '../../toolkit/drive/open-transaction.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { databaseOf, recordingEnds } from '../../toolkit/fakes/databases.ts';
 
 const header = 'email,name\n';
 const person = { name: 'Quirina Holloway', email: 'quirina.holloway@example.com' };
@@ -115,7 +115,7 @@ describe('student import and removal', () => {
         failpoint: async (name) => {
           if (name !== 'batch_written') return;
           removal = remove(student.id);
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       }));
       await runImport(importId, platform);
@@ -137,14 +137,14 @@ describe('student import and removal', () => {
         const platform = await importPlatform(() => ({ database }));
         let running: Promise<unknown> = Promise.resolve();
         let removing: Transaction | undefined;
-        await holdingOpen(
+        await withOpenTransaction(
           async (tx) => {
             removing = tx;
             await tx.query(`SELECT FROM students WHERE id = $1 FOR NO KEY UPDATE`, [student.id]);
           },
           async () => {
             running = runImport(importId, platform);
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
             if (removing) await removeStudent(platformOn(databaseOf(removing)), club.id, student.id, new Date());
           },
         );

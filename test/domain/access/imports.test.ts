@@ -5,10 +5,12 @@ import type { ImportPlatform } from '../../../domain/access/import-step.ts';
 import { importRules } from '../../../domain/access/import.policy.ts';
 import { rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from '../../toolkit/builders/access.ts';
+import { studentsOf } from '../../toolkit/assert/students.ts';
+import { buildEnrollment, buildAccessDelivery } from '../../toolkit/builders/access.ts';
+import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/clubs.ts';
+import { buildCohort, buildCourse } from '../../toolkit/builders/courses.ts';
 import { call, clock, expectError } from '../../toolkit/drive/api.ts';
 import { columnsHolding, factsOf, testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/factories.ts';
 import {
   importFile,
   importPlatform,
@@ -18,7 +20,6 @@ import {
   shortReport,
   step,
   storedOf,
-  studentsOf,
   upload,
 } from '../../toolkit/drive/imports.ts';
 
@@ -43,7 +44,7 @@ describe('student imports', () => {
   describe('when the worker dies', () => {
     for (const place of ['batch_read', 'batch_written', 'batch_recorded']) {
       it(`at ${place} in every batch, imports each row once`, async () => {
-        const { id: deliveryId } = await buildDelivery(club.id);
+        const { id: deliveryId } = await buildAccessDelivery(club.id);
         const importId = await begin(header + people(1_200), `delivery_ids=${deliveryId}`);
         let deaths = 0;
         const dying = await importPlatform(() => ({
@@ -105,7 +106,7 @@ describe('student imports', () => {
 
   describe('repeated or concurrent', () => {
     it('imports each row once when several workers run the same import at once', async () => {
-      const { id: deliveryId } = await buildDelivery(club.id);
+      const { id: deliveryId } = await buildAccessDelivery(club.id);
       const importId = await begin(header + people(1_100), `delivery_ids=${deliveryId}`);
       await Promise.all([1, 2, 3].map(() => runImport(importId)));
       expect(await readImport(club, importId)).to.include({ status: 'completed', created: 1_100, rows_done: 1_100 });
@@ -114,7 +115,7 @@ describe('student imports', () => {
     });
 
     it('imports each student once when three imports hold the same rows in different orders', async () => {
-      const { id: deliveryId } = await buildDelivery(club.id);
+      const { id: deliveryId } = await buildAccessDelivery(club.id);
       const lines = people(900).split('\n').slice(0, -1);
       const orders = [lines, lines.toReversed(), [...lines.slice(450), ...lines.slice(0, 450)]];
       const ids = await Promise.all(
@@ -162,7 +163,7 @@ describe('student imports', () => {
       await fc.assert(
         fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 40 }), async (rows) => {
           club = await buildClub();
-          const { id: own } = await buildDelivery(club.id);
+          const { id: own } = await buildAccessDelivery(club.id);
           const file = header + rows.map((each) => text(each as [number, boolean, string])).join('\n');
           const wanted = [...new Set(rows.filter(([, , kind]) => kind === 'ok').map(([who]) => who))];
           const first = await importFile(club, file, `delivery_ids=${own}`);
@@ -204,7 +205,7 @@ describe('student imports', () => {
 
   describe('access', () => {
     it('grants access that ended, was revoked or was bought; skips a student whose access stands', async () => {
-      const { id: deliveryId } = await buildDelivery(club.id, { accessDays: 30 });
+      const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
       const enroll = (student: typeof has, more: object) =>
         buildEnrollment(club.id, { studentId: student?.id ?? '', deliveryId, ...more });
@@ -234,7 +235,8 @@ describe('student imports', () => {
     it('rejects a delivery of an ended cohort, and fails the import if the cohort ends before it runs', async () => {
       const course = await buildCourse(club.id);
       const cohort = async (endsAt: Date) => (await buildCohort(club.id, course.id, { endsAt })).id;
-      const delivery = async (cohortId: string) => (await buildDelivery(club.id, { courseId: course.id, cohortId })).id;
+      const delivery = async (cohortId: string) =>
+        (await buildAccessDelivery(club.id, { courseId: course.id, cohortId })).id;
       const over = await delivery(await cohort(new Date(Date.now() - 1_000)));
       expectError(await upload(club, header + people(1), `delivery_ids=${over}`), 'invalid_request');
 

@@ -7,12 +7,14 @@ import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { processNotice } from '../../../domain/sales/processing.ts';
+import { noticeRow } from '../../toolkit/assert/sales.ts';
+import { buildClub, buildStudent, password } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
-import { buildClub, buildStudent, password } from '../../toolkit/builders/factories.ts';
+import { buildShop, purchaseNotice } from '../../toolkit/builders/sales.ts';
 import { importPlatform, readImport, runImport, upload } from '../../toolkit/drive/imports.ts';
-import { recordingEnds } from '../../toolkit/drive/open-transaction.ts';
-import { buildShop, noticePlatform, noticeRow, purchaseNotice, take } from '../../toolkit/drive/sales.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { noticePlatform, takeNotice } from '../../toolkit/drive/sales.ts';
+import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 
 const header = 'email,name\n';
 const fileOf = (emails: readonly string[]) => header + emails.map((email) => `${email},N\n`).join('');
@@ -45,7 +47,7 @@ describe('lock order', () => {
         bought.flatMap((email) =>
           [1, 2].map((times) => {
             const purchase = { id: `${email}-${times}`, amount: 1, currency: 'EUR' };
-            return take(shop.connection, purchaseNotice({ ...shop, email }, 'paid', { purchase }));
+            return takeNotice(shop.connection, purchaseNotice({ ...shop, email }, 'paid', { purchase }));
           }),
         ),
       );
@@ -69,11 +71,11 @@ describe('lock order', () => {
     const { body } = await upload(club, fileOf([student.email, 'new@example.com']));
     const source = await testDatabase();
     let running: Promise<unknown> = Promise.resolve();
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => holdStudentCount(tx, club.id),
       async () => {
         running = runImport(body.data.id);
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
         await source.query(`SELECT FROM students WHERE id = $1 FOR UPDATE NOWAIT`, [student.id]);
       },
     );
@@ -85,7 +87,7 @@ describe('lock order', () => {
     const club = await buildClub();
     const { email } = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([email]));
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => holdStudentCount(tx, club.id),
       async () => void (await runImport(body.data.id)),
     );
@@ -106,14 +108,14 @@ describe('lock order', () => {
         const { database } = await testPlatform();
         let tries = 0;
         let finding: Promise<unknown> = Promise.resolve();
-        await holdingOpen(
+        await withOpenTransaction(
           (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
           async () => {
             finding = inTransaction(database, async (tx) => {
               tries += 1;
               return way(club.id)(tx);
             });
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
           },
         );
         await finding;
@@ -130,11 +132,11 @@ describe('lock order', () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
         let finding: Promise<unknown> = Promise.resolve();
-        await holdingOpen(
+        await withOpenTransaction(
           (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
           async () => {
             finding = (await testDatabase()).transaction(way(club.id)).catch((error: unknown) => error);
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
           },
         );
         expect(await finding).to.be.an.instanceOf(LookedTooEarly);
@@ -153,7 +155,7 @@ describe('lock order', () => {
       await removeStudent(usual, club.id, first.id, new Date());
       await removeStudent(usual, club.id, second.id, new Date());
       other = createStudent({ ...usual, database }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
-      await waitingForLocks(1);
+      await untilWaitingForLocks(1);
       await holdPlaces(tx, club.id, 1);
     });
     await other;

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { answerEvents } from '../../../domain/agents/answer-events.ts';
 import type { AnswerFeed } from '../../../domain/agents/answer-feed.ts';
-import { finish } from '../../toolkit/drive/answers.ts';
-import { ask, buildAsker } from '../../toolkit/builders/charges.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
+import { buildCharge, buildAsker } from '../../toolkit/builders/questions.ts';
+import { endAnswer } from '../../toolkit/drive/answers.ts';
 
 describe('events of an answer', () => {
   it('end with one done event once Postgres is back, when it was away at the end of the answer', async () => {
     const real = await testDatabase();
-    const answerId = await ask(await buildAsker((await buildClub()).id), 1n, new Date());
-    await finish(answerId, { text: 'words' });
+    const answerId = await buildCharge(await buildAsker((await buildClub()).id), 1n, new Date());
+    await endAnswer(answerId, { text: 'words' });
     let failures = 2;
     const query = (...given: Parameters<typeof real.manager.query>) =>
       failures-- > 0 ? Promise.reject(new Error('away')) : real.manager.query(...given);

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { createAnswerFeed, type AnswerFeed } from '../../../domain/agents/answer-feed.ts';
 import type { Id } from '../../../domain/core/ids.ts';
 import { readConfig } from '../../../config.ts';
-import { append, appendSilently, finish, foldLog } from '../../toolkit/drive/answers.ts';
-import { buildAsker, ask, type Asker } from '../../toolkit/builders/charges.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
+import { buildAsker, buildCharge, type Asker } from '../../toolkit/builders/questions.ts';
+import { appendWords, appendWithoutNotify, endAnswer, foldLog } from '../../toolkit/drive/answers.ts';
 
 interface Follower {
   from: number;
@@ -72,12 +72,12 @@ describe('feed of answers', function () {
   it('any interleaving of words, attaches, disconnects and reattaches: each concatenation is a contiguous piece', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (planned, isFolded) => {
-        const answerId = await ask(asker, 1n, new Date());
+        const answerId = await buildCharge(asker, 1n, new Date());
         let written: string[] = [];
         const followers: Follower[] = [follow(0, answerId, 0)];
         for (const act of planned) {
           if ('texts' in act) {
-            await (act.do === 'append' ? append : appendSilently)(answerId, ...act.texts);
+            await (act.do === 'append' ? appendWords : appendWithoutNotify)(answerId, ...act.texts);
             written = [...written, ...Array.from(act.texts.join(''))];
           } else if ('at' in act) {
             followers.push(follow(act.feed, answerId, Math.floor(act.at * written.length)));
@@ -91,7 +91,7 @@ describe('feed of answers', function () {
             if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
           }
         }
-        await finish(answerId, { text: 'end' });
+        await endAnswer(answerId, { text: 'end' });
         written = [...written, 'e', 'n', 'd'];
         if (isFolded) await foldLog(answerId);
         for (const { from, got, over, left } of followers) {
@@ -107,8 +107,8 @@ describe('feed of answers', function () {
   });
 
   it('delivers an existing long text in pieces, without waiting for a poll between them', async () => {
-    const answerId = await ask(asker, 1n, new Date());
-    await finish(answerId, { text: 'x'.repeat(400_000) });
+    const answerId = await buildCharge(asker, 1n, new Date());
+    await endAnswer(answerId, { text: 'x'.repeat(400_000) });
     const began = performance.now();
     const follower = follow(0, answerId, 0);
     expect([await follower.over, follower.got.join('').length]).to.deep.equal([true, 400_000]);
@@ -117,21 +117,21 @@ describe('feed of answers', function () {
   });
 
   it('delivers words by its poll when a NOTIFY is lost', async () => {
-    const answerId = await ask(asker, 1n, new Date());
+    const answerId = await buildCharge(asker, 1n, new Date());
     const follower = follow(0, answerId, 0);
-    await appendSilently(answerId, 'words');
-    await finish(answerId, { notified: false });
+    await appendWithoutNotify(answerId, 'words');
+    await endAnswer(answerId, { notified: false });
     expect([await follower.over, follower.got.join('')]).to.deep.equal([true, 'words']);
   });
 
   it('reads for 50 followers with a few queries', async () => {
     const source = await testDatabase();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => ask(asker, 1n, new Date())));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => buildCharge(asker, 1n, new Date())));
     const followers = answers.map((answerId) => follow(1, answerId, 0));
     await new Promise((resolve) => setTimeout(resolve, 300));
     const looks = countLooks(source);
-    for (const answerId of answers) await appendSilently(answerId, 'words');
-    await finish(answers[0] ?? '');
+    for (const answerId of answers) await appendWithoutNotify(answerId, 'words');
+    await endAnswer(answers[0] ?? '');
     expect(await followers[0]?.over).to.equal(true);
     expect(looks.stop()).to.be.below(10);
     for (const follower of followers) follower.leave();
@@ -142,9 +142,9 @@ describe('feed of answers', function () {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);
-    const answerId = await ask(asker, 1n, new Date());
+    const answerId = await buildCharge(asker, 1n, new Date());
     const follower = follow(feeds.length - 1, answerId, 0);
-    await append(answerId, 'words');
+    await appendWords(answerId, 'words');
     feeds.pop();
     await feed.stop();
     expect(await follower.over).to.equal(false);

@@ -3,19 +3,12 @@ import { readConfig, Secret } from '../../../config.ts';
 import { stepAnswer, type AnswerStep } from '../../../domain/agents/answer-step.ts';
 import { createDeltaLog } from '../../../domain/agents/delta-log.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
+import { answerRow, callRows, chargeRow, logOf, monthOf } from '../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { until } from '../../toolkit/builders/deliveries.ts';
 import { startPostgresLine, type PostgresLine } from '../../toolkit/fakes/postgres-line.ts';
-import {
-  answerRow,
-  buildQuestion,
-  callRows,
-  chargeRow,
-  logOf,
-  monthOf,
-  type TestQuestion,
-} from '../../toolkit/builders/questions.ts';
+import { buildQuestion, type TestQuestion } from '../../toolkit/builders/questions.ts';
+import { until } from '../../toolkit/drive/until.ts';
 
 const second = 1_000;
 
@@ -51,7 +44,7 @@ describe('an answer while Postgres is away', function () {
     const step = await stepping;
     log.close();
     await source.destroy();
-    line.close();
+    line.stop();
     return { step, question };
   }
 

@@ -1,17 +1,16 @@
 import type { ImageBlockParam, TextBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect } from 'chai';
-import { passagesOf, useAnswering } from '../../toolkit/drive/answering.ts';
+import { answerRow, callRows, citationRows } from '../../toolkit/assert/answers.ts';
+import { foundPassages } from '../../toolkit/builders/found-passages.ts';
+import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
-  answerRow,
   buildConversation,
   buildQuestion,
-  buildSource,
   buildTurn,
-  callRows,
-  citationRows,
   type TestConversation,
 } from '../../toolkit/builders/questions.ts';
+import { buildSource } from '../../toolkit/builders/sources.ts';
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 
@@ -47,7 +46,7 @@ describe('prompt of an answer', function () {
   });
 
   it('holds the agent’s current name and instructions, and the question’s images', async () => {
-    const conversation = await buildConversation({ name: 'Eve', instructions: 'Answer like a pirate.' });
+    const conversation = await buildConversation({ agent: { name: 'Eve', instructions: 'Answer like a pirate.' } });
     const bytes = Buffer.from('an image');
     const images = [{ mediaType: 'image/png' as const, bytes }];
     await answering.step((await buildQuestion({}, conversation)).questionId, { images });
@@ -99,7 +98,7 @@ describe('prompt of an answer', function () {
   });
 
   it('is cached from the second question on, and its tokens are counted', async () => {
-    const conversation = await buildConversation({ instructions: 'Be kind. '.repeat(600) });
+    const conversation = await buildConversation({ agent: { instructions: 'Be kind. '.repeat(600) } });
     const uses = [];
     for (const [place, content] of ['one?', 'two?'].entries()) {
       const question = await buildQuestion({ content, acceptedAt: ago(10 - place) }, conversation);
@@ -114,8 +113,8 @@ describe('prompt of an answer', function () {
 
   describe('citations', () => {
     const passages = async ({ clubId }: TestConversation) => {
-      const id = await buildSource(clubId);
-      return { id, passages: passagesOf({ id }, [['One. ', 'Two.'], ['Three.']]) };
+      const { id } = await buildSource(clubId);
+      return { id, passages: foundPassages({ id }, [['One. ', 'Two.'], ['Three.']]) };
     };
 
     it('of a deleted source keep text, title and page, and lose the link', async () => {

@@ -1,20 +1,16 @@
 import { expect } from 'chai';
 import { costOf } from '../../../domain/agents/prices.policy.ts';
-import { passagesOf, useAnswering } from '../../toolkit/drive/answering.ts';
+import { answerRow, callRows, chargeRow, citationRows, logOf, monthOf } from '../../toolkit/assert/answers.ts';
+import { foundPassages } from '../../toolkit/builders/found-passages.ts';
+import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import {
-  answerRow,
   buildConversation,
   buildQuestion,
-  buildSource,
-  callRows,
-  chargeRow,
-  citationRows,
-  logOf,
-  monthOf,
   reservedMicros,
   type TestQuestion,
 } from '../../toolkit/builders/questions.ts';
+import { buildSource } from '../../toolkit/builders/sources.ts';
 
 describe('the step of an answer', function () {
   this.timeout(20_000);
@@ -34,8 +30,8 @@ describe('the step of an answer', function () {
     it('complete: text, log, citations, call and charge stand, and the step reports numbers alone', async () => {
       const conversation = await buildConversation();
       const question = await buildQuestion({}, conversation);
-      const id = await buildSource(conversation.clubId);
-      const passages = passagesOf({ id }, [['One. ', 'Two. '], ['Three.']]);
+      const { id } = await buildSource(conversation.clubId);
+      const passages = foundPassages({ id }, [['One. ', 'Two. '], ['Three.']]);
       model().next({
         blocks: [
           { deltas: ['The pause ', 'is ', 'ten minutes.'], citations: [{ result: 0, start: 1, end: 3 }] },

@@ -4,18 +4,11 @@ import { stepAnswer } from '../../../domain/agents/answer-step.ts';
 import { eraseConversations } from '../../../domain/agents/erasure.ts';
 import { inTransaction } from '../../../domain/core/database.ts';
 import { rescueOverdue } from '../../../domain/facts/upkeep.ts';
+import { answerRow, callRows, chargeRow, logOf, monthOf } from '../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { until } from '../../toolkit/builders/deliveries.ts';
-import {
-  answerRow,
-  buildQuestion,
-  callRows,
-  chargeRow,
-  logOf,
-  monthOf,
-  type TestQuestion,
-} from '../../toolkit/builders/questions.ts';
+import { buildQuestion, type TestQuestion } from '../../toolkit/builders/questions.ts';
+import { until } from '../../toolkit/drive/until.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { budgetOf } from '../../../domain/agents/budget.ts';
+import { buildPlan, buildAddOn } from '../../toolkit/builders/billing.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
-import { putOnPlan } from '../../toolkit/builders/plans.ts';
-import { ask, buildAsker, end, type Asker } from '../../toolkit/builders/charges.ts';
+import { buildCharge, buildAsker, type Asker } from '../../toolkit/builders/questions.ts';
+import { endAnswer } from '../../toolkit/drive/answers.ts';
 
 const now = new Date('2026-03-10T12:00:00Z');
 const dollar = 1_000_000n;
@@ -34,33 +35,33 @@ describe('AI budget of a club and month', () => {
   });
 
   it('reserves the worst cost with the question, and replaces it with the real cost at the end', async () => {
-    const answer = await ask(asker, 2n * dollar, now);
+    const answer = await buildCharge(asker, 2n * dollar, now);
     expect(await standing(asker)).to.deep.equal({
       month: '2026-03-01',
       spent: 0n,
       reserved: 2n * dollar,
       limit: budget,
     });
-    await end(answer, { status: 'complete', cost: dollar }, now);
+    await endAnswer(answer, { status: 'complete', cost: dollar, at: now });
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
   it('is settled once, and a second settlement changes nothing', async () => {
-    const answer = await ask(asker, 2n * dollar, now);
-    for (const cost of [dollar, 2n * dollar]) await end(answer, { status: 'complete', cost }, now);
+    const answer = await buildCharge(asker, 2n * dollar, now);
+    for (const cost of [dollar, 2n * dollar]) await endAnswer(answer, { status: 'complete', cost, at: now });
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 0n });
   });
 
   it('accepts exactly the rest, and rejects one millionth more with club_budget_exhausted', async () => {
-    await end(await ask(asker, budget - 10n, now), { status: 'failed', cost: budget - 10n }, now);
-    expect(await outcomeOf(ask(asker, 11n, now))).to.equal('club_budget_exhausted');
+    await endAnswer(await buildCharge(asker, budget - 10n, now), { status: 'failed', cost: budget - 10n, at: now });
+    expect(await outcomeOf(buildCharge(asker, 11n, now))).to.equal('club_budget_exhausted');
     expect(await standing(asker)).to.include({ spent: budget - 10n, reserved: 0n });
-    expect(await outcomeOf(ask(asker, 10n, now))).to.equal('accepted');
+    expect(await outcomeOf(buildCharge(asker, 10n, now))).to.equal('accepted');
   });
 
   it('accepts exactly as many of eight concurrent questions as the rest allows', async () => {
-    await end(await ask(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n }, now);
-    const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(ask(asker, 1n, now))));
+    await endAnswer(await buildCharge(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n, at: now });
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(buildCharge(asker, 1n, now))));
     expect(outcomes).to.have.members([
       ...Array<string>(3).fill('accepted'),
       ...Array<string>(5).fill('club_budget_exhausted'),
@@ -71,17 +72,17 @@ describe('AI budget of a club and month', () => {
   it('is renewed when the month turns in the club’s time zone', async () => {
     await timeZone(asker.clubId, 'America/Sao_Paulo'); // three hours behind UTC
     const [before, after] = [new Date('2026-04-01T02:59:59Z'), new Date('2026-04-01T03:00:00Z')];
-    await end(await ask(asker, budget, before), { status: 'complete', cost: budget }, before);
-    expect(await outcomeOf(ask(asker, 1n, before))).to.equal('club_budget_exhausted');
+    await endAnswer(await buildCharge(asker, budget, before), { status: 'complete', cost: budget, at: before });
+    expect(await outcomeOf(buildCharge(asker, 1n, before))).to.equal('club_budget_exhausted');
     expect((await standing(asker, before)).month).to.equal('2026-03-01');
-    expect(await outcomeOf(ask(asker, 1n, after))).to.equal('accepted');
+    expect(await outcomeOf(buildCharge(asker, 1n, after))).to.equal('accepted');
     expect((await standing(asker, after)).month).to.equal('2026-04-01');
   });
 
   it('charges an answer to the month of its question', async () => {
     const next = new Date('2026-04-01T00:00:01Z');
-    const answer = await ask(asker, dollar, new Date('2026-03-31T23:59:59Z'));
-    await end(answer, { status: 'complete', cost: 7n }, next);
+    const answer = await buildCharge(asker, dollar, new Date('2026-03-31T23:59:59Z'));
+    await endAnswer(answer, { status: 'complete', cost: 7n, at: next });
     expect(await standing(asker)).to.include({ spent: 7n, reserved: 0n });
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 0n });
   });
@@ -90,12 +91,16 @@ describe('AI budget of a club and month', () => {
     const source = await testDatabase();
     const { clubId } = asker;
     const buy = (settledAt: string, status = 'active') =>
-      source.query(
-        `INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, payment_id, customer_id, next_attempt_at, created_at, settled_at)
-         VALUES (gen_random_uuid(), $1, 'ai_budget', 1, 1000, 1000, 'usd', $3, 'pi_1', 'cus_1', $2, $2, $2)`,
-        [clubId, settledAt, status],
-      );
-    await putOnPlan(clubId, 'business');
+      buildAddOn(clubId, {
+        kind: 'ai_budget',
+        adds: 1_000,
+        status,
+        payment_id: 'pi_1',
+        next_attempt_at: settledAt,
+        created_at: settledAt,
+        settled_at: settledAt,
+      });
+    await buildPlan(clubId, 'business');
     expect((await standing(asker)).limit).to.equal(500n * dollar);
     await buy('2026-03-01T00:00:00Z');
     await buy('2026-02-28T23:59:59Z');
@@ -125,12 +130,12 @@ describe('AI budget of a club and month', () => {
           if (one.act === 'ask') {
             const { spent, reserved } = sums();
             const fits = spent + reserved + one.micros <= budget;
-            const asking = ask(own, one.micros, now).then((id) => answers.push({ id, reserved: one.micros }));
+            const asking = buildCharge(own, one.micros, now).then((id) => answers.push({ id, reserved: one.micros }));
             expect(await outcomeOf(asking)).to.equal(fits ? 'accepted' : 'club_budget_exhausted');
           } else {
             const answer = answers[one.which % Math.max(1, answers.length)];
             if (!answer) continue;
-            await end(answer.id, { status: 'complete', cost: one.cost }, now);
+            await endAnswer(answer.id, { status: 'complete', cost: one.cost, at: now });
             answer.cost ??= one.cost;
           }
           expect(await standing(own)).to.include(sums());

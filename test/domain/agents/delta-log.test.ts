@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { AnswerLost, createDeltaLog, type DeltaLog, type DeltaLogPlatform } from '../../../domain/agents/delta-log.ts';
 import { deltaStatements, type DeltaStatements } from '../../../domain/agents/delta-statements.ts';
 import { newId } from '../../../domain/core/ids.ts';
+import { logOf } from '../../toolkit/assert/answers.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { until } from '../../toolkit/builders/deliveries.ts';
-import { buildConversation, buildQuestion, logOf } from '../../toolkit/builders/questions.ts';
+import { buildConversation, buildQuestion } from '../../toolkit/builders/questions.ts';
+import { until } from '../../toolkit/drive/until.ts';
 
 /** The writer of logs, and statements that a test can hold up or break. */
 describe('writer of answer logs', function () {

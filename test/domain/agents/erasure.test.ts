@@ -2,9 +2,10 @@
 import { expect } from 'chai';
 import { eraseConversations } from '../../../domain/agents/erasure.ts';
 import { inTransaction } from '../../../domain/core/database.ts';
+import { answerRow, chargeRow, monthOf } from '../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../toolkit/drive/answering.ts';
 import { columnsHolding, testPlatform } from '../../toolkit/stack/database.ts';
-import { answerRow, buildQuestion, chargeRow, monthOf, reservedMicros } from '../../toolkit/builders/questions.ts';
+import { buildQuestion, reservedMicros } from '../../toolkit/builders/questions.ts';
 
 describe('deletion of a conversation during its answer', function () {
   this.timeout(20_000);

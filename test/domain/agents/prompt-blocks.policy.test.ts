@@ -5,7 +5,7 @@ import { mostOutputTokens } from '../../../domain/agents/models.policy.ts';
 import { pricedModels } from '../../../domain/agents/prices.policy.ts';
 import { promptOf, type PromptContent } from '../../../domain/agents/prompt-blocks.policy.ts';
 import { mostPromptTokens, promptBounds } from '../../../domain/agents/prompt.policy.ts';
-import { passagesOf } from '../../toolkit/drive/answering.ts';
+import { foundPassages } from '../../toolkit/builders/found-passages.ts';
 
 const content: PromptContent = {
   model: 'claude-sonnet-5-5',
@@ -27,7 +27,7 @@ describe('blocks of a prompt', () => {
   it('are our rules, the club’s, the history, then material, images and question', () => {
     const prompt = of({
       history: [{ question: 'Before?', answer: 'Yes.' }],
-      passages: passagesOf({ title: 'Handbook' }, [['One. ', 'Two.']]),
+      passages: foundPassages({ title: 'Handbook' }, [['One. ', 'Two.']]),
       images: [{ mediaType: 'image/png', base64: 'aGk=' }],
     });
     const [ours, clubs, ...more] = systemOf(prompt);
@@ -92,7 +92,7 @@ describe('blocks of a prompt', () => {
 
   describe('passages', () => {
     it('with different headings become separate results, each titled with its headings', () => {
-      const [first, second] = passagesOf({ title: 'Handbook' }, [['One.'], ['Two.']]);
+      const [first, second] = foundPassages({ title: 'Handbook' }, [['One.'], ['Two.']]);
       if (!first || !second) throw new Error('There are two');
       const passages = [
         { ...first, headings: ['Welcome'] },
@@ -105,9 +105,9 @@ describe('blocks of a prompt', () => {
     });
 
     it('that are neighbours in a source become one result, whatever their order', () => {
-      const [a0, a1, a2, a3] = passagesOf({ title: 'A' }, [['a0'], ['a1'], ['a2'], ['a3']]);
-      const [b0] = passagesOf({ title: 'B' }, [['b0']], { firstPosition: 4 });
-      const [a9] = passagesOf({ id: a0?.sourceId ?? '', title: 'A' }, [['a9']], { firstPosition: 9 });
+      const [a0, a1, a2, a3] = foundPassages({ title: 'A' }, [['a0'], ['a1'], ['a2'], ['a3']]);
+      const [b0] = foundPassages({ title: 'B' }, [['b0']], { firstPosition: 4 });
+      const [a9] = foundPassages({ id: a0?.sourceId ?? '', title: 'A' }, [['a9']], { firstPosition: 9 });
       if (!a0 || !a1 || !a2 || !a3 || !b0 || !a9) throw new Error('They were made.');
       const prompt = of({ passages: [a2, b0, a0, a9, a1, a3] });
       expect(resultsOf(prompt).map(({ content: blocks }) => blocks.map(({ text }) => text))).to.deep.equal([
@@ -119,20 +119,20 @@ describe('blocks of a prompt', () => {
     });
 
     it('keep their text when a block of white space joins the one before', () => {
-      const passages = passagesOf({}, [['\n', 'One.', '\n\n', 'Two.', ' ']]);
+      const passages = foundPassages({}, [['\n', 'One.', '\n\n', 'Two.', ' ']]);
       expect(of({ passages }).sent[0]?.blocks.map(({ text }) => text)).to.deep.equal(['One.\n\n', 'Two. ']);
-      expect(of({ passages: passagesOf({}, [[' ']]) }).sent).to.deep.equal([]);
+      expect(of({ passages: foundPassages({}, [[' ']]) }).sent).to.deep.equal([]);
     });
 
     it('are limited to twelve, and each to its longest text', () => {
-      const many = Array.from({ length: 14 }, (_, at) => passagesOf({}, [[`${at}`]])).flat();
+      const many = Array.from({ length: 14 }, (_, at) => foundPassages({}, [[`${at}`]])).flat();
       expect(of({ passages: many }).sent).to.have.length(12);
-      const long = passagesOf({}, [['x'.repeat(500), 'y'.repeat(300), 'z'], ['w'.repeat(900)]]);
+      const long = foundPassages({}, [['x'.repeat(500), 'y'.repeat(300), 'z'], ['w'.repeat(900)]]);
       expect(of({ passages: long }).sent[0]?.blocks.map(({ text }) => text.length)).to.deep.equal([500, 300, 800]);
     });
 
     it('are titled with source and headings, cut to their longest title', () => {
-      const [passage] = passagesOf({ title: 'Handbook' }, [['x']]);
+      const [passage] = foundPassages({ title: 'Handbook' }, [['x']]);
       if (!passage) throw new Error('It was made.');
       const titleOf = (headings: string[]) => resultsOf(of({ passages: [{ ...passage, headings }] }))[0]?.title;
       expect(titleOf(['Handbook', 'Pauses', 'Length'])).to.equal('Handbook › Pauses › Length');
@@ -151,9 +151,12 @@ describe('blocks of a prompt', () => {
     ];
     for (const words of hostile) {
       it(`changes neither system nor structure: ${JSON.stringify(words.slice(0, 40))}`, () => {
-        const plain = of({ passages: passagesOf({ title: 'T' }, [['p']]), history: [{ question: 'q', answer: 'a' }] });
+        const plain = of({
+          passages: foundPassages({ title: 'T' }, [['p']]),
+          history: [{ question: 'q', answer: 'a' }],
+        });
         const prompt = of({
-          passages: passagesOf({ title: words }, [[words]]),
+          passages: foundPassages({ title: words }, [[words]]),
           history: [{ question: words, answer: words }],
           question: words,
         });
@@ -206,7 +209,7 @@ describe('blocks of a prompt', () => {
         text(300),
         text(2_000),
         (texts, title, question) => {
-          const prompt = of({ passages: passagesOf({ title }, texts), question });
+          const prompt = of({ passages: foundPassages({ title }, texts), question });
           const bytes = Buffer.byteLength(
             [
               ...systemOf(prompt).map((block) => block.text),

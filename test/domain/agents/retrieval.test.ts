@@ -3,18 +3,11 @@ import { retrieve, type Retrieved } from '../../../domain/agents/retrieval.ts';
 import { rankingRules } from '../../../domain/agents/retrieval.policy.ts';
 import type { Language } from '../../../domain/agents/agents.policy.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { buildCourse } from '../../toolkit/builders/access.ts';
+import { buildAgent, buildMaterial } from '../../toolkit/builders/agents.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
+import { buildCourse } from '../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
-import {
-  addPassages,
-  buildAgent,
-  buildIndexedFile,
-  buildIndexedLesson,
-  giveMaterial,
-  setLanguage,
-  type NewPassage,
-} from '../../toolkit/builders/material.ts';
+import { buildPassages, buildSource, type NewPassage } from '../../toolkit/builders/sources.ts';
 
 interface Scene {
   clubId: Id;
@@ -26,11 +19,10 @@ interface Scene {
 
 /** A club with an agent whose material is one file of these passages. */
 async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook'): Promise<Scene> {
-  const { id: clubId } = await buildClub();
-  await setLanguage(clubId, language);
-  const agentId = await buildAgent(clubId);
-  const file = await buildIndexedFile(clubId, title, passages);
-  await giveMaterial(agentId, { mediaId: file.id });
+  const { id: clubId } = await buildClub({ language });
+  const { id: agentId } = await buildAgent(clubId);
+  const file = await buildSource(clubId, { title, passages });
+  await buildMaterial(agentId, { mediaId: file.mediaId });
   return { clubId, agentId, ...asking(clubId, agentId) };
 }
 
@@ -59,14 +51,14 @@ describe('retrieval', () => {
 
     it('ignores how often the words are in the material of other agents', async () => {
       const { clubId, find } = await scene('en', ['Interest is what money costs.']);
-      const other = await buildAgent(clubId);
+      const { id: other } = await buildAgent(clubId);
       const many = (count: number, words: string) =>
         Array.from({ length: count }, (_, number) => `${words} ${number} in the register.`);
       for (const [title, passages] of [
         ['Loans', many(700, 'The loan number')],
         ['Interest', many(800, 'Some interest of account')],
       ] as const)
-        await giveMaterial(other, { mediaId: (await buildIndexedFile(clubId, title, passages)).id });
+        await buildMaterial(other, { mediaId: (await buildSource(clubId, { title, passages })).mediaId });
       expect(await find('What is the interest of a loan?')).to.deep.equal(['Interest is what money costs.']);
     });
 
@@ -191,10 +183,11 @@ describe('retrieval', () => {
         { text: 'Sails are made of canvas.', page: 1 },
         { text: 'Sails are made of canvas!', page: 2, headings: ['Sewing sails'] },
       ]);
-      const titled = await buildIndexedFile(clubId, 'Sails of the world', [
-        { text: 'Sails are made of canvas?', page: 1 },
-      ]);
-      await giveMaterial(agentId, { mediaId: titled.id });
+      const titled = await buildSource(clubId, {
+        title: 'Sails of the world',
+        passages: [{ text: 'Sails are made of canvas?', page: 1 }],
+      });
+      await buildMaterial(agentId, { mediaId: titled.mediaId });
       const found = await find('sails');
       expect(found.at(-1)).to.equal('Sails are made of canvas.');
       expect(found).to.have.length(3);
@@ -228,15 +221,18 @@ describe('retrieval', () => {
 
     it('returns each passage with its place and score, best first', async () => {
       const { clubId, agentId } = await scene('en', []);
-      const file = await buildIndexedFile(clubId, 'Ropes', [
-        { text: 'Hemp.', page: 7, headings: ['Fibres', 'Plants'] },
-        { text: 'Nylon. Hemp.', page: null },
-      ]);
-      await giveMaterial(agentId, { mediaId: file.id });
+      const file = await buildSource(clubId, {
+        title: 'Ropes',
+        passages: [
+          { text: 'Hemp.', page: 7, headings: ['Fibres', 'Plants'] },
+          { text: 'Nylon. Hemp.', page: null },
+        ],
+      });
+      await buildMaterial(agentId, { mediaId: file.mediaId });
       const [first, second, ...more] = await asking(clubId, agentId).ask('nylon hemp');
       expect(more).to.deep.equal([]);
       expect(first).to.deep.include({
-        sourceId: file.sourceId,
+        sourceId: file.id,
         sourceKind: 'media',
         sourceTitle: 'Ropes',
         position: 1,
@@ -254,21 +250,29 @@ describe('retrieval', () => {
       const { id: clubId } = await buildClub();
       const course = await buildCourse(clubId, { modules: 1, lessons: 2 });
       const other = await buildCourse(clubId, { modules: 1, lessons: 2 });
-      const file = await buildIndexedFile(clubId, 'File', ['compass in a file']);
-      await buildIndexedFile(clubId, 'Ungiven', ['compass in an ungiven file']);
+      const file = await buildSource(clubId, { title: 'File', passages: ['compass in a file'] });
+      await buildSource(clubId, { title: 'Ungiven', passages: ['compass in an ungiven file'] });
       for (const [place, lesson] of course.lessons.entries())
-        await buildIndexedLesson(clubId, lesson.id, [`compass in lesson ${place} of the course`]);
+        await buildSource(clubId, {
+          lessonId: lesson.id,
+          title: 'A lesson',
+          passages: [`compass in lesson ${place} of the course`],
+        });
       for (const [place, lesson] of other.lessons.entries())
-        await buildIndexedLesson(clubId, lesson.id, [`compass in lesson ${place} of the other`]);
+        await buildSource(clubId, {
+          lessonId: lesson.id,
+          title: 'A lesson',
+          passages: [`compass in lesson ${place} of the other`],
+        });
 
-      const agent = await buildAgent(clubId);
+      const { id: agent } = await buildAgent(clubId);
       const { find } = asking(clubId, agent);
       expect(await find('compass')).to.deep.equal([]);
-      await giveMaterial(agent, { mediaId: file.id });
+      await buildMaterial(agent, { mediaId: file.mediaId });
       expect(await find('compass')).to.have.members(['compass in a file']);
-      await giveMaterial(agent, { lessonId: other.lessons[1]?.id ?? '' });
+      await buildMaterial(agent, { lessonId: other.lessons[1]?.id ?? '' });
       expect(await find('compass')).to.have.members(['compass in a file', 'compass in lesson 1 of the other']);
-      await giveMaterial(agent, { courseId: course.id });
+      await buildMaterial(agent, { courseId: course.id });
       expect(await find('compass')).to.have.members([
         'compass in a file',
         'compass in lesson 1 of the other',
@@ -288,26 +292,26 @@ describe('retrieval', () => {
     it('that was deleted leaves no words that could match a misspelled one', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
-      const file = await buildIndexedFile(clubId, 'Log', ['A barnacel.']);
-      await giveMaterial(agentId, { mediaId: file.id });
+      const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });
+      await buildMaterial(agentId, { mediaId: file.mediaId });
       expect(await find('barnacel')).to.deep.equal(['A barnacel.']);
-      await source.query(`DELETE FROM agent_sources WHERE id = $1`, [file.sourceId]);
+      await source.query(`DELETE FROM agent_sources WHERE id = $1`, [file.id]);
       expect(await find('barnacel')).to.deep.equal(['A barnacle.']);
     });
 
     it('is found by its new words after a replacement, and not after its deletion', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', []);
-      const file = await buildIndexedFile(clubId, 'Log', ['The barnacle grows.']);
-      await giveMaterial(agentId, { mediaId: file.id });
+      const file = await buildSource(clubId, { title: 'Log', passages: ['The barnacle grows.'] });
+      await buildMaterial(agentId, { mediaId: file.mediaId });
       expect(await find('barnacles')).to.have.length(1);
       await source.transaction(async (tx) => {
-        await tx.query(`DELETE FROM agent_passages WHERE source_id = $1`, [file.sourceId]);
+        await tx.query(`DELETE FROM agent_passages WHERE source_id = $1`, [file.id]);
       });
-      await addPassages(clubId, file.sourceId, 'Log', ['The limpet clings.']);
+      await buildPassages(file, ['The limpet clings.'], 'Log');
       expect(await find('barnacles')).to.deep.equal([]);
       expect(await find('limpets')).to.deep.equal(['The limpet clings.']);
-      await source.query(`DELETE FROM agent_sources WHERE id = $1`, [file.sourceId]);
+      await source.query(`DELETE FROM agent_sources WHERE id = $1`, [file.id]);
       expect(await find('limpets')).to.deep.equal([]);
     });
   });

@@ -12,13 +12,16 @@ import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
 import { updateCourse } from '../../../domain/learning/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
 import type { CourseStatus } from '../../../entities/learning/course.ts';
-import { buildCourse } from '../../toolkit/builders/access.ts';
-import { buildAgent, buildLibraryFile, indexOf } from '../../toolkit/builders/agents.ts';
+import { indexedSourcesOf } from '../../toolkit/assert/sources.ts';
+import { buildAgent } from '../../toolkit/builders/agents.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
-import { recordingEnds } from '../../toolkit/drive/open-transaction.ts';
 import { wakesBy } from '../../toolkit/assert/wakes.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
+import { buildCourse } from '../../toolkit/builders/courses.ts';
+import { buildMedia } from '../../toolkit/builders/media.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { recordingEnds } from '../../toolkit/fakes/databases.ts';
+import { buildPassages } from '../../toolkit/builders/sources.ts';
 
 type Act =
   | { kind: 'create'; course: number; published: boolean }
@@ -147,7 +150,7 @@ async function buildWorld() {
   const club = await buildClub();
   const courses = await Promise.all([0, 1].map(() => buildCourse(club.id, { modules: 1, lessons: 0, title: 'Knots' })));
   const agents = await Promise.all([0, 1].map(() => buildAgent(club.id)));
-  const files = await Promise.all([0, 1].map(() => buildLibraryFile(club.id, { title: 'a' })));
+  const files = await Promise.all([0, 1].map(() => buildMedia(club.id, { title: 'a' })));
   return { clubId: club.id, courses, agents, files };
 }
 type World = Awaited<ReturnType<typeof buildWorld>>;
@@ -283,7 +286,7 @@ async function wantedOf(clubId: Id): Promise<Id[]> {
   return rows.map(({ id }) => id);
 }
 
-const indexedItems = async (clubId: Id) => (await indexOf(clubId)).map(({ itemId }) => itemId);
+const indexedItems = async (clubId: Id) => (await indexedSourcesOf(clubId)).map(({ itemId }) => itemId);
 
 describe('the club’s index, against a model', () => {
   it('any sequence of changes: the sources are the wanted ones, and their versions rise with their words alone', async function () {
@@ -300,7 +303,7 @@ describe('the club’s index, against a model', () => {
             changed = await perform(done, world, model);
           });
           const toRead = new Set(model.settle(changed));
-          const index = await indexOf(world.clubId);
+          const index = await indexedSourcesOf(world.clubId);
           expect(
             index.map(({ itemId, title, wantedVersion, status }) => [itemId, title, wantedVersion, status]),
             JSON.stringify(done),
@@ -316,12 +319,12 @@ describe('the club’s index, against a model', () => {
               .toSorted(),
           );
         }
-        const before = await indexOf(world.clubId);
+        const before = await indexedSourcesOf(world.clubId);
         const again = await wakesBy(world.clubId, () =>
           inTransaction(database, (tx) => syncSources(tx, world.clubId, { wholeClub: true }, new Date())),
         );
         expect(again).to.deep.equal([]);
-        expect(await indexOf(world.clubId)).to.deep.equal(before);
+        expect(await indexedSourcesOf(world.clubId)).to.deep.equal(before);
       }),
       { numRuns: Number(process.env.SOURCES_MODEL_SEQUENCES ?? 40) },
     );
@@ -336,7 +339,7 @@ describe('the club’s index, against a model', () => {
       const media = world.files.map(({ id }) => id);
       const material = { course_ids: [], lesson_ids: [], media_ids: media };
       await setMaterial(database, world.clubId, world.agents[0]?.id ?? '', material, now);
-      indexes.push({ world, before: await indexOf(world.clubId) });
+      indexes.push({ world, before: await indexedSourcesOf(world.clubId) });
     }
     const [first, second] = indexes;
     if (!first || !second) throw new Error('There are two clubs');
@@ -349,8 +352,10 @@ describe('the club’s index, against a model', () => {
         now,
       ),
     );
-    expect((await indexOf(first.world.clubId)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([2, 2]);
-    expect(await indexOf(second.world.clubId)).to.deep.equal(second.before);
+    expect((await indexedSourcesOf(first.world.clubId)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([
+      2, 2,
+    ]);
+    expect(await indexedSourcesOf(second.world.clubId)).to.deep.equal(second.before);
   });
 });
 
@@ -362,17 +367,13 @@ describe('a source that is read anew', () => {
     const file = world.files[0]?.id ?? '';
     const material = { course_ids: [], lesson_ids: [], media_ids: [file] };
     await setMaterial(database, world.clubId, world.agents[0]?.id ?? '', material, new Date());
-    const [{ id } = { id: '' }] = await indexOf(world.clubId);
+    const [{ id } = { id: '' }] = await indexedSourcesOf(world.clubId);
     await source.query(
       `UPDATE agent_sources SET status = 'failed', error_code = 'unreadable', attempts = 3, looks_at = NULL, indexed_version = 1,
               passage_count = 1 WHERE id = $1`,
       [id],
     );
-    await source.query(
-      `INSERT INTO agent_passages (id, source_id, club_id, position, title, headings, blocks, text, language)
-       VALUES ($1, $2, $3, 0, 'a', '{}', '{Words.}', 'Words.', 'en')`,
-      [newId(), id, world.clubId],
-    );
+    await buildPassages({ id, clubId: world.clubId }, ['Words.']);
     const now = new Date();
     await inTransaction(database, (tx) =>
       syncSources(tx, world.clubId, { mediaIds: [file], contentChanged: true }, now),
@@ -408,7 +409,7 @@ describe('administrators who change things at the same time', () => {
       const given = { title: 'Bends', published: false };
       const { id } = await createLesson(database, clubId, course.moduleIds[0] ?? '', given, now);
       let second: Promise<unknown> = Promise.resolve();
-      await holdingOpen(
+      await withOpenTransaction(
         async (tx) => {
           if (materialFirst) {
             await tx.query(`INSERT INTO agent_materials (id, agent_id, course_id) VALUES ($1, $2, $3)`, [
@@ -427,7 +428,7 @@ describe('administrators who change things at the same time', () => {
           second = materialFirst
             ? updateLesson(database, clubId, id, { published: true }, now)
             : setMaterial(database, clubId, agent.id, material, now);
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       await second;
@@ -449,22 +450,22 @@ describe('administrators who change things at the same time', () => {
     for (const isFileFirst of [true, false]) {
       await (isFileFirst ? material([file], []) : material([], [lesson]));
       await material([file], [lesson]);
-      const ids = (await indexOf(clubId)).map(({ id }) => id).toSorted();
+      const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
       expect(ids).to.have.length(2);
       // As the end of an answer takes them: one after the other, by id.
       const share = (tx: Transaction, id: Id | undefined) =>
         tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
       let emptied: Promise<unknown> = Promise.resolve();
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => share(tx, ids[0]),
         async (tx) => {
           emptied = material([], []);
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
           await share(tx, ids[1]);
         },
       );
       await emptied;
-      expect(await indexOf(clubId)).to.deep.equal([]);
+      expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     }
   });
 
@@ -517,7 +518,7 @@ describe('administrators who change things at the same time', () => {
     const world = await buildWorld();
     const { clubId } = world;
     const agent = world.agents[0]?.id ?? '';
-    const files = await Promise.all(Array.from({ length: 8 }, () => buildLibraryFile(clubId)));
+    const files = await Promise.all(Array.from({ length: 8 }, () => buildMedia(clubId)));
     const material = { course_ids: [], lesson_ids: [], media_ids: [] as Id[] };
     // So that neither the files nor the rows on their pages have the order of the sources' ids.
     for (const { id } of files.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
@@ -529,19 +530,19 @@ describe('administrators who change things at the same time', () => {
       `UPDATE agent_sources SET title = 'b' WHERE id = (SELECT min(id::text)::uuid FROM agent_sources WHERE club_id = $1)`,
       [clubId],
     );
-    const ids = (await indexOf(clubId)).map(({ id }) => id).toSorted();
+    const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
     const [first = '', ...others] = ids;
     let emptied: Promise<unknown> = Promise.resolve();
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE`, [first]),
       async (tx) => {
         emptied = setMaterial(database, clubId, agent, { ...material, media_ids: [] }, new Date());
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
         for (const id of others) await tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE`, [id]);
       },
     );
     await emptied;
     expect(database.ends).to.deep.equal([]);
-    expect(await indexOf(clubId)).to.deep.equal([]);
+    expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
   });
 });

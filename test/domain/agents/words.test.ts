@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { foldWords } from '../../../domain/agents/words.ts';
 import type { Id } from '../../../domain/core/ids.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
-import { addPassages, buildIndexedFile, setLanguage } from '../../toolkit/builders/material.ts';
+import { buildPassages, buildSource } from '../../toolkit/builders/sources.ts';
 
 /** What triggers have counted. */
 async function countedWords(clubId: Id): Promise<Record<string, number>> {
@@ -24,12 +24,11 @@ async function foldAll(): Promise<void> {
 
 describe('words of the material', () => {
   it('are counted by passage, with their stems with and without accents', async () => {
-    const { id: clubId } = await buildClub();
-    await setLanguage(clubId, 'pt');
-    await buildIndexedFile(clubId, 'Receita', [
-      'Informação, informação! O pão.',
-      { text: 'Informacoes', headings: ['Pão'] },
-    ]);
+    const { id: clubId } = await buildClub({ language: 'pt' });
+    await buildSource(clubId, {
+      title: 'Receita',
+      passages: ['Informação, informação! O pão.', { text: 'Informacoes', headings: ['Pão'] }],
+    });
     expect(await countedWords(clubId)).to.deep.equal({
       'informacao inform informaca': 1,
       'informacoes informaco informaco': 1,
@@ -56,15 +55,15 @@ describe('words of the material', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), async (acts) => {
         const { id: clubId } = await buildClub();
-        const files = [await buildIndexedFile(clubId, 'One', []), await buildIndexedFile(clubId, 'Two', [])];
+        const files = [await buildSource(clubId, { title: 'One' }), await buildSource(clubId, { title: 'Two' })];
         for (const { kind, file, texts } of acts) {
-          const sourceId = files[file]?.sourceId ?? '';
+          const sourceId = files[file]?.id ?? '';
           if (kind === 'fold') await foldWords(database, 3);
           if (kind === 'change')
             await source.query(`UPDATE agent_passages SET text = $2 WHERE source_id = $1`, [sourceId, texts[0]]);
           if (kind !== 'replace') continue;
           await source.query(`DELETE FROM agent_passages WHERE source_id = $1`, [sourceId]);
-          await addPassages(clubId, sourceId, 'One', texts);
+          await buildPassages({ id: sourceId, clubId }, texts, 'One');
         }
         const counted = await countedWords(clubId);
         const { id: anew } = await buildClub();
@@ -72,7 +71,7 @@ describe('words of the material', () => {
           `SELECT title, text FROM agent_passages WHERE club_id = $1`,
           [clubId],
         );
-        for (const { title, text: words } of passages) await buildIndexedFile(anew, title, [words]);
+        for (const { title, text: words } of passages) await buildSource(anew, { title, passages: [words] });
         expect(counted).to.deep.equal(await countedWords(anew));
         await source.query(`DELETE FROM agent_sources WHERE club_id = $1`, [clubId]);
         expect(await countedWords(clubId)).to.deep.equal({});
@@ -85,7 +84,7 @@ describe('words of the material', () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const files = [];
-    for (let n = 0; n < 3; n++) files.push(await buildIndexedFile(clubId, 'Rope', ['rope']));
+    for (let n = 0; n < 3; n++) files.push(await buildSource(clubId, { title: 'Rope', passages: ['rope'] }));
     await foldAll();
     const rows = () =>
       source.query<unknown[]>(`SELECT word, passages, folded FROM agent_words WHERE club_id = $1`, [clubId]);
@@ -98,13 +97,13 @@ describe('words of the material', () => {
   it('are counted without waiting for another transaction that counts them', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
-    const [one, two] = [await buildIndexedFile(clubId, 'Rope', []), await buildIndexedFile(clubId, 'Rope', [])];
+    const [one, two] = [await buildSource(clubId, { title: 'Rope' }), await buildSource(clubId, { title: 'Rope' })];
     const insert = `INSERT INTO agent_passages (id, source_id, club_id, position, title, headings, blocks, text, language)
       VALUES (gen_random_uuid(), $1, $2, 0, 'Rope', '{}', '{rope}', 'rope', 'en')`;
     await source.transaction(async (tx) => {
-      await tx.query(insert, [one.sourceId, clubId]);
+      await tx.query(insert, [one.id, clubId]);
       // Would wait for ever for the other one's commit.
-      await source.query(insert, [two.sourceId, clubId]);
+      await source.query(insert, [two.id, clubId]);
     });
     expect(await countedWords(clubId)).to.deep.equal({ 'rope rope rope': 2 });
   });

@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { receiveEvent } from '../../../domain/billing/events.ts';
 import { planOfPriceBy, planStateOf, readEvent, type ReadEvent } from '../../../domain/billing/events.policy.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
-import { billingEvents, planRow } from '../../toolkit/builders/billing-events.ts';
+import { planRow } from '../../toolkit/assert/billing.ts';
+import { billingEvents } from '../../toolkit/builders/billing-events.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;

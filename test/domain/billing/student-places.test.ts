@@ -8,9 +8,10 @@ import { newId, type Id } from '../../../domain/core/ids.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
+import { overagesOf, studentCounts } from '../../toolkit/assert/billing.ts';
+import { buildStudentCount, buildStudents, buildPlan, buildAddOn } from '../../toolkit/builders/billing.ts';
+import { buildClub, buildStudent, password } from '../../toolkit/builders/clubs.ts';
 import { rowCounts, testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent, password } from '../../toolkit/builders/factories.ts';
-import { countAsFull, fillWithStudents, overagesOf, putOnPlan, studentCounts } from '../../toolkit/builders/plans.ts';
 
 const someone = () => `${newId()}@example.com`;
 const now = new Date();
@@ -45,8 +46,8 @@ describe('places for students', () => {
   for (const [way, add] of Object.entries(ways)) {
     describe(`taken by ${way}`, () => {
       it('gives the last place, and rejects the next request with limit_reached and no trace', async () => {
-        await putOnPlan(clubId, 'starter');
-        await fillWithStudents(clubId, included('starter') - 1);
+        await buildPlan(clubId, 'starter');
+        await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
         const before = await rowCounts();
         expect(await ending(add(clubId))).to.equal('limit_reached');
@@ -55,16 +56,16 @@ describe('places for students', () => {
       });
 
       it('grants exactly two of six concurrent requests for the last two places', async () => {
-        await putOnPlan(clubId, 'starter');
-        await fillWithStudents(clubId, included('starter') - 2);
+        await buildPlan(clubId, 'starter');
+        await buildStudents(clubId, included('starter') - 2);
         const endings = await Promise.all(Array.from({ length: 6 }, () => ending(add(clubId))));
         expect(endings.toSorted()).to.deep.equal(['done', 'done', ...Array(4).fill('limit_reached')]);
         expect(await studentCounts(clubId)).to.deep.equal({ counted: 100, there: 100 });
       });
 
       it('rejects nobody on a plan that bills overage, and records the month’s highest excess', async () => {
-        await putOnPlan(clubId, 'business');
-        await countAsFull(clubId, included('business') - 1);
+        await buildPlan(clubId, 'business');
+        await buildStudentCount(clubId, included('business') - 1);
         const [, second] = [await ending(add(clubId)), await ending(add(clubId)), await ending(add(clubId))];
         expect(second).to.equal('done');
         expect(await overagesOf(clubId)).to.deep.equal([`students ${now.toISOString().slice(0, 7)}-01 2`]);
@@ -73,8 +74,8 @@ describe('places for students', () => {
   }
 
   it('frees the place of a removed student', async () => {
-    await putOnPlan(clubId, 'starter');
-    await fillWithStudents(clubId, included('starter') - 1);
+    await buildPlan(clubId, 'starter');
+    await buildStudents(clubId, included('starter') - 1);
     const { id } = await buildStudent(clubId);
     const { database } = await testPlatform();
     expect(await ending(createStudent(await testPlatform(), clubId, { name: 'A', email: someone() }, now))).to.equal(
@@ -87,8 +88,8 @@ describe('places for students', () => {
   });
 
   it('takes no place for a known student', async () => {
-    await putOnPlan(clubId, 'starter');
-    await fillWithStudents(clubId, included('starter') - 1);
+    await buildPlan(clubId, 'starter');
+    await buildStudents(clubId, included('starter') - 1);
     const { id, email } = await buildStudent(clubId);
     const { database, vault } = await testPlatform();
     const account = { name: 'Ada', email, invited: true };
@@ -99,8 +100,8 @@ describe('places for students', () => {
   it('adds the excess of concurrent additions, in the month of the club’s time zone', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
-    await putOnPlan(clubId, 'business');
-    await countAsFull(clubId, included('business'));
+    await buildPlan(clubId, 'business');
+    await buildStudentCount(clubId, included('business'));
     const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // the first of April in Auckland
     const { database, vault } = await testPlatform();
     const add = () =>
@@ -112,8 +113,8 @@ describe('places for students', () => {
   });
 
   it('keeps the highest excess of the month after students have left', async () => {
-    await putOnPlan(clubId, 'business');
-    await countAsFull(clubId, included('business'));
+    await buildPlan(clubId, 'business');
+    await buildStudentCount(clubId, included('business'));
     const platform = await testPlatform();
     const add = () => createStudent(platform, clubId, { name: 'Ada', email: someone() }, now);
     const added = [await add(), await add(), await add()];
@@ -123,8 +124,8 @@ describe('places for students', () => {
   });
 
   it('opens one account and counts an excess of one for three requests with one new address', async () => {
-    await putOnPlan(clubId, 'business');
-    await countAsFull(clubId, included('business'));
+    await buildPlan(clubId, 'business');
+    await buildStudentCount(clubId, included('business'));
     const { database, vault } = await testPlatform();
     const account = { name: 'Ada', email: someone(), invited: false };
     const opened = await Promise.all(
@@ -135,8 +136,8 @@ describe('places for students', () => {
   });
 
   it('gives an import all the places that it asks for, or none', async () => {
-    await putOnPlan(clubId, 'starter');
-    await fillWithStudents(clubId, 60);
+    await buildPlan(clubId, 'starter');
+    await buildStudents(clubId, 60);
     const { database } = await testPlatform();
     const ask = (more: number) => ending(inTransaction(database, (tx) => requireStudents(tx, clubId, more, now)));
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
@@ -144,15 +145,10 @@ describe('places for students', () => {
 
   it('gives room for an active add-on, not for an unpaid one', async () => {
     const { database } = await testPlatform();
-    await putOnPlan(clubId, 'starter');
-    await fillWithStudents(clubId, included('starter'));
+    await buildPlan(clubId, 'starter');
+    await buildStudents(clubId, included('starter'));
     const ask = () => ending(inTransaction(database, (tx) => requireStudents(tx, clubId, 1, now)));
-    const addOnId = newId();
-    await database.source.query(
-      `INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, customer_id, created_at, next_attempt_at)
-       VALUES ($1, $2, 'students', 1, 100, 1000, 'usd', 'pending', 'cus_1', $3, $3)`,
-      [addOnId, clubId, now],
-    );
+    const { id: addOnId } = await buildAddOn(clubId, { created_at: now, next_attempt_at: now });
     expect(await ask()).to.equal('limit_reached');
     await database.source.query(
       `UPDATE add_ons SET status = 'active', payment_id = 'pi_1', settled_at = $2 WHERE id = $1`,
@@ -169,7 +165,7 @@ describe('places for students', () => {
       await fc.assert(
         fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 }), async (rounds) => {
           const club = (await buildClub()).id;
-          await fillWithStudents(club, 5);
+          await buildStudents(club, 5);
           for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
           await inTransaction(database, (tx) => requireStudents(tx, club, 0, now)); // folds
           const { counted, there } = await studentCounts(club);
@@ -200,7 +196,7 @@ describe('places for students', () => {
 const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
   'sign up': (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
-  'add many': (clubId) => fillWithStudents(clubId, 7),
+  'add many': (clubId) => buildStudents(clubId, 7),
   remove: async (clubId, index) => {
     const { database } = await testPlatform();
     const [student] = await database.source.query<{ id: Id }[]>(
@@ -237,7 +233,7 @@ describe('plan features', () => {
     it(`of ${name} are allowed, and all others rejected with feature_not_in_plan`, async () => {
       const { manager } = (await testPlatform()).database.source;
       const { id } = await buildClub();
-      await putOnPlan(id, name as PlanName);
+      await buildPlan(id, name as PlanName);
       const outcomes: Record<string, string> = {};
       const expected: Record<string, string> = {};
       for (const feature of plans.professional.features) {
@@ -257,7 +253,7 @@ describe('plan features', () => {
   it('name plan and feature to an administrator only, when a feature is rejected', async () => {
     const { source } = (await testPlatform()).database;
     const { id } = await buildClub();
-    await putOnPlan(id, 'starter');
+    await buildPlan(id, 'starter');
     const messageFor = (addressee: 'administrator' | 'person') =>
       requireFeature(source.manager, id, 'imports', addressee).then(
         () => 'none',

@@ -9,9 +9,9 @@ import {
   sqlStateOf,
   violates,
 } from '../../../domain/core/database.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { until } from '../../toolkit/builders/deliveries.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
+import { until } from '../../toolkit/drive/until.ts';
 
 /** A transaction that Postgres ends with this SQLSTATE the first `times` times. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {

@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { inTransaction, sqlStateOf } from '../../../domain/core/database.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { countListed, foldListTallies, type TalliedList } from '../../../domain/core/list-tallies.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
 
 /** What a list shows, counted one by one. */
 const counted: Record<TalliedList, string> = {

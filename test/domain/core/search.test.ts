@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { search, searchRules } from '../../../domain/core/search.ts';
 import { listStudents, type StudentFilter } from '../../../domain/identity/students.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const size = 12_000;
 

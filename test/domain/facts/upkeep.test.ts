@@ -8,11 +8,13 @@ import { newId, type Id } from '../../../domain/core/ids.ts';
 import { removeExpired, rescueOverdue } from '../../../domain/facts/upkeep.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { migrate } from '../../../entities/migrate.ts';
-import { insertAddOn, wakesOf } from '../../toolkit/builders/add-ons.ts';
+import { wakesOfAddOn } from '../../toolkit/assert/wakes.ts';
+import { buildAddOn } from '../../toolkit/builders/billing.ts';
+import { buildAdministrator, buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { scratchDatabase, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { alter, buildDelivery, buildSubscription, type TestDelivery } from '../../toolkit/builders/deliveries.ts';
 import { buildQuestion } from '../../toolkit/builders/questions.ts';
-import { buildAdministrator, buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -31,7 +33,7 @@ describe('the sweeper: rescue', () => {
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const rescue = async () => rescueOverdue((await testPlatform()).database, now);
   const isRescued = ({ id }: { id: Id }) => isWoken(`webhook-delivery/${id}`);
-  let overdue: TestDelivery;
+  let overdue: TestWebhookDelivery;
   beforeEach('everything of other tests is done with; one delivery is overdue', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
@@ -42,7 +44,7 @@ describe('the sweeper: rescue', () => {
     await source.query(
       `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,
     );
-    overdue = await buildDelivery(await buildSubscription(url), ago(2 * minute + second));
+    overdue = await buildWebhookDelivery(await buildSubscription(url), ago(2 * minute + second));
   });
 
   it('wakes what is overdue by two minutes, with the attributes that an operator finds it by', async () => {
@@ -130,15 +132,13 @@ describe('the sweeper: rescue', () => {
   it('wakes an add-on whose payment is not known, and leaves one that is being charged or settled', async () => {
     const { id: clubId } = await buildClub();
     const due = { next_attempt_at: ago(2 * minute + second) };
-    const lost = await insertAddOn(clubId, due);
-    const charged = await insertAddOn(clubId, { ...due, lease_until: new Date(Date.now() + minute) });
-    const settled = await insertAddOn(clubId, { ...due, status: 'failed', settled_at: now });
+    const lost = await buildAddOn(clubId, due);
+    const charged = await buildAddOn(clubId, { ...due, lease_until: new Date(Date.now() + minute) });
+    const settled = await buildAddOn(clubId, { ...due, status: 'failed', settled_at: now });
     await rescue();
-    expect([await wakesOf(lost.id), await wakesOf(charged.id), await wakesOf(settled.id)]).to.deep.equal([
-      ['addOn'],
-      [],
-      [],
-    ]);
+    expect([await wakesOfAddOn(lost.id), await wakesOfAddOn(charged.id), await wakesOfAddOn(settled.id)]).to.deep.equal(
+      [['addOn'], [], []],
+    );
   });
 
   it('wakes mails that are overdue, those of no club too', async () => {

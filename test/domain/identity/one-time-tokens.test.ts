@@ -13,8 +13,8 @@ import {
   tryCode,
   type TokenPurpose,
 } from '../../../domain/identity/one-time-tokens.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 const now = new Date('2026-03-01T12:00:00Z');
 const after = (ms: number) => new Date(now.getTime() + ms);

@@ -6,8 +6,8 @@ import {
   openSession,
   sessionLifetimeMs,
 } from '../../../domain/identity/sessions.ts';
+import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildAdministrator, buildClub, buildMember, buildStudent } from '../../toolkit/builders/factories.ts';
 
 const minute = 60_000;
 const now = new Date('2026-03-01T12:00:00Z');

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { assembleBody, type FactToTell } from '../../../domain/webhooks/bodies.ts';
-import { buildCourse } from '../../toolkit/builders/access.ts';
-import { buildCertificate, certificateCalls, type CertificateRecord } from '../../toolkit/drive/certificates.ts';
+import { certificateCalls, issueCertificateByHand, type CertificateRecord } from '../../toolkit/drive/certificates.ts';
 import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
+import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/clubs.ts';
+import { buildCourse } from '../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub } from '../../toolkit/builders/factories.ts';
 
 /** The body that is sent about a certificate, assembled now from its fact. */
 async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promise<unknown> {
@@ -31,7 +31,7 @@ describe('certificate.issued', () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id, { title: 'Knots' });
-    const certificate = await buildCertificate(club, { student, courseId: course.id });
+    const certificate = await issueCertificateByHand(club, { student, courseId: course.id });
     for (const version of [1, 2]) {
       const body = await bodyAbout(club, certificate);
       expect(eventFaults('certificate.issued', body), `version ${version}`).to.deep.equal([]);

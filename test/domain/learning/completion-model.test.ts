@@ -6,9 +6,10 @@ import { listCourses } from '../../../domain/learning/classroom.ts';
 import { completeLesson, undoCompletion } from '../../../domain/learning/completion.ts';
 import { updateCourse } from '../../../domain/learning/courses.ts';
 import { removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
+import { completionsOf } from '../../toolkit/assert/facts.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
-import { buildLearner, buildOpenCourse, completionsOf } from '../../toolkit/builders/learning.ts';
+import { buildLearner, buildOpenCourse } from '../../toolkit/builders/access.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 
 const lessons = 3;
 

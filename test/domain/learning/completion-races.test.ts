@@ -6,21 +6,15 @@ import { removeStudent } from '../../../domain/identity/students.ts';
 import { completeLesson, undoCompletion } from '../../../domain/learning/completion.ts';
 import { updateCourse } from '../../../domain/learning/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
+import { completionsOf } from '../../toolkit/assert/facts.ts';
 import { expectError, type Answer } from '../../toolkit/drive/api.ts';
 import { factsOf, rowCounts, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import { holdingOpen, waitingForLocks } from '../../toolkit/builders/deliveries.ts';
-import { buildClub, type TestClub } from '../../toolkit/builders/factories.ts';
-import {
-  administering,
-  buildLearner,
-  buildOpenCourse,
-  classroomOf,
-  completionsOf,
-  revoke,
-  type Learner,
-  type OpenCourse,
-} from '../../toolkit/builders/learning.ts';
-import { databaseOf } from '../../toolkit/drive/open-transaction.ts';
+import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../../toolkit/builders/access.ts';
+import { buildClub, type TestClub } from '../../toolkit/builders/clubs.ts';
+import { classroomOf, revokeEnrollment } from '../../toolkit/drive/classroom.ts';
+import { callsOf } from '../../toolkit/drive/club-calls.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { databaseOf } from '../../toolkit/fakes/databases.ts';
 
 let club: TestClub;
 let course: OpenCourse;
@@ -43,9 +37,9 @@ const times = <T>(count: number, begin: () => Promise<T>): Promise<T[]> =>
 /** What begins while `first` is done and not yet committed; it must wait for that. @returns its answer */
 async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begin: () => Promise<T>): Promise<T> {
   let second: Promise<T> | undefined;
-  await holdingOpen(first, async () => {
+  await withOpenTransaction(first, async () => {
     second = begin();
-    await waitingForLocks(1);
+    await untilWaitingForLocks(1);
   });
   if (second === undefined) throw new Error('It was begun above');
   return second;
@@ -141,10 +135,10 @@ describe('a completion and a change that takes its lesson away', () => {
 
   const later: Readonly<Record<string, () => Promise<Answer>>> = {
     'the unpublishing of the lesson': () =>
-      administering(club)('PATCH', `/lessons/${course.lessons[0]?.id}`, { published: false }),
-    'the removal of the lesson': () => administering(club)('DELETE', `/lessons/${course.lessons[0]?.id}`),
-    'the unpublishing of the course': () => administering(club)('PATCH', `/courses/${course.id}`, { status: 'draft' }),
-    'the removal of the student': () => administering(club)('DELETE', `/students/${learner.id}`),
+      callsOf(club)('PATCH', `/lessons/${course.lessons[0]?.id}`, { published: false }),
+    'the removal of the lesson': () => callsOf(club)('DELETE', `/lessons/${course.lessons[0]?.id}`),
+    'the unpublishing of the course': () => callsOf(club)('PATCH', `/courses/${course.id}`, { status: 'draft' }),
+    'the removal of the student': () => callsOf(club)('DELETE', `/students/${learner.id}`),
   };
 
   for (const [what, begin] of Object.entries(later)) {
@@ -165,7 +159,7 @@ describe('a completion and a change that takes its lesson away', () => {
     const [only = ''] = await start(1);
     await begunDuring(
       (tx) => completeLesson({ database: databaseOf(tx), publicUrl }, reader(), only, new Date()),
-      () => revoke(course, learner),
+      () => revokeEnrollment(course, learner),
     );
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
     expectError(await classroom.lesson(only), 'not_found');
@@ -191,7 +185,7 @@ describe('a completion and a change that takes its lesson away', () => {
       const lesson = course.lessons[0]?.publicId ?? '';
       const [completed] = await Promise.all([
         classroomNow.complete(lesson),
-        administering(club)('PATCH', `/courses/${course.id}`, { status: 'archived' }),
+        callsOf(club)('PATCH', `/courses/${course.id}`, { status: 'archived' }),
       ]);
       const facts = completed.status === 200 ? [lessonFact(0), courseFact()] : [];
       expect(completed.status, `round ${round}`).to.be.oneOf([200, 404]);

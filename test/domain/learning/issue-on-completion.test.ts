@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { newId } from '../../../domain/core/ids.ts';
 import { issueOnCompletion } from '../../../domain/learning/certificates.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
-import { buildCourse } from '../../toolkit/builders/access.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { buildCourse } from '../../toolkit/builders/courses.ts';
 import { factsOf, rowCounts, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 const completedAt = new Date('2026-03-02T09:14:58.000Z');
 const now = new Date('2026-03-02T09:15:00.000Z');

@@ -7,8 +7,8 @@ import { newId, type Id } from '../../../domain/core/ids.ts';
 import { createLevel, deleteLevel, updateLevel } from '../../../domain/learning/levels.ts';
 import { awardPoints } from '../../../domain/learning/points.ts';
 import { ownStandingOf } from '../../../domain/learning/standing.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 /** What is true of one student and the levels of the club. */
 interface Model {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { newId } from '../../../domain/core/ids.ts';
 import { requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 const minute = 60_000;
 

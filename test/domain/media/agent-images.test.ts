@@ -5,10 +5,13 @@ import { DomainError } from '../../../domain/core/errors.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { presentImages, readImages, requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/factories.ts';
-import { reserve, testStore, uploadFile } from '../../toolkit/drive/media.ts';
+import { reserve, uploadFile } from '../../toolkit/drive/media.ts';
 import { jpeg, png } from '../../toolkit/builders/pictures.ts';
+import { testObjectStore } from '../../toolkit/stack/storage.ts';
+import { buildAgent } from '../../toolkit/builders/agents.ts';
+import { buildConversation, buildQuestion } from '../../toolkit/builders/questions.ts';
 
 describe('agent images', () => {
   let club: TestClub;
@@ -31,31 +34,9 @@ describe('agent images', () => {
 
   /** A question that shows these images, in a conversation of its own. */
   async function questionWith(imageIds: readonly Id[]): Promise<Id> {
-    const source = await testDatabase();
-    const [agentId, conversationId, questionId] = [newId(), newId(), newId()];
-    await source.query(
-      `INSERT INTO agents (id, club_id, public_id, name, instructions, status, daily_limit, answer_max_tokens, created_at, updated_at)
-     VALUES ($1, $2, $3, 'Bosun', '', 'published', 10, 1000, now(), now())`,
-      [agentId, club.id, agentId.slice(-12)],
-    );
-    await source.query(
-      `INSERT INTO agent_conversations (id, club_id, agent_id, student_id, title, last_message_at, created_at)
-     VALUES ($1, $2, $3, $4, '', now(), now())`,
-      [conversationId, club.id, agentId, student.id],
-    );
-    await source.query(
-      `INSERT INTO agent_questions (id, club_id, agent_id, conversation_id, student_id, content, asked_at)
-     VALUES ($1, $2, $3, $4, $5, '', now())`,
-      [questionId, club.id, agentId, conversationId, student.id],
-    );
-    for (const [position, mediaId] of imageIds.entries()) {
-      await source.query(`INSERT INTO agent_question_images (question_id, position, media_id) VALUES ($1, $2, $3)`, [
-        questionId,
-        position,
-        mediaId,
-      ]);
-    }
-    return questionId;
+    const agent = await buildAgent(club.id);
+    const conversation = await buildConversation({}, { clubId: club.id, agentId: agent.id, studentId: student.id });
+    return (await buildQuestion({ imageIds }, conversation)).questionId;
   }
 
   describe('a question', () => {
@@ -103,11 +84,11 @@ describe('agent images', () => {
       const [second, first] = [await imageOf(student, png(9, 9)), await imageOf(student, jpeg(8, 8))];
       const questionId = await questionWith([first.id, second.id]);
       const source = await testDatabase();
-      expect(await readImages(await testStore(), source.manager, questionId)).to.deep.equal([
+      expect(await readImages(await testObjectStore(), source.manager, questionId)).to.deep.equal([
         { mediaType: 'image/jpeg', bytes: jpeg(8, 8) },
         { mediaType: 'image/png', bytes: png(9, 9) },
       ]);
-      expect(await readImages(await testStore(), source.manager, newId())).to.deep.equal([]);
+      expect(await readImages(await testObjectStore(), source.manager, newId())).to.deep.equal([]);
     });
 
     it('are presented by question with signed addresses, and are gone once the student is removed', async () => {
@@ -119,7 +100,7 @@ describe('agent images', () => {
       ];
       const { database } = await testPlatform();
       const { manager } = database.source;
-      const presented = await presentImages(manager, await testStore(), questions);
+      const presented = await presentImages(manager, await testObjectStore(), questions);
       expect(questions.map((id) => presented.get(id)?.map((image) => image.id))).to.deep.equal([
         [first.id, second.id],
         undefined,
@@ -127,14 +108,14 @@ describe('agent images', () => {
       ]);
       expect((await fetch(presented.get(questions[2] ?? '')?.[0]?.preview_url ?? '')).status).to.equal(200);
       await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
-      expect((await presentImages(manager, await testStore(), questions)).size).to.equal(0);
-      expect(await readImages(await testStore(), manager, questions[0] ?? '')).to.deep.equal([]);
+      expect((await presentImages(manager, await testObjectStore(), questions)).size).to.equal(0);
+      expect(await readImages(await testObjectStore(), manager, questions[0] ?? '')).to.deep.equal([]);
     });
 
     it('throw when a ready image is missing in the store', async () => {
       const image = await imageOf(student);
       const questionId = await questionWith([image.id]);
-      const store = await testStore();
+      const store = await testObjectStore();
       await store.remove(`media/${club.id}/${image.id}`);
       const source = await testDatabase();
       const outcome = await readImages(store, source.manager, questionId).catch((error: Error) => error.message);

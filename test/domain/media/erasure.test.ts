@@ -9,9 +9,9 @@ import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import type { MediaPlatform } from '../../../domain/media/media.ts';
 import { reserveAgentImage } from '../../../domain/media/reservation.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { call } from '../../toolkit/drive/api.ts';
 import { columnsHolding, testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/factories.ts';
 import {
   completing,
   filesOf,

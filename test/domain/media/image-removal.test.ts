@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import type { Transaction } from '../../../domain/core/database.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { removeImagesOf } from '../../../domain/media/erasure.ts';
-import { buildOpenAgent } from '../../toolkit/drive/asking.ts';
+import { buildOpenAgent } from '../../toolkit/builders/agents.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub, buildStudent } from '../../toolkit/builders/factories.ts';
 
 /** A conversation of a new student, in a new club, with so many questions, each of which shows an image of its own. */
 async function buildShowing(tx: Transaction, images: number): Promise<Id> {

@@ -1,16 +1,9 @@
 /** Whatever order the notices of a sale come in, and however often: the same state and the same facts (ADR 0012). */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  buildShop,
-  noticeOf,
-  process,
-  purchaseNotice,
-  sell,
-  stateOf,
-  take,
-  type Shop,
-} from '../../toolkit/drive/sales.ts';
+import { salesStateOf } from '../../toolkit/assert/sales.ts';
+import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../../toolkit/builders/sales.ts';
+import { sell, stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
 
 const day = 86_400_000;
 const start = Date.parse('2026-03-02T09:00:00Z');
@@ -19,7 +12,7 @@ const on = (days: number) => new Date(start + days * day).toISOString();
 /** Still to come, for cancellations with a grace. */
 const later = new Date(Date.now() + 400 * day).toISOString();
 
-type Notice = (shop: Shop) => Record<string, unknown>;
+type Notice = (shop: TestShop) => Record<string, unknown>;
 
 const oneTime: Notice[] = [
   (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0) }), // approved
@@ -152,14 +145,14 @@ describe('notices of a subscription with several changes lead to one state', fun
     it(`in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
-      const expected = withoutAccessFacts(comparable(inOrder, await stateOf(inOrder.club.id)));
+      const expected = withoutAccessFacts(comparable(inOrder, await salesStateOf(inOrder.club.id)));
       await fc.assert(
         fc.asyncProperty(
           fc.shuffledSubarray([...story.keys(), ...story.keys()], { minLength: story.length * 2 }),
           async (order) => {
             const shop = await buildShop(2);
             await sell(shop, ...order.map((index) => story[index]?.(shop)));
-            expect(withoutAccessFacts(comparable(shop, await stateOf(shop.club.id)))).to.deep.equal(expected);
+            expect(withoutAccessFacts(comparable(shop, await salesStateOf(shop.club.id)))).to.deep.equal(expected);
           },
         ),
         { numRuns: 8 },
@@ -174,7 +167,7 @@ describe('notices of a subscription with several changes lead to one state', fun
     it(`a charge reported ${name}: one access stands, and none after its refund`, async () => {
       const shop = await buildShop();
       const standing = async () => {
-        const { enrollments } = await stateOf(shop.club.id);
+        const { enrollments } = await salesStateOf(shop.club.id);
         return (enrollments as { source: string; revoked_reason: string | null }[])
           .filter(({ revoked_reason }) => revoked_reason === null)
           .map(({ source }) => source);
@@ -200,7 +193,7 @@ describe('notices of one sale lead to one state and the same facts', function ()
     it(`in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
-      const expected = comparable(inOrder, await stateOf(inOrder.club.id));
+      const expected = comparable(inOrder, await salesStateOf(inOrder.club.id));
 
       const arrivals = fc
         .shuffledSubarray([...story.keys()], { minLength: story.length })
@@ -214,7 +207,7 @@ describe('notices of one sale lead to one state and the same facts', function ()
           const shop = await buildShop(2);
           const outcomes = await sell(shop, ...order.map((index) => story[index]?.(shop)));
           expect(new Set(outcomes)).to.deep.equal(new Set(['processed']));
-          expect(comparable(shop, await stateOf(shop.club.id))).to.deep.equal(expected);
+          expect(comparable(shop, await salesStateOf(shop.club.id))).to.deep.equal(expected);
         }),
         { numRuns: 12 },
       );
@@ -226,18 +219,18 @@ describe('notices of one sale lead to one state and the same facts', function ()
       const shop = await buildShop(2);
       const bodies = [...story, ...story].map((notice) => notice(shop));
       const ids: string[] = [];
-      for (const body of bodies) ids.push(await take(shop.connection, body));
-      const steps = await Promise.all(ids.map((id) => process(id)));
+      for (const body of bodies) ids.push(await takeNotice(shop.connection, body));
+      const steps = await Promise.all(ids.map((id) => stepNotice(id)));
       expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
-      expect(comparable(shop, await stateOf(shop.club.id))).to.deep.equal(
-        comparable(inOrder, await stateOf(inOrder.club.id)),
+      expect(comparable(shop, await salesStateOf(shop.club.id))).to.deep.equal(
+        comparable(inOrder, await salesStateOf(inOrder.club.id)),
       );
     });
   }
 });
 
 /** The state with the shop's own names put out. */
-function comparable(shop: Shop, state: unknown): unknown {
+function comparable(shop: TestShop, state: unknown): unknown {
   const names = [...shop.product.deliveryIds.toSorted(), shop.email];
   const text = names.reduce((said, name, index) => said.replaceAll(name, `name ${index}`), JSON.stringify(state));
   return JSON.parse(text);

@@ -2,23 +2,20 @@ import { expect } from 'chai';
 import { changeEnd, revokeAccess } from '../../../domain/access/enrollments.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { newId } from '../../../domain/core/ids.ts';
+import { factTypes } from '../../toolkit/assert/facts.ts';
+import { noticeRow, salesStateOf } from '../../toolkit/assert/sales.ts';
+import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildStudent } from '../../toolkit/builders/factories.ts';
-import { hotmartPurchase } from '../../toolkit/builders/platform-notices.ts';
 import {
-  buildConnection,
   buildProduct,
   buildShop,
-  factTypes,
   noticeOf,
-  noticeRow,
-  process,
   purchaseNotice,
-  sell,
-  stateOf,
-  take,
-  type Shop,
-} from '../../toolkit/drive/sales.ts';
+  buildSalesConnection,
+  type TestShop,
+} from '../../toolkit/builders/sales.ts';
+import { sell, stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
+import { hotmartPurchase } from '../../toolkit/builders/platform-notices.ts';
 
 const day = 86_400_000;
 const later = new Date(Date.now() + 30 * day).toISOString();
@@ -31,7 +28,7 @@ interface Access {
   endsAt: Date | null;
 }
 
-async function accessOf({ club }: Shop): Promise<Access[]> {
+async function accessOf({ club }: TestShop): Promise<Access[]> {
   const source = await testDatabase();
   return source.query<Access[]>(
     `SELECT id, delivery_id AS "deliveryId", source, revoked_reason AS "revokedReason", ends_at AS "endsAt"
@@ -40,7 +37,7 @@ async function accessOf({ club }: Shop): Promise<Access[]> {
   );
 }
 
-async function studentOf({ club, email }: Shop): Promise<string> {
+async function studentOf({ club, email }: TestShop): Promise<string> {
   const source = await testDatabase();
   const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
     club.id,
@@ -50,7 +47,7 @@ async function studentOf({ club, email }: Shop): Promise<string> {
 }
 
 const subscribed = { subscription: { id: 'sub-1' } };
-const canceled = (shop: Shop, further: object = {}) =>
+const canceled = (shop: TestShop, further: object = {}) =>
   noticeOf(shop, 'subscription.canceled', {
     occurred_at: '2026-03-20T00:00:00Z',
     subscription: { id: 'sub-1', ...further },
@@ -102,7 +99,7 @@ describe('a sale', () => {
       purchaseNotice(shop, 'paid', { occurred_at: '2026-03-08T00:00:00Z', ...terms(4_750, '2026-03-02T00:00:00Z') }),
       purchaseNotice(shop, 'paid', { occurred_at: '2026-03-02T00:00:00Z', ...terms(4_900, '2026-03-01T00:00:00Z') }),
     );
-    const { purchases } = await stateOf(shop.club.id);
+    const { purchases } = await salesStateOf(shop.club.id);
     expect(purchases).to.deep.equal([
       {
         external_id: 'sale-1',
@@ -193,10 +190,10 @@ describe('a sale', () => {
     const purchase = { id: 'HP16015479281022', amount: 4_900, currency: 'EUR' };
     await sell(shop, purchaseNotice(shop, 'paid', { purchase }));
     await buildProduct(shop.club.id, { platform: 'hotmart', externalId: '788921' });
-    const onHotmart = { ...shop, connection: await buildConnection(shop.club.id, 'hotmart') };
+    const onHotmart = { ...shop, connection: await buildSalesConnection(shop.club.id, 'hotmart') };
     expect(await sell(onHotmart, hotmartPurchase('PURCHASE_APPROVED'))).to.deep.equal(['processed']);
     expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(2);
-    const { purchases } = await stateOf(shop.club.id);
+    const { purchases } = await salesStateOf(shop.club.id);
     expect((purchases as { external_id: string }[]).map((one) => one.external_id)).to.deep.equal([
       purchase.id,
       purchase.id,
@@ -248,7 +245,7 @@ describe('cancellation of a subscription', () => {
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop), canceled(shop));
     await sell(shop, { ...canceled(shop), occurred_at: '2026-03-19T00:00:00Z' });
     expect((await factTypes(shop.club.id)).filter((type) => type === 'subscription.canceled')).to.have.length(1);
-    expect(await stateOf(shop.club.id)).to.have.deep.nested.property(
+    expect(await salesStateOf(shop.club.id)).to.have.deep.nested.property(
       'subscriptions[0].canceled_at',
       new Date('2026-03-19T00:00:00Z'),
     );
@@ -297,7 +294,7 @@ describe('removal of a student', () => {
       { event: 'purchase.paid', who: { mail: `<${shop.email.toUpperCase()}>`, name } },
       { event: 'something else', contact: `${name} ${shop.email}` },
     );
-    const waiting = await take(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
+    const waiting = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
     expect(await columnsHolding(name)).to.include('sales_notices.body');
     const studentId = await studentOf(shop);
     await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
@@ -315,8 +312,8 @@ describe('removal of a student', () => {
     const studentId = await studentOf(shop);
     await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
     const before = await factTypes(shop.club.id);
-    const again = await take(shop.connection, purchaseNotice(shop, 'refunded'));
-    expect(await process(again)).to.deep.equal({ done: true, outcome: 'ignored' });
+    const again = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded'));
+    expect(await stepNotice(again)).to.deep.equal({ done: true, outcome: 'ignored' });
     expect(await noticeRow(again)).to.include({ errorCode: 'student_removed', body: null, studentId });
     expect(await factTypes(shop.club.id)).to.deep.equal(before);
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
@@ -327,7 +324,7 @@ describe('removal of a student', () => {
   it('keeps the notices of other buyers', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
-    const other = await take(
+    const other = await takeNotice(
       shop.connection,
       purchaseNotice({ ...shop, email: `x${shop.email}` }, 'paid', {
         purchase: { id: '2', amount: 1, currency: 'EUR' },

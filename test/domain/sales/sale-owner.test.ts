@@ -4,26 +4,23 @@ import { removeStudent, updateStudent } from '../../../domain/identity/students.
 import { assembleBody } from '../../../domain/webhooks/bodies.ts';
 import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
 import { newId } from '../../../domain/core/ids.ts';
+import { factTypes } from '../../toolkit/assert/facts.ts';
+import { noticeRow, salesStateOf } from '../../toolkit/assert/sales.ts';
+import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { call } from '../../toolkit/drive/api.ts';
 import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildStudent } from '../../toolkit/builders/factories.ts';
 import {
-  buildConnection,
+  buildSalesConnection,
   buildProduct,
   buildShop,
-  factTypes,
-  noticeRow,
-  process,
   purchaseNotice,
-  sell,
-  stateOf,
-  take,
-  type Shop,
-} from '../../toolkit/drive/sales.ts';
+  type TestShop,
+} from '../../toolkit/builders/sales.ts';
+import { sell, stepNotice, takeNotice } from '../../toolkit/drive/sales.ts';
 
 const charged = (id: string) => ({ purchase: { id, amount: 100, currency: 'EUR' } });
 
-async function studentOf({ club, email }: Shop): Promise<string> {
+async function studentOf({ club, email }: TestShop): Promise<string> {
   const source = await testDatabase();
   const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
     club.id,
@@ -53,13 +50,13 @@ describe('two first notices of one sale or subscription at once, with two buyers
         const other = { ...shop, email: `x${shop.email}` };
         if (known) for (const { email } of [shop, other]) await buildStudent(shop.club.id, { email });
         const ids = [
-          await take(shop.connection, purchaseNotice(shop, 'paid')),
-          await take(shop.connection, purchaseNotice(other, 'refunded')),
+          await takeNotice(shop.connection, purchaseNotice(shop, 'paid')),
+          await takeNotice(shop.connection, purchaseNotice(other, 'refunded')),
         ];
-        const steps = await Promise.all(ids.map((id) => process(id)));
+        const steps = await Promise.all(ids.map((id) => stepNotice(id)));
         expect(steps, `round ${round}`).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
         expect(await strayFacts(shop.club.id), `round ${round}`).to.deep.equal([]);
-        const state = await stateOf(shop.club.id);
+        const state = await salesStateOf(shop.club.id);
         expect(state['students'], `round ${round}`).to.have.length(known ? 2 : 1);
         expect(state['enrollments'], `round ${round}`).to.have.length(1);
         expect((await factTypes(shop.club.id)).toSorted(), `round ${round}`).to.deep.equal(
@@ -80,13 +77,13 @@ describe('two first notices of one sale or subscription at once, with two buyers
     const other = { ...shop, email: `x${shop.email}` };
     const subscription = { id: 'sub-1' };
     const ids = [
-      await take(shop.connection, purchaseNotice(shop, 'paid', { ...charged('one'), subscription })),
-      await take(shop.connection, purchaseNotice(other, 'paid', { ...charged('two'), subscription })),
+      await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { ...charged('one'), subscription })),
+      await takeNotice(shop.connection, purchaseNotice(other, 'paid', { ...charged('two'), subscription })),
     ];
-    const steps = await Promise.all(ids.map((id) => process(id)));
+    const steps = await Promise.all(ids.map((id) => stepNotice(id)));
     expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
     expect(await strayFacts(shop.club.id)).to.deep.equal([]);
-    expect((await stateOf(shop.club.id))['students']).to.have.length(1);
+    expect((await salesStateOf(shop.club.id))['students']).to.have.length(1);
   });
 });
 
@@ -121,10 +118,10 @@ describe('a notice of a known sale', () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const product = await buildProduct(shop.club.id);
-    const second = { ...shop, product, connection: await buildConnection(shop.club.id), email: `x${shop.email}` };
-    const id = await take(second.connection, purchaseNotice(second, 'refunded'));
+    const second = { ...shop, product, connection: await buildSalesConnection(shop.club.id), email: `x${shop.email}` };
+    const id = await takeNotice(second.connection, purchaseNotice(second, 'refunded'));
     const before = await rowCounts();
-    expect(await process(id)).to.deep.equal({ done: true, outcome: 'failed' });
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'failed' });
     expect(await noticeRow(id)).to.include({ errorCode: 'sale_mismatch', studentId: null });
     expect(await rowCounts()).to.deep.equal(before);
     const { body } = await call('GET', `/v1/clubs/${shop.club.id}/sales-notices?status=failed`, {
@@ -153,15 +150,16 @@ describe('a notice of a known sale', () => {
     const subscription = { id: 'sub-1' };
     await sell(shop, purchaseNotice(shop, 'paid', charged('one')));
     await sell(other, purchaseNotice(other, 'paid', { ...charged('two'), subscription }));
-    const id = await take(shop.connection, purchaseNotice(shop, 'paid', { ...charged('one'), subscription }));
-    await process(id);
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { ...charged('one'), subscription }));
+    await stepNotice(id);
     expect((await noticeRow(id)).errorCode).to.equal('sale_mismatch');
   });
 });
 
 describe('removal of a student from notices', () => {
   const unknown = { product: { id: 'nope' }, ...charged('failing') };
-  const remove = async (shop: Shop, id: string) => removeStudent(await testPlatform(), shop.club.id, id, new Date());
+  const remove = async (shop: TestShop, id: string) =>
+    removeStudent(await testPlatform(), shop.club.id, id, new Date());
 
   it('purges a failed notice whose address has an apostrophe', async () => {
     const shop = { ...(await buildShop()), email: `zz.o'malley-${newId()}@example.com` };
@@ -173,15 +171,15 @@ describe('removal of a student from notices', () => {
   it('purges failed, ignored and pending notices under a former address, and ignores the pending one', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
-    const ignored = await take(shop.connection, { event: 'other', who: shop.email });
-    const pending = await take(shop.connection, purchaseNotice(shop, 'paid', charged('waiting')));
+    const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
+    const pending = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', charged('waiting')));
     const id = await studentOf(shop);
     await updateStudent(await testPlatform(), shop.club.id, id, { email: `new-${newId()}@example.com` }, new Date());
-    await process(ignored);
+    await stepNotice(ignored);
     await remove(shop, id);
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
     expect(await noticeRow(pending)).to.include({ status: 'ignored', errorCode: 'student_removed', studentId: id });
-    await process(pending);
+    await stepNotice(pending);
     expect(await factTypes(shop.club.id)).to.deep.equal([
       'student.created',
       'purchase.paid',
@@ -197,12 +195,12 @@ describe('removal of a student from notices', () => {
     const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
     await sell(shop, purchaseNotice(shop, 'paid'));
     const id = await studentOf(shop);
-    const failed = await take(shop.connection, purchaseNotice(third, 'paid', broken));
-    await process(failed);
+    const failed = await takeNotice(shop.connection, purchaseNotice(third, 'paid', broken));
+    await stepNotice(failed);
     expect(await noticeRow(failed)).to.include({ status: 'failed', errorCode: 'bad_shape', studentId: id });
-    const after = await take(shop.connection, purchaseNotice(third, 'paid', broken));
+    const after = await takeNotice(shop.connection, purchaseNotice(third, 'paid', broken));
     await remove(shop, id);
-    expect(await process(after)).to.deep.equal({ done: true, outcome: 'ignored' });
+    expect(await stepNotice(after)).to.deep.equal({ done: true, outcome: 'ignored' });
     expect(await noticeRow(after)).to.include({ errorCode: 'student_removed', studentId: id, body: null });
     expect(await columnsHolding(third.email)).to.deep.equal([]);
   });
@@ -210,8 +208,8 @@ describe('removal of a student from notices', () => {
   it('keeps notices that were attributed to another student', async () => {
     const shop = await buildShop();
     const other = await buildStudent(shop.club.id);
-    const kept = await take(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
-    await process(kept);
+    const kept = await takeNotice(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
+    await stepNotice(kept);
     await updateStudent(
       await testPlatform(),
       shop.club.id,
@@ -251,7 +249,7 @@ describe('a notice with text that Postgres cannot store', () => {
       );
       expect(row?.body.toString('utf8')).to.equal(raw);
       expect(row?.addresses).to.deep.equal([shop.email]);
-      expect(await process(row?.id ?? '')).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await stepNotice(row?.id ?? '')).to.deep.equal({ done: true, outcome: 'failed' });
       expect(await noticeRow(row?.id ?? '')).to.include({ errorCode: 'bad_shape', errorPath: 'buyer.name' });
     });
 
@@ -264,7 +262,7 @@ describe('a notice with text that Postgres cannot store', () => {
       const [row] = await source.query<{ id: string }[]>(`SELECT id FROM sales_notices WHERE connection_id = $1`, [
         shop.connection.id,
       ]);
-      expect(await process(row?.id ?? '')).to.deep.equal({ done: true, outcome: 'processed' });
+      expect(await stepNotice(row?.id ?? '')).to.deep.equal({ done: true, outcome: 'processed' });
     });
   }
 });

@@ -5,9 +5,10 @@ import { eventTypes } from '../../../domain/facts/catalogue.policy.ts';
 import { newId } from '../../../domain/core/ids.ts';
 import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
+import { buildShop, purchaseNotice } from '../../toolkit/builders/sales.ts';
+import { buildEndpoint } from '../../toolkit/builders/webhooks.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import { buildEndpoint } from '../../toolkit/builders/factories.ts';
-import { buildShop, purchaseNotice, sell } from '../../toolkit/drive/sales.ts';
+import { sell } from '../../toolkit/drive/sales.ts';
 
 /** As platforms print it: eleven digits, bare or in groups. */
 const taxDocuments = fc

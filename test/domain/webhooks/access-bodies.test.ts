@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { assembleBody, type FactToTell } from '../../../domain/webhooks/bodies.ts';
-import { buildCohort, buildDelivery, buildEnrollment, type TestDelivery } from '../../toolkit/builders/access.ts';
+import { buildEnrollment, buildAccessDelivery, type TestAccessDelivery } from '../../toolkit/builders/access.ts';
 import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
+import { buildCohort } from '../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const student = {
   name: 'Zoë 学生',
@@ -20,10 +21,10 @@ const now = new Date('2026-03-03T00:00:00.000Z');
 
 describe('bodies of access events', () => {
   let clubId: Id;
-  let delivery: TestDelivery;
+  let delivery: TestAccessDelivery;
   beforeEach(async () => {
     ({ id: clubId } = await buildClub());
-    delivery = await buildDelivery(clubId);
+    delivery = await buildAccessDelivery(clubId);
   });
 
   /** `data` of the event, which must be as the contract says. */

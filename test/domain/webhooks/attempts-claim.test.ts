@@ -3,21 +3,13 @@ import type { Answer } from '../../../dev/receiver.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import { attemptDelivery, type AttemptOutcome, type DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
 import { purgeStudentFromWebhooks } from '../../../domain/webhooks/student-removal.ts';
+import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endLease,
-  endpointRow,
-  eventRow,
-  holdingOpen,
-  useDeliveries,
-  waitingForLocks,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { endLease } from '../../toolkit/drive/deliveries.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
@@ -28,7 +20,7 @@ describe('claim and record of a webhook attempt', () => {
   /** A due delivery to a receiver that answers like this. */
   const dueAt = async (...answers: readonly (Answer | Promise<Answer>)[]) => {
     const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
-    const delivery = await buildDelivery(await buildSubscription(`${receiver.url}/hook`));
+    const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
     return { receiver, delivery };
   };
   const attempt = (delivery: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
@@ -39,14 +31,14 @@ describe('claim and record of a webhook attempt', () => {
       if (name === at) throw new Error('the worker died');
     },
   });
-  const diesAt = async (at: 'claimed' | 'posted', delivery: TestDelivery) => {
+  const diesAt = async (at: 'claimed' | 'posted', delivery: TestWebhookDelivery) => {
     const failure = await attempt(delivery, dying(at)).catch((error: unknown) => error);
     expect(String(failure)).to.equal('Error: the worker died');
   };
-  const outcomesOf = async (delivery: TestDelivery) =>
+  const outcomesOf = async (delivery: TestWebhookDelivery) =>
     (await attemptRows(delivery.id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
   /** Everything that a record can change. */
-  const everythingOf = async (delivery: TestDelivery) => ({
+  const everythingOf = async (delivery: TestWebhookDelivery) => ({
     delivery: await deliveryRow(delivery.id),
     attempts: await attemptRows(delivery.id),
     endpoint: await endpointRow(delivery.endpoint.id),
@@ -249,11 +241,11 @@ describe('claim and record of a webhook attempt', () => {
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
         await receiver.waitFor(1, 2 * second);
-        await holdingOpen(
+        await withOpenTransaction(
           (tx) => purgeStudentFromWebhooks(tx, delivery.studentId, new Date()),
           async () => {
             answer.resolve({ status, body: 'Stella Student was told' });
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
           },
         );
         expect(await inFlight).to.deep.equal({ done: true, outcome: 'canceled' });
@@ -264,7 +256,7 @@ describe('claim and record of a webhook attempt', () => {
 
   describe('an endpoint disabled while an attempt is in flight', () => {
     /** What disabling does to the endpoint and its queue. */
-    const disable = async ({ endpoint }: TestDelivery) => {
+    const disable = async ({ endpoint }: TestWebhookDelivery) => {
       await alter('webhook_endpoints', endpoint.id, {
         status: 'disabled',
         disabled_reason: 'manual',

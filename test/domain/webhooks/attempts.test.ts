@@ -4,19 +4,12 @@ import type { Answer, Receiver } from '../../../dev/receiver.ts';
 import { newId } from '../../../domain/core/ids.ts';
 import { attemptDelivery, type AttemptOutcome, type DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
 import { newSecret } from '../../../domain/webhooks/signature.ts';
+import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endpointRow,
-  eventRow,
-  useDeliveries,
-  type Subscription,
-} from '../../toolkit/builders/deliveries.ts';
+import { buildWebhookDelivery, buildSubscription, type Subscription } from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
 import { selfSigned } from '../../toolkit/fakes/tls-receiver.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -32,7 +25,7 @@ describe('step of a webhook delivery', () => {
   /** A due delivery to a receiver that answers like this. */
   const dueAt = async (...answers: readonly (Answer | Promise<Answer>)[]) => {
     const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
-    const delivery = await buildDelivery(await buildSubscription(`${receiver.url}/hook`));
+    const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
     return { receiver, delivery };
   };
   const attempt = (delivery: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
@@ -68,7 +61,7 @@ describe('step of a webhook delivery', () => {
         previous_secret_expires_at: new Date(now + 1),
       });
       await attempt(delivery, {}, now);
-      await attempt(await buildDelivery(delivery, new Date(now + 1)), {}, now + 1);
+      await attempt(await buildWebhookDelivery(delivery, new Date(now + 1)), {}, now + 1);
 
       const [within, after] = receiver.requests;
       expect(within?.headers['webhook-signature']).to.match(/^v1,\S+ v1,\S+$/);
@@ -93,7 +86,7 @@ describe('step of a webhook delivery', () => {
       it(`records ${status} as succeeded`, async () => {
         answer = { status };
         const now = Date.now();
-        const delivery = await buildDelivery(subscription, new Date(now));
+        const delivery = await buildWebhookDelivery(subscription, new Date(now));
         expect(await attempt(delivery, {}, now)).to.deep.equal({ done: true, outcome: 'succeeded' });
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null, cancelReason: null });
@@ -116,7 +109,7 @@ describe('step of a webhook delivery', () => {
     ]) {
       it(`records ${status} as http_error, and plans another attempt${status < 400 ? ' instead of following it' : ''}`, async () => {
         answer = { status, headers: { location: `${receiver.url}/elsewhere` }, ...(status !== 304 && { body: 'no' }) };
-        const delivery = await buildDelivery(subscription);
+        const delivery = await buildWebhookDelivery(subscription);
         expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
         expect(await deliveryRow(delivery.id)).to.include({
           status: 'pending',
@@ -145,7 +138,7 @@ describe('step of a webhook delivery', () => {
       it(`records ${what} as ${outcome}, and plans another attempt`, async () => {
         answer = given;
         if (url !== undefined) await alter('webhook_endpoints', subscription.endpoint.id, { url });
-        const delivery = await buildDelivery(subscription);
+        const delivery = await buildWebhookDelivery(subscription);
         expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
         expect((await attemptRows(delivery.id))[0]).to.include({
           outcome,
@@ -157,7 +150,7 @@ describe('step of a webhook delivery', () => {
 
     it('records an untrusted certificate as tls_error, without sending a request', async () => {
       const impostor = await delivering().receiver(undefined, { certificate: await selfSigned('127.0.0.1') });
-      const delivery = await buildDelivery(await buildSubscription(impostor.url));
+      const delivery = await buildWebhookDelivery(await buildSubscription(impostor.url));
       await attempt(delivery);
       expect((await attemptRows(delivery.id))[0]?.outcome).to.equal('tls_error');
       expect(impostor.requests).to.have.length(0);
@@ -306,7 +299,7 @@ describe('step of a webhook delivery', () => {
     it('cancels a delivery as expired after 30 days, but attempts it one millisecond before', async () => {
       const { receiver, delivery } = await dueAt();
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
-      const another = await buildDelivery(delivery, new Date(created));
+      const another = await buildWebhookDelivery(delivery, new Date(created));
       expect(await attempt(delivery, {}, created + 30 * day)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(receiver.requests).to.have.length(0);
       const row = await deliveryRow(delivery.id);
@@ -364,7 +357,7 @@ describe('step of a webhook delivery', () => {
 
     it('counts all of ten concurrent failures', async () => {
       const { receiver, delivery } = await dueAt(...Array.from({ length: 10 }, () => ({ status: 500, delayMs: 50 })));
-      const others = await Promise.all(Array.from({ length: 9 }, () => buildDelivery(delivery)));
+      const others = await Promise.all(Array.from({ length: 9 }, () => buildWebhookDelivery(delivery)));
       await Promise.all([delivery, ...others].map((each) => attempt(each)));
       expect(receiver.requests).to.have.length(10);
       expect((await endpointRow(delivery.endpoint.id)).consecutiveFailures).to.equal(10);
@@ -374,7 +367,7 @@ describe('step of a webhook delivery', () => {
       const { delivery } = await dueAt();
       const now = Date.now();
       const successAt = async (at: number) => {
-        await attempt(await buildDelivery(delivery, new Date(at)), {}, at);
+        await attempt(await buildWebhookDelivery(delivery, new Date(at)), {}, at);
         return (await endpointRow(delivery.endpoint.id)).lastSuccessAt?.getTime() ?? 0;
       };
       const first = await successAt(now);

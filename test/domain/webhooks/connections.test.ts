@@ -19,13 +19,13 @@ const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('connections to receivers', () => {
   let authority: Authority;
-  const running: { close(): Promise<void> }[] = [];
+  const running: ({ stop(): Promise<void> } | { close(): Promise<void> })[] = [];
 
   before(async () => {
     authority = await makeAuthority();
   });
   afterEach(async () => {
-    for (const each of running.splice(0)) await each.close();
+    for (const each of running.splice(0)) await ('stop' in each ? each.stop() : each.close());
   });
 
   const receiverThat = async (respond: Respond): Promise<Receiver> => {

@@ -6,35 +6,36 @@ import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { findDelivery, listDeliveries, type DeliveryFilter } from '../../../domain/webhooks/deliveries.ts';
 import { testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
 import { recordFaults } from '../../toolkit/assert/contract-schemas.ts';
+import { deliveryRow } from '../../toolkit/assert/webhooks.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import {
-  alter,
-  buildDelivery,
+  buildEndpoint,
+  buildWebhookDelivery,
   buildSubscription,
-  deliveryRow,
-  endLease,
-  useDeliveries,
   type Subscription,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { buildClub, buildEndpoint } from '../../toolkit/builders/factories.ts';
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { endLease } from '../../toolkit/drive/deliveries.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 describe('delivery history of an endpoint', () => {
   const delivering = useDeliveries();
   const list = async ({ clubId, endpoint }: Subscription, filter: Partial<DeliveryFilter> = {}) =>
     listDeliveries((await testDatabase()).manager, clubId, endpoint.id, { page: 1, page_size: 20, ...filter });
-  const find = async ({ clubId, endpoint, id }: TestDelivery) =>
+  const find = async ({ clubId, endpoint, id }: TestWebhookDelivery) =>
     findDelivery((await testDatabase()).manager, clubId, endpoint.id, id);
   const codeOf = async (promise: Promise<unknown>) => {
     const error = await promise.catch((failure: unknown) => failure);
     return error instanceof DomainError ? error.code : error;
   };
-  const attempt = (delivery: TestDelivery) => attemptDelivery(delivering().platform(), delivery.id, Date.now());
+  const attempt = (delivery: TestWebhookDelivery) => attemptDelivery(delivering().platform(), delivery.id, Date.now());
 
   it('lists deliveries newest first, in pages, with their total', async () => {
     const subscription = await buildSubscription('https://hooks.example.com');
     const ids: string[] = [];
     for (let number = 0; number < 5; number++) {
-      ids.unshift((await buildDelivery(subscription, new Date(Date.now() + number))).id);
+      ids.unshift((await buildWebhookDelivery(subscription, new Date(Date.now() + number))).id);
     }
     const first = await list(subscription, { page_size: 2 });
     const third = await list(subscription, { page: 3, page_size: 2 });
@@ -45,8 +46,8 @@ describe('delivery history of an endpoint', () => {
 
   it('filters by status and by event type', async () => {
     const subscription = await buildSubscription('https://hooks.example.com');
-    const pending = await buildDelivery(subscription);
-    const failed = await buildDelivery(subscription);
+    const pending = await buildWebhookDelivery(subscription);
+    const failed = await buildWebhookDelivery(subscription);
     await alter('webhook_deliveries', failed.id, { status: 'failed' });
     expect((await list(subscription, { status: 'failed' })).rows.map(({ id }) => id)).to.deep.equal([failed.id]);
     expect((await list(subscription, { status: 'pending' })).rows.map(({ id }) => id)).to.deep.equal([pending.id]);
@@ -55,7 +56,7 @@ describe('delivery history of an endpoint', () => {
   });
 
   it('answers not_found for a foreign or unknown endpoint, and for a delivery of another endpoint', async () => {
-    const delivery = await buildDelivery(await buildSubscription('https://hooks.example.com'));
+    const delivery = await buildWebhookDelivery(await buildSubscription('https://hooks.example.com'));
     const other = await buildEndpoint(delivery.clubId, 'https://hooks.example.com');
     const { id: foreign } = await buildClub();
     expect(await codeOf(list({ ...delivery, clubId: foreign }))).to.equal('not_found');
@@ -69,7 +70,7 @@ describe('delivery history of an endpoint', () => {
     const { url } = await delivering().receiver((_, number) =>
       number === 1 ? { status: 503, body: 'later', headers: { 'retry-after': '60' } } : 'hang',
     );
-    const delivery = await buildDelivery(await buildSubscription(url));
+    const delivery = await buildWebhookDelivery(await buildSubscription(url));
     await attempt(delivery);
     const shown = await find(delivery);
     const row = await deliveryRow(delivery.id);
@@ -99,7 +100,7 @@ describe('delivery history of an endpoint', () => {
 
   it('shows an interrupted attempt once it is recorded, and no attempt in flight', async () => {
     const { url } = await delivering().receiver();
-    const delivery = await buildDelivery(await buildSubscription(url));
+    const delivery = await buildWebhookDelivery(await buildSubscription(url));
     const dying = delivering().platform({ failpoint: () => Promise.reject(new Error('the worker died')) });
     await attemptDelivery(dying, delivery.id, Date.now()).catch(() => {});
     expect((await find(delivery)).attempts).to.deep.equal([]);
@@ -117,7 +118,7 @@ describe('delivery history of an endpoint', () => {
 
   it('shows a removed student’s delivery as canceled and purged, without body and excerpt', async () => {
     const { url } = await delivering().receiver(() => ({ status: 500, body: 'Stella' }));
-    const delivery = await buildDelivery(await buildSubscription(url));
+    const delivery = await buildWebhookDelivery(await buildSubscription(url));
     await attempt(delivery);
     const { database } = await testPlatform();
     await removeStudent(platformOn(database), delivery.clubId, delivery.studentId, new Date());

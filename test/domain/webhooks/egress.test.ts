@@ -282,7 +282,7 @@ describe('delivery rule 7: the address is checked on each connection', () => {
     expect((await attempt(again, url)).outcome).to.equal('address_refused');
     expect(receiver.connections()).to.equal(1);
     await again.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   for (const addresses of [
@@ -299,7 +299,7 @@ describe('delivery rule 7: the address is checked on each connection', () => {
       expect((await attempt(egress, `https://receiver.test:${receiver.port}/`)).outcome).to.equal('address_refused');
       await egress.close();
       expect(receiver.connections()).to.equal(0);
-      await receiver.close();
+      await receiver.stop();
     });
 
   it('checks the real address of the connection: 0.0.0.0 is loopback, and nothing is sent', async () => {
@@ -308,7 +308,7 @@ describe('delivery rule 7: the address is checked on each connection', () => {
     expect((await attempt(egress, `https://0.0.0.0:${receiver.port}/`)).outcome).to.equal('address_refused');
     expect(receiver.serverNames).to.deep.equal([]);
     await egress.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   it('reaches the one address of several that answers', async () => {
@@ -317,7 +317,7 @@ describe('delivery rule 7: the address is checked on each connection', () => {
     const egress = createEgress({ allowedNetworks: loopback, extraCa: authority.certificate, resolve });
     expect((await attempt(egress, `https://receiver.test:${receiver.port}/`)).outcome).to.equal('succeeded');
     await egress.close();
-    await receiver.close();
+    await receiver.stop();
   });
 
   it('records dns_error with the resolver’s code for a name that does not resolve', async () => {
@@ -349,7 +349,7 @@ describe('name resolution', () => {
     answers['receiver.test'] = ['2606:4700::1111'];
     expect(await resolve('receiver.test')).to.deep.equal(['2606:4700::1111']);
     expect(server.questions.filter((name) => name === 'receiver.test')).to.have.length(6);
-    server.close();
+    server.stop();
   });
 
   it('throws with the code that tells why there is no address', async () => {
@@ -359,7 +359,7 @@ describe('name resolution', () => {
       ['empty.test', 'missing.test'].map((name) => resolve(name).catch((error: NodeJS.ErrnoException) => error.code)),
     );
     expect(codes).to.deep.equal(['ENODATA', 'ENOTFOUND']);
-    server.close();
+    server.stop();
   });
 
   it('twenty names whose name server is silent keep no other name waiting', async () => {
@@ -371,6 +371,6 @@ describe('name resolution', () => {
     expect(performance.now() - startedAt).to.be.below(500);
     expect(new Set(await Promise.all(silent))).to.deep.equal(new Set(['gave up']));
     expect(performance.now() - startedAt, 'gives up within the attempt’s limit').to.be.below(12_000);
-    server.close();
+    server.stop();
   }).timeout(15_000);
 });

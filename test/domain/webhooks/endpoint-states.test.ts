@@ -6,18 +6,16 @@ import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../domain/
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { resendDelivery } from '../../../domain/webhooks/manual.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endpointRow,
-  useDeliveries,
-  type Subscription,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
 import { deliveryRun, gateRun, wakesBy } from '../../toolkit/assert/wakes.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import {
+  buildWebhookDelivery,
+  buildSubscription,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -34,13 +32,13 @@ describe('effect of an endpoint’s state on its deliveries', () => {
     now = Date.now();
   });
 
-  const due = () => buildDelivery(subscription, new Date(now));
+  const due = () => buildWebhookDelivery(subscription, new Date(now));
   const attempt = ({ id }: { id: string }) => attemptDelivery(delivering().platform(), id, now);
   const tend = async () => tendGate(await testPlatform(), subscription.endpoint.id, now);
   const on = (change: typeof enableEndpoint) => async () =>
     change(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date(now));
   const [enable, pause, disable] = [on(enableEndpoint), on(pauseEndpoint), on(disableEndpoint)];
-  const statusOf = async ({ id }: TestDelivery) => (await deliveryRow(id)).status;
+  const statusOf = async ({ id }: TestWebhookDelivery) => (await deliveryRow(id)).status;
 
   describe('paused', () => {
     it('parks due deliveries at any time, and sends and attempts nothing', async () => {

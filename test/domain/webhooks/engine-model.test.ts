@@ -15,7 +15,7 @@ import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/web
 import { rotateSecret } from '../../../domain/webhooks/rotation.ts';
 import { migrate } from '../../../entities/migrate.ts';
 import { scratchDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { buildEngine } from '../../toolkit/model/engine-club.ts';
+import { simulateEngine } from '../../toolkit/model/engine-club.ts';
 import type { SimulatedEngine } from '../../toolkit/model/engine-simulation.ts';
 import { expectAsInModel, expectNothingStranded } from '../../toolkit/model/engine-checks.ts';
 import { day, type Reply } from '../../toolkit/model/webhook-model.ts';
@@ -281,7 +281,7 @@ describe('webhook engine against its specification (States: Webhook endpoint, We
     fc.assert(
       fc.asyncProperty(sequence, async (happened) => {
         const seal = (secret: string, id: Id) => platform.vault.seal(secret, id);
-        const world = { platform, ...(await buildEngine(platform, seal, { students: 3, endpoints: 2 })) };
+        const world = { platform, ...(await simulateEngine(platform, seal, { students: 3, endpoints: 2 })) };
         for (const one of happened) {
           await happen(world, one);
           await world.engine.settle();

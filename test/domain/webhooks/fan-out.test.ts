@@ -6,16 +6,11 @@ import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
 import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
-import {
-  alter,
-  buildSubscription,
-  eventRow,
-  factAbout,
-  holdingOpen,
-  waitingForLocks,
-  type Subscription,
-} from '../../toolkit/builders/deliveries.ts';
-import { buildClub, buildEndpoint, buildStudent } from '../../toolkit/builders/factories.ts';
+import { eventRow } from '../../toolkit/assert/webhooks.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { buildEndpoint, buildSubscription, factAbout, type Subscription } from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
 
 const url = 'https://hooks.example.com/club';
 
@@ -104,11 +99,11 @@ describe('fan-out of a fact', () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       let made: unknown;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]),
         async () => {
           made = fanOut(database, fact, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       expect(await made).to.deep.equal([]);
@@ -216,13 +211,13 @@ describe('fan-out of a fact', () => {
       let removing: Promise<void> | undefined;
       let made: Promise<unknown> | undefined;
       // The removal ends sessions after it has locked and emptied the student: there it is held up.
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => tx.query(`SELECT 1 FROM student_sessions WHERE student_id = $1 FOR UPDATE`, [subscription.studentId]),
         async () => {
           removing = remove(subscription);
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
           made = fanOut(database, fact, new Date());
-          await waitingForLocks(2);
+          await untilWaitingForLocks(2);
         },
       );
       await removing;
@@ -236,13 +231,13 @@ describe('fan-out of a fact', () => {
       let removing: Promise<void> | undefined;
       let made: Promise<{ id: string }[]> | undefined;
       // The fan-out locks the endpoints after the student: there it is held up.
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => tx.query(`SELECT 1 FROM webhook_endpoints WHERE id = $1 FOR UPDATE`, [subscription.endpoint.id]),
         async () => {
           made = fanOut(database, fact, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
           removing = remove(subscription);
-          await waitingForLocks(2);
+          await untilWaitingForLocks(2);
         },
       );
       const [delivery] = (await made) ?? [];

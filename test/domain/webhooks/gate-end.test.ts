@@ -4,24 +4,19 @@ import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { lookAt } from '../../../domain/webhooks/parking.ts';
+import { deliveryRow } from '../../toolkit/assert/webhooks.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  holdingOpen,
-  useDeliveries,
-  waitingForLocks,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 /** DESIGN §5: the gate ends only in a transaction that holds the endpoint's row and sees nothing parked. */
 describe('a delivery that parks while its endpoint’s gate ends', () => {
   const delivering = useDeliveries();
 
-  const duePaused = async (): Promise<TestDelivery> => {
+  const duePaused = async (): Promise<TestWebhookDelivery> => {
     const receiver = await delivering().receiver();
-    const delivery = await buildDelivery(await buildSubscription(receiver.url));
+    const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     await pauseEndpoint(await testPlatform(), delivery.clubId, delivery.endpoint.id, new Date());
     return delivery;
   };
@@ -33,7 +28,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     );
     return rows.length;
   };
-  const enable = async ({ clubId, endpoint }: TestDelivery) =>
+  const enable = async ({ clubId, endpoint }: TestWebhookDelivery) =>
     enableEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
 
   it('is released when it parks before the endpoint opens', async () => {
@@ -42,16 +37,16 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     let parking: Promise<unknown> | undefined;
     let opening: Promise<unknown> | undefined;
     let gate: Promise<unknown> | undefined;
-    await holdingOpen(
+    await withOpenTransaction(
       // Somebody holds the delivery, so that its park stops half way: the endpoint was read, nothing is written.
       (tx: Transaction) => tx.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
       async () => {
         parking = lookAt(platform.database, delivery.id, Date.now());
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
         opening = enable(delivery);
-        await waitingForLocks(2);
+        await untilWaitingForLocks(2);
         gate = tendGate(platform, delivery.endpoint.id, Date.now());
-        await waitingForLocks(3);
+        await untilWaitingForLocks(3);
       },
     );
     expect(await parking).to.include({ waitingFor: 'endpoint' });
@@ -67,11 +62,11 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     const delivery = await duePaused();
     const platform = await testPlatform();
     let parking: Promise<unknown> | undefined;
-    await holdingOpen(
+    await withOpenTransaction(
       (tx: Transaction) => openAndEndTheGate(tx, delivery),
       async () => {
         parking = lookAt(platform.database, delivery.id, Date.now()); // it sees a paused endpoint …
-        await waitingForLocks(1); // … and waits before it parks
+        await untilWaitingForLocks(1); // … and waits before it parks
       },
     );
     expect(await parking, 'it may be claimed').to.equal(undefined);
@@ -88,7 +83,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     const { clubId, endpoint } = delivery;
     const platform = await testPlatform();
     let pausing: Promise<unknown> | undefined;
-    await holdingOpen(
+    await withOpenTransaction(
       async (tx: Transaction) => {
         const database = nestedIn({
           query: async (statement: string, parameters: unknown[]) => {
@@ -96,7 +91,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
             if (pausing === undefined) {
               // Right after its first statement, before it has written anything.
               pausing = pauseEndpoint(platform, clubId, endpoint.id, new Date());
-              await waitingForLocks(1);
+              await untilWaitingForLocks(1);
             }
             return rows;
           },
@@ -115,7 +110,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
   });
 
   /** What enableEndpoint and the last step of the gate do, in the one transaction that is held open. */
-  async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestDelivery): Promise<void> {
+  async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
     const within = { database: nestedIn(tx), vault: (await testPlatform()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());
     expect(await tendGate(within, endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });

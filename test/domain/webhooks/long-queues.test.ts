@@ -6,23 +6,18 @@ import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries } from '../../../domain/webhooks/manual.ts';
 import { closeEndpoint } from '../../../domain/webhooks/queue.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endpointRow,
-  useDeliveries,
-  type Subscription,
-} from '../../toolkit/builders/deliveries.ts';
 import { gateRun, wakesBy } from '../../toolkit/assert/wakes.ts';
+import { deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery, buildSubscription, type Subscription } from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const minute = 60_000;
 const url = 'https://93.184.216.34/hooks';
 
 /** Copies of a delivery, each of an event of its own. */
 async function multiply(subscription: Subscription, count: number): Promise<void> {
-  const { id } = await buildDelivery(subscription);
+  const { id } = await buildWebhookDelivery(subscription);
   await (
     await testDatabase()
   ).query(
@@ -113,7 +108,7 @@ describe('change of the breaker', () => {
   const failing = { consecutive_failures: 4, failing_since: new Date() };
   const due = async (respond: () => { status: number }) => {
     const receiver = await delivering().receiver(respond);
-    return buildDelivery(await buildSubscription(receiver.url));
+    return buildWebhookDelivery(await buildSubscription(receiver.url));
   };
   const step = (id: string) => attemptDelivery(delivering().platform(), id, Date.now());
 

@@ -7,18 +7,16 @@ import { gateRules, tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
 import type { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endpointRow,
-  useDeliveries,
-  type Subscription,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
 import { deliveryRun, gateRun, wakesBy } from '../../toolkit/assert/wakes.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import {
+  buildWebhookDelivery,
+  buildSubscription,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -35,7 +33,7 @@ describe('requested attempts', () => {
     subscription = await buildSubscription(`${receiver.url}/hook`);
   });
 
-  const due = () => buildDelivery(subscription);
+  const due = () => buildWebhookDelivery(subscription);
   const attempt = ({ id }: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
     attemptDelivery(delivering().platform(changes), id, now);
   const resend = async ({ id }: { id: string }, now = new Date()) =>
@@ -46,7 +44,7 @@ describe('requested attempts', () => {
   const endpoint = (): Promise<WebhookEndpoint> => endpointRow(subscription.endpoint.id);
   const triggers = async ({ id }: { id: string }) => (await attemptRows(id)).map(({ trigger }) => trigger);
   /** A delivery that ended after its eight attempts, or before. */
-  const ended = async (status: string, columns: object = {}): Promise<TestDelivery> => {
+  const ended = async (status: string, columns: object = {}): Promise<TestWebhookDelivery> => {
     const delivery = await due();
     await alter('webhook_deliveries', delivery.id, {
       status,

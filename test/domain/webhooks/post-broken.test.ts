@@ -12,7 +12,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
   describe('records as connection_error', () => {
     it('a port where nobody listens', async () => {
       const receiver = await startTcpReceiver(() => {});
-      await receiver.close();
+      await receiver.stop();
       expect(await resultOf(receiver.port)).to.deep.equal(connectionError('ECONNREFUSED'));
     });
 
@@ -48,7 +48,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
 
     it('without the receiver’s name and address', async () => {
       const receiver = await startTcpReceiver(() => {});
-      await receiver.close();
+      await receiver.stop();
       expect(JSON.stringify(await post(receiver.port))).to.not.match(/127\.0|receiver/);
     });
   });

@@ -1,12 +1,7 @@
 import { expect } from 'chai';
 import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
-import {
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  useDeliveries,
-} from '../../toolkit/builders/deliveries.ts';
+import { attemptRows, deliveryRow } from '../../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery, buildSubscription } from '../../toolkit/builders/webhooks.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import {
   drip,
@@ -16,6 +11,7 @@ import {
   type Receiver,
   type Respond,
 } from '../../toolkit/fakes/tls-receiver.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const respondBody = (status: number, body: Buffer): Respond =>
   respondWith(`HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n\r\n`, body);
@@ -23,13 +19,13 @@ const respondBody = (status: number, body: Buffer): Respond =>
 describe('record of a hostile answer in Postgres', () => {
   const delivering = useDeliveries();
   let receiver: Receiver | undefined;
-  afterEach('close the receiver', () => receiver?.close());
+  afterEach('close the receiver', () => receiver?.stop());
 
   /** One step of a delivery to a receiver that answers like this, and what stands in its rows then. */
   async function recordOf(respond: Respond) {
     const { authority } = await testStack();
     receiver = await startReceiver(await authority.issue(['127.0.0.1']), respond);
-    const delivery = await buildDelivery(await buildSubscription(`https://127.0.0.1:${receiver.port}/`));
+    const delivery = await buildWebhookDelivery(await buildSubscription(`https://127.0.0.1:${receiver.port}/`));
     await attemptDelivery(delivering().platform(), delivery.id, Date.now());
     const [{ status, attemptCount }, attempts] = await Promise.all([
       deliveryRow(delivery.id),

@@ -9,21 +9,18 @@ import { deleteEndpoint, disableEndpoint, enableEndpoint } from '../../../domain
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { cancelSome } from '../../../domain/webhooks/queue.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endpointRow,
-  factAbout,
-  holdingOpen,
-  useDeliveries,
-  waitingForLocks,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { buildEndpoint } from '../../toolkit/builders/factories.ts';
 import { deliveryRun, wakesBy } from '../../toolkit/assert/wakes.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import {
+  buildEndpoint,
+  buildWebhookDelivery,
+  buildSubscription,
+  factAbout,
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
@@ -34,7 +31,7 @@ describe('cancellation of an endpoint’s queue', () => {
   const inFlight = async () => {
     const answer = Promise.withResolvers<Answer>();
     const receiver = await delivering().receiver(() => answer.promise);
-    const delivery = await buildDelivery(await buildSubscription(`${receiver.url}/hook`));
+    const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
     const attempt = attemptDelivery(delivering().platform(), delivery.id, Date.now());
     await receiver.waitFor(1, 2 * second);
     const finish = (status: number) => {
@@ -45,7 +42,7 @@ describe('cancellation of an endpoint’s queue', () => {
   };
   const on =
     (change: typeof disableEndpoint) =>
-    async ({ clubId, endpoint }: TestDelivery) =>
+    async ({ clubId, endpoint }: TestWebhookDelivery) =>
       change(await testPlatform(), clubId, endpoint.id, new Date());
   const [disable, enable] = [on(disableEndpoint), on(enableEndpoint)];
 
@@ -63,9 +60,9 @@ describe('cancellation of an endpoint’s queue', () => {
       failed: { status: 'failed' },
       'canceled by a removal': { status: 'canceled', cancel_reason: 'student_removed' },
     };
-    const deliveries = new Map<string, TestDelivery>();
+    const deliveries = new Map<string, TestWebhookDelivery>();
     for (const [name, columns] of Object.entries(rows)) {
-      const delivery = await buildDelivery(subscription);
+      const delivery = await buildWebhookDelivery(subscription);
       if (Object.keys(columns).length > 0) await alter('webhook_deliveries', delivery.id, columns);
       deliveries.set(name, delivery);
     }
@@ -98,14 +95,14 @@ describe('cancellation of an endpoint’s queue', () => {
     const { database } = await testPlatform();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
-    const delivery = await buildDelivery(other);
+    const delivery = await buildWebhookDelivery(other);
     await inTransaction(database, (tx) => cancelSome(tx, subscription.endpoint.id, new Date()));
     expect((await deliveryRow(delivery.id)).status).to.equal('pending');
   });
 
   it('prevents later attempts, even after the endpoint is enabled again', async () => {
     const receiver = await delivering().receiver();
-    const delivery = await buildDelivery(await buildSubscription(receiver.url));
+    const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     await disable(delivery);
     const step = () => attemptDelivery(delivering().platform(), delivery.id, Date.now());
     expect(await step()).to.deep.equal({ done: true, outcome: 'canceled' });
@@ -120,14 +117,14 @@ describe('cancellation of an endpoint’s queue', () => {
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
     let told: ReturnType<typeof fanOut> | undefined;
-    await holdingOpen(
+    await withOpenTransaction(
       async (tx) => {
         await tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]);
         await cancelSome(tx, subscription.endpoint.id, new Date());
       },
       async () => {
         told = fanOut(database, fact, new Date());
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
       },
     );
     expect(await told).to.deep.equal([]);

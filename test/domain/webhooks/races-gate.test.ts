@@ -5,21 +5,19 @@ import { gateRules, tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/manual.ts';
 import { lookAt } from '../../../domain/webhooks/parking.ts';
 import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
+import { deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { accepted, claimed, refused, stepOf } from '../../toolkit/drive/attempts.ts';
 import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
 import {
-  alter,
-  buildDelivery,
+  buildWebhookDelivery,
   buildSubscription,
-  deliveryRow,
-  endpointRow,
-  holdingOpen,
-  waitingForLocks,
   type Subscription,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { buildStudent } from '../../toolkit/builders/factories.ts';
-import { databaseOf } from '../../toolkit/drive/open-transaction.ts';
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { databaseOf } from '../../toolkit/fakes/databases.ts';
 
 const minute = 60_000;
 
@@ -30,8 +28,8 @@ describe('races at an endpoint’s gate', () => {
     platform = await testPlatform();
     subscription = await buildSubscription('https://receiver.test/hook');
   });
-  const deliveries = (count: number): Promise<TestDelivery[]> =>
-    Promise.all(Array.from({ length: count }, () => buildDelivery(subscription)));
+  const deliveries = (count: number): Promise<TestWebhookDelivery[]> =>
+    Promise.all(Array.from({ length: count }, () => buildWebhookDelivery(subscription)));
   /** Throttled since its first arming, whose wait ends then. */
   const throttle = (holdUntil: number) =>
     alter('webhook_endpoints', subscription.endpoint.id, {
@@ -41,19 +39,19 @@ describe('races at an endpoint’s gate', () => {
       breaker_step: 1,
       breaker_epoch: 1,
     });
-  const parked = async (list: readonly TestDelivery[]) =>
+  const parked = async (list: readonly TestWebhookDelivery[]) =>
     (await Promise.all(list.map(({ id }) => deliveryRow(id)))).filter(({ parkedAt }) => parkedAt !== null).length;
   const random = () => 0.5;
 
   describe('parking and release', () => {
     it('sends a delivery at once that parks while the endpoint opens and its gate ends', async () => {
-      const [probe, other] = (await deliveries(2)) as [TestDelivery, TestDelivery];
+      const [probe, other] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
       const now = Date.now();
       await throttle(now + minute);
       await alter('webhook_deliveries', probe.id, { requested: 'manual' });
       const claim = await claimed(probe);
       let step: ReturnType<typeof stepOf> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         async (tx) => {
           await recordSuccess(databaseOf(tx), probe.id, claim, accepted, new Date(now));
           const gate = await tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now);
@@ -61,18 +59,18 @@ describe('races at an endpoint’s gate', () => {
         },
         async () => {
           step = stepOf(other);
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       expect(await step).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     });
 
     it('makes an ending gate wait for a delivery that parks, and release it', async () => {
-      const [delivery] = (await deliveries(1)) as [TestDelivery];
+      const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       let gate: ReturnType<typeof tendGate> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         async (tx) => {
           await lookAt(databaseOf(tx), delivery.id, now);
           // Set enabled behind everybody's back, so that the gate has nothing but the parked delivery to stay for.
@@ -80,7 +78,7 @@ describe('races at an endpoint’s gate', () => {
         },
         async () => {
           gate = tendGate(platform, subscription.endpoint.id, now);
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       await gate;
@@ -96,11 +94,11 @@ describe('races at an endpoint’s gate', () => {
     for (const { id } of list) await stepOf({ id });
     expect(await parked(list)).to.equal(3);
     let second: ReturnType<typeof tendGate> | undefined;
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now + minute),
       async () => {
         second = tendGate(platform, subscription.endpoint.id, now + minute);
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
       },
     );
     expect(await second).to.include({ doing: 'probing' });
@@ -152,14 +150,14 @@ describe('races at an endpoint’s gate', () => {
 
   describe('student removal and release', () => {
     it('makes a release skip, without waiting, what an uncommitted removal cancels', async () => {
-      const [delivery] = (await deliveries(1)) as [TestDelivery];
+      const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const others = { ...subscription, studentId: (await buildStudent(subscription.clubId)).id };
-      const other = await buildDelivery(others);
+      const other = await buildWebhookDelivery(others);
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       for (const { id } of [delivery, other]) await lookAt(platform.database, id, now);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => removeStudent(platformOn(databaseOf(tx)), subscription.clubId, subscription.studentId, new Date(now)),
         async () => {
           await tendGate(platform, subscription.endpoint.id, now);
@@ -171,17 +169,17 @@ describe('races at an endpoint’s gate', () => {
     });
 
     it('makes a removal wait for an uncommitted release, and cancel what it released', async () => {
-      const [delivery] = (await deliveries(1)) as [TestDelivery];
+      const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       await lookAt(platform.database, delivery.id, now);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
       let removal: Promise<void> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now),
         async () => {
           removal = removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       await removal;
@@ -192,7 +190,11 @@ describe('races at an endpoint’s gate', () => {
 
   describe('claim and arming', () => {
     it('lets an attempt go that was claimed before the arming, and its failure does not arm again', async () => {
-      const [fifth, other, third] = (await deliveries(3)) as [TestDelivery, TestDelivery, TestDelivery];
+      const [fifth, other, third] = (await deliveries(3)) as [
+        TestWebhookDelivery,
+        TestWebhookDelivery,
+        TestWebhookDelivery,
+      ];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 4,
@@ -200,7 +202,7 @@ describe('races at an endpoint’s gate', () => {
       });
       const claim = await claimed(fifth);
       let early: Awaited<ReturnType<typeof claimed>> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) =>
           recordFailure({ ...platform, random, database: databaseOf(tx) }, fifth.id, claim, refused, new Date(now)),
         async () => {
@@ -219,14 +221,14 @@ describe('races at an endpoint’s gate', () => {
   });
 
   it('admit no other delivery while one in flight had its student removed', async () => {
-    const [admitted] = (await deliveries(1)) as [TestDelivery];
+    const [admitted] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
     await lookAt(platform.database, admitted.id, now);
     await tendGate(platform, subscription.endpoint.id, now);
     const claim = await claimed(admitted);
     const studentId = (await buildStudent(subscription.clubId)).id;
-    const next = await buildDelivery({ ...subscription, studentId });
+    const next = await buildWebhookDelivery({ ...subscription, studentId });
     await lookAt(platform.database, next.id, Date.now());
     await removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
 
@@ -238,7 +240,7 @@ describe('races at an endpoint’s gate', () => {
   });
 
   it('hold the admitted delivery again when a manual attempt fails before it begins', async () => {
-    const [admitted, byHand] = (await deliveries(2)) as [TestDelivery, TestDelivery];
+    const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
     await lookAt(platform.database, admitted.id, now);
@@ -269,7 +271,7 @@ describe('races at an endpoint’s gate', () => {
   });
 
   it('let a resend skip the breaker after an interrupted scheduled attempt (delivery rule 5)', async () => {
-    const [delivery] = (await deliveries(1)) as [TestDelivery];
+    const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await claimed(delivery);
     await alter('webhook_deliveries', delivery.id, { lease_until: new Date(now - minute) });

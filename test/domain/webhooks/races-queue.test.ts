@@ -7,22 +7,19 @@ import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../domain/
 import { fanOut } from '../../../domain/webhooks/fan-out.ts';
 import { tendGate } from '../../../domain/webhooks/gate.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
+import { deliveryOf, deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import {
+  buildWebhookDelivery,
+  buildSubscription,
+  factAbout,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
 import { refused, stepOf } from '../../toolkit/drive/attempts.ts';
 import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  buildDelivery,
-  buildSubscription,
-  deliveryOf,
-  deliveryRow,
-  endpointRow,
-  factAbout,
-  holdingOpen,
-  waitingForLocks,
-  type Subscription,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { countingTransactions, databaseOf } from '../../toolkit/drive/open-transaction.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { countingTransactions, databaseOf } from '../../toolkit/fakes/databases.ts';
 
 describe('races over an endpoint’s queue', () => {
   let platform: Platform;
@@ -38,12 +35,12 @@ describe('races over an endpoint’s queue', () => {
   /** Waits for a lock while `open` is uncommitted. */
   const meanwhile = async <T>(open: (inside: Platform) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
     let begun: Promise<T> | undefined;
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => open(within(databaseOf(tx))),
       async () => {
         begun = begin();
         begun.catch(() => {});
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
       },
     );
     if (!begun) throw new Error('It has not begun.');
@@ -51,7 +48,7 @@ describe('races over an endpoint’s queue', () => {
   };
 
   it('a recovery skips a delivery whose uncommitted 2xx makes it succeeded', async () => {
-    const delivery = await buildDelivery(subscription, now);
+    const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
     const recovered = await meanwhile(
@@ -100,14 +97,14 @@ describe('races over an endpoint’s queue', () => {
   });
 
   describe('manual request and disable', () => {
-    const asking: Record<string, (delivery: TestDelivery, inside: Platform) => Promise<unknown>> = {
+    const asking: Record<string, (delivery: TestWebhookDelivery, inside: Platform) => Promise<unknown>> = {
       recovery: (delivery, inside) => recoverDeliveries(inside, ...of(delivery), new Date(now.getTime() - 60_000), now),
       resend: (delivery, inside) => resendDelivery(inside, ...of(delivery), delivery.id, now),
       test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
     };
     for (const [name, ask] of Object.entries(asking)) {
       it(`makes a ${name} wait for an uncommitted disable, and rejects it`, async () => {
-        const delivery = await buildDelivery(subscription);
+        const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         const refusal = await meanwhile(
           (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -118,7 +115,7 @@ describe('races over an endpoint’s queue', () => {
       });
 
       it(`makes a disable wait for an uncommitted ${name}, and leaves nothing of it`, async () => {
-        const delivery = await buildDelivery(subscription);
+        const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         await meanwhile(
           (inside) => ask(delivery, inside),
@@ -137,7 +134,7 @@ describe('races over an endpoint’s queue', () => {
   });
 
   it('a claim that meets an uncommitted disable is not granted', async () => {
-    const delivery = await buildDelivery(subscription);
+    const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       (inside) => disableEndpoint(inside, ...of(subscription), now),
       () => claimAttempt(platform.database.source, delivery.id, Date.now()),
@@ -146,7 +143,7 @@ describe('races over an endpoint’s queue', () => {
   });
 
   it('a claim that meets an uncommitted removal is not granted', async () => {
-    const delivery = await buildDelivery(subscription);
+    const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       ({ database }) => removeStudent(platformOn(database), delivery.clubId, delivery.studentId, now),
       () => claimAttempt(platform.database.source, delivery.id, Date.now()),
@@ -157,22 +154,22 @@ describe('races over an endpoint’s queue', () => {
   describe('lock order of deliveries by id', () => {
     for (const held of ['requested', 'pending'] as const) {
       it(`needs no retry of a removal beside a disable, when a third holds the ${held} delivery`, async () => {
-        const asked = await buildDelivery(subscription);
-        const pending = await buildDelivery(subscription);
+        const asked = await buildWebhookDelivery(subscription);
+        const pending = await buildWebhookDelivery(subscription);
         expect(asked.id < pending.id).to.equal(true);
         await alter('webhook_deliveries', asked.id, { status: 'failed', requested: 'manual', completed_at: now });
         const database = countingTransactions(platform.database);
         const both: Promise<unknown>[] = [];
-        await holdingOpen(
+        await withOpenTransaction(
           (tx) =>
             tx.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE`, [
               held === 'pending' ? pending.id : asked.id,
             ]),
           async () => {
             both.push(disableEndpoint(within(database), ...of(subscription), now));
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
             both.push(removeStudent(platformOn(database), subscription.clubId, subscription.studentId, now));
-            await waitingForLocks(2);
+            await untilWaitingForLocks(2);
           },
         );
         await Promise.all(both);
@@ -186,8 +183,8 @@ describe('races over an endpoint’s queue', () => {
         Array.from({ length: 4 }, () => buildSubscription('https://receiver.test/hook')),
       );
       for (const one of subscriptions) {
-        const list: TestDelivery[] = [];
-        for (let count = 0; count < 30; count++) list.push(await buildDelivery(one));
+        const list: TestWebhookDelivery[] = [];
+        for (let count = 0; count < 30; count++) list.push(await buildWebhookDelivery(one));
         await Promise.all([
           ...list.map((delivery) => stepOf(delivery, refused)),
           tendGate(platform, one.endpoint.id, Date.now()),

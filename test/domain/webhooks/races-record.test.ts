@@ -6,28 +6,21 @@ import { disableEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
 import { resendDelivery } from '../../../domain/webhooks/manual.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/post.ts';
 import { recordFailure, recordSuccess } from '../../../domain/webhooks/record.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../toolkit/assert/webhooks.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
 import { accepted, answering, claimed, refused, stepOf } from '../../toolkit/drive/attempts.ts';
 import { testPlatform, platformOn } from '../../toolkit/stack/database.ts';
-import {
-  alter,
-  attemptRows,
-  buildDelivery,
-  buildSubscription,
-  deliveryRow,
-  endLease,
-  endpointRow,
-  holdingOpen,
-  waitingForLocks,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { databaseOf, unreliable } from '../../toolkit/drive/open-transaction.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { endLease } from '../../toolkit/drive/deliveries.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
+import { databaseOf, unreliable } from '../../toolkit/fakes/databases.ts';
 
 describe('races of an attempt’s record', () => {
   let platform: Platform;
-  let delivery: TestDelivery;
+  let delivery: TestWebhookDelivery;
   beforeEach(async () => {
     platform = await testPlatform();
-    delivery = await buildDelivery(await buildSubscription('https://receiver.test/hook'));
+    delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test/hook'));
   });
   const random = () => 0.5;
   const resend = (database = platform.database) =>
@@ -46,14 +39,14 @@ describe('races of an attempt’s record', () => {
         }
         const claim = await claimed(delivery);
         let record: Promise<boolean> | undefined;
-        await holdingOpen(
+        await withOpenTransaction(
           (tx) => {
             const disabling = { ...platform, database: databaseOf(tx) };
             return disableEndpoint(disabling, delivery.clubId, delivery.endpoint.id, new Date());
           },
           async () => {
             record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
-            await waitingForLocks(1);
+            await untilWaitingForLocks(1);
           },
         );
         expect(await record).to.equal(true);
@@ -67,11 +60,11 @@ describe('races of an attempt’s record', () => {
     const claim = await claimed(delivery);
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
-    await holdingOpen(
+    await withOpenTransaction(
       (tx) => removeStudent(platformOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
       async () => {
         record = recordSuccess(platform.database, delivery.id, claim, answer, new Date());
-        await waitingForLocks(1);
+        await untilWaitingForLocks(1);
       },
     );
     expect(await record).to.equal(false);
@@ -97,11 +90,11 @@ describe('races of an attempt’s record', () => {
     it('fail the delivery, then attempt it once by hand (resend uncommitted first)', async () => {
       const claim = await claimed(delivery);
       let record: Promise<void> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
           record = recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       await record;
@@ -111,12 +104,12 @@ describe('races of an attempt’s record', () => {
     it('fail the delivery, then attempt it once by hand (failure uncommitted first)', async () => {
       const claim = await claimed(delivery);
       let asking: ReturnType<typeof resend> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) =>
           recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
         async () => {
           asking = resend();
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       expect(await asking).to.include({ status: 'failed', attempt_count: 8 });
@@ -149,11 +142,11 @@ describe('races of an attempt’s record', () => {
     it('make one further attempt when the uncommitted request meets the success', async () => {
       const claim = await claimed(delivery);
       let record: Promise<boolean> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
           record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       expect(await record).to.equal(true);
@@ -177,12 +170,12 @@ describe('races of an attempt’s record', () => {
       await endLease(delivery.id);
       const living = await claimed(delivery);
       let late: Promise<void> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) =>
           recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, living, refused, new Date()),
         async () => {
           late = recordFailure({ ...platform, random }, delivery.id, lost, refused, new Date());
-          await waitingForLocks(1);
+          await untilWaitingForLocks(1);
         },
       );
       await late;

@@ -1,21 +1,18 @@
 import { expect } from 'chai';
-import { type Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../domain/core/ids.ts';
 import { retain } from '../../../domain/webhooks/retention.ts';
 import { counting } from '../../../domain/webhooks/tallies.ts';
+import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
-  alter,
-  attemptRows,
-  buildDelivery,
+  buildEndpoint,
+  buildWebhookDelivery,
   buildSubscription,
-  deliveryRow,
-  endpointRow,
-  eventRow,
-  holdingOpen,
   type Subscription,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { buildEndpoint } from '../../toolkit/builders/factories.ts';
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+import { withOpenTransaction } from '../../toolkit/drive/races.ts';
 
 const day = 86_400_000;
 const second = 1_000;
@@ -77,8 +74,8 @@ describe('retention', () => {
     await (await testDatabase()).query(`DELETE FROM webhook_endpoints WHERE deleted_at IS NOT NULL`);
     subscription = await buildSubscription(url);
   });
-  const succeeded = async (at = created): Promise<TestDelivery> => {
-    const delivery = await buildDelivery(subscription, at);
+  const succeeded = async (at = created): Promise<TestWebhookDelivery> => {
+    const delivery = await buildWebhookDelivery(subscription, at);
     await alter('webhook_deliveries', delivery.id, { status: 'succeeded', completed_at: at });
     return delivery;
   };
@@ -114,7 +111,7 @@ describe('retention', () => {
     });
 
     it('cancels a parked, requested and claimed delivery as expired, and wakes its workflow', async () => {
-      const { id } = await buildDelivery(subscription, created);
+      const { id } = await buildWebhookDelivery(subscription, created);
       await alter('webhook_deliveries', id, { parked_at: created, requested: 'manual', in_flight: 'manual' });
       const now = after(30 * day);
       await retainAll(now);
@@ -156,9 +153,9 @@ describe('retention', () => {
 
     it('waits for an attempt that is being recorded, and does not undo it', async () => {
       const { database } = await testPlatform();
-      const { id } = await buildDelivery(subscription, created);
+      const { id } = await buildWebhookDelivery(subscription, created);
       let round: Promise<unknown> | undefined;
-      await holdingOpen(
+      await withOpenTransaction(
         (tx) => tx.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [id]),
         async () => {
           round = retain(database, after(30 * day));
@@ -203,9 +200,9 @@ describe('retention', () => {
 
   describe('a deleted endpoint', () => {
     it('goes with its deliveries, attempts and own events, and other endpoints keep theirs', async () => {
-      const shared = await buildDelivery(subscription, new Date());
+      const shared = await buildWebhookDelivery(subscription, new Date());
       const other = await buildEndpoint(subscription.clubId, url);
-      const both = await buildDelivery(subscription, new Date());
+      const both = await buildWebhookDelivery(subscription, new Date());
       await addAttempt(shared.id, 1, new Date());
       await alter('webhook_endpoints', subscription.endpoint.id, { deleted_at: created });
       await retainAll(created);
@@ -219,7 +216,7 @@ describe('retention', () => {
 
     it('stays while its gate still cancels its queue', async () => {
       const { id } = subscription.endpoint;
-      await buildDelivery(subscription, new Date());
+      await buildWebhookDelivery(subscription, new Date());
       await alter('webhook_endpoints', id, { deleted_at: created, gate_looks_at: created });
       await retainAll(created);
       expect(await exists('webhook_endpoints', id)).to.equal(true);

@@ -5,12 +5,8 @@ import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
 import { claimAttempt } from '../../../domain/webhooks/claim.ts';
 import { rotateSecret } from '../../../domain/webhooks/rotation.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import {
-  buildDelivery,
-  buildSubscription,
-  useDeliveries,
-  type Subscription,
-} from '../../toolkit/builders/deliveries.ts';
+import { buildWebhookDelivery, buildSubscription, type Subscription } from '../../toolkit/builders/webhooks.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 const hour = 3_600_000;
 
@@ -29,7 +25,7 @@ describe('secret rotation (Signature, rule 4)', () => {
   };
   /** What an attempt that is claimed then is signed with, newest first. */
   const signedWith = async (at: number): Promise<string[]> => {
-    const delivery = await buildDelivery(subscription, now);
+    const delivery = await buildWebhookDelivery(subscription, now);
     const claim = await claimAttempt(await testDatabase(), delivery.id, at);
     if (!claim) throw new Error('Nothing was due.');
     return openAll([claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])], subscription.endpoint.id);
@@ -48,8 +44,8 @@ describe('secret rotation (Signature, rule 4)', () => {
     const receiver = await delivering().receiver();
     subscription = await buildSubscription(`${receiver.url}/hook`);
     const { secret: old } = subscription.endpoint;
-    const [waiting, secret] = [await buildDelivery(subscription), await rotate()];
-    for (const { id } of [waiting, await buildDelivery(subscription)]) {
+    const [waiting, secret] = [await buildWebhookDelivery(subscription), await rotate()];
+    for (const { id } of [waiting, await buildWebhookDelivery(subscription)]) {
       await attemptDelivery(delivering().platform(), id, Date.now());
     }
     expect(receiver.requests).to.have.length(2);
@@ -99,7 +95,7 @@ describe('secret rotation (Signature, rule 4)', () => {
     const secret = await rotate();
     const { vault } = await testPlatform();
     const other = (await buildSubscription('https://93.184.216.34/hook')).endpoint;
-    const delivery = await buildDelivery(subscription, now);
+    const delivery = await buildWebhookDelivery(subscription, now);
     const claim = await claimAttempt(await testDatabase(), delivery.id, now.getTime());
     expect(vault.open(claim?.secret ?? Buffer.alloc(0), subscription.endpoint.id)).to.equal(secret);
     expect(() => vault.open(claim?.secret ?? Buffer.alloc(0), other.id)).to.throw();

@@ -5,8 +5,8 @@ import { createTag, deleteTag, updateTag } from '../../../domain/learning/tags.t
 import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
 import { assembleBody, type SubjectStudent } from '../../../domain/webhooks/bodies.ts';
 import { eventFaults } from '../../toolkit/assert/contract-schemas.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';
-import { buildClub } from '../../toolkit/builders/factories.ts';
 
 const student: SubjectStudent = {
   id: newId(),

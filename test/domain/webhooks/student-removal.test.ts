@@ -2,24 +2,23 @@ import { expect } from 'chai';
 import { newId } from '../../../domain/core/ids.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
 import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
+import { attemptRows, deliveryRow, eventRow } from '../../toolkit/assert/webhooks.ts';
+import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
-  attemptRows,
-  buildDelivery,
+  buildEndpoint,
+  buildWebhookDelivery,
   buildSubscription,
-  deliveryRow,
-  eventRow,
-  useDeliveries,
-  type TestDelivery,
-} from '../../toolkit/builders/deliveries.ts';
-import { buildEndpoint, buildStudent } from '../../toolkit/builders/factories.ts';
+  type TestWebhookDelivery,
+} from '../../toolkit/builders/webhooks.ts';
+import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
 describe('delivery rule 9: removal of a student', () => {
   const delivering = useDeliveries();
   const now = new Date();
-  const remove = async ({ clubId, studentId }: TestDelivery) =>
+  const remove = async ({ clubId, studentId }: TestWebhookDelivery) =>
     removeStudent(await testPlatform(), clubId, studentId, now);
-  const wakesOf = async (delivery: TestDelivery) =>
+  const wakesOf = async (delivery: TestWebhookDelivery) =>
     (await testDatabase()).query<{ attributes: unknown }[]>(`SELECT attributes FROM wakes WHERE workflow_id = $1`, [
       `webhook-delivery/${delivery.id}`,
     ]);
@@ -29,9 +28,9 @@ describe('delivery rule 9: removal of a student', () => {
       status: number === 2 ? 500 : 200,
       body: 'Stella, noted',
     }));
-    const sent = await buildDelivery(await buildSubscription(url));
-    const waiting = await buildDelivery(sent);
-    const untried = await buildDelivery(sent);
+    const sent = await buildWebhookDelivery(await buildSubscription(url));
+    const waiting = await buildWebhookDelivery(sent);
+    const untried = await buildWebhookDelivery(sent);
     for (const { id } of [sent, waiting]) await attemptDelivery(delivering().platform(), id, Date.now());
     return { sent, waiting, untried };
   };
@@ -88,7 +87,7 @@ describe('delivery rule 9: removal of a student', () => {
   it('does not touch other students of the club', async () => {
     const { sent } = await history();
     const { id: studentId } = await buildStudent(sent.clubId);
-    const other = await buildDelivery({ ...sent, studentId });
+    const other = await buildWebhookDelivery({ ...sent, studentId });
     await remove(sent);
     expect(await deliveryRow(other.id)).to.include({ status: 'pending', payloadPurgedAt: null });
     expect((await eventRow(other.eventId)).body).to.contain(studentId);
@@ -111,7 +110,7 @@ describe('delivery rule 9: removal of a student', () => {
     const { clubId } = await buildSubscription(url);
     const endpoint = await buildEndpoint(clubId, url);
     const student = await createStudent({ database, vault }, clubId, { name, email }, now);
-    const delivery = await buildDelivery({ clubId, endpoint, studentId: student.id });
+    const delivery = await buildWebhookDelivery({ clubId, endpoint, studentId: student.id });
     await attemptDelivery(delivering().platform(), delivery.id, Date.now());
 
     const tables = await source.query<{ name: string }[]>(

@@ -11,9 +11,10 @@ import {
 } from '../../../domain/webhooks/tallies.ts';
 import { migrate } from '../../../entities/migrate.ts';
 import { WebhookHistory1763730000000 } from '../../../entities/migrations/1763730000000-webhook-history.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { scratchDatabase, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
-import { holdingOpen } from '../../toolkit/builders/deliveries.ts';
-import { buildClub, buildEndpoint } from '../../toolkit/builders/factories.ts';
+import { buildEndpoint } from '../../toolkit/builders/webhooks.ts';
+import { withOpenTransaction } from '../../toolkit/drive/races.ts';
 
 const types = ['student.created', 'student.updated'] as const;
 const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;
@@ -207,7 +208,7 @@ describe('delivery tallies', () => {
     const everything = { endpointId, since: -Infinity, until: Infinity };
     const event: NewEvent = { type: 'student.created', createdAt: instants[0] ?? 0, status: 'pending' };
     const first = await insert(source.manager, clubId, [endpointId], event);
-    await holdingOpen(
+    await withOpenTransaction(
       async (tx) => {
         await insert(tx, clubId, [endpointId], event);
         await tx.query(`UPDATE webhook_deliveries SET status = 'failed' WHERE event_id = $1`, [first]);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { Id } from '../../../domain/core/ids.ts';
 
-export interface Class {
+interface Class {
   clubId: Id;
   /** Of the agent. */
   publicId: string;
@@ -137,6 +137,6 @@ export async function askOnce(
 }
 
 /** An answer that no fault explains. */
-export class Refused extends Error {
+class Refused extends Error {
   override name = 'Refused';
 }

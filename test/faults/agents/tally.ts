@@ -4,7 +4,7 @@ import type { SeenRequest } from '../../../dev/fake-model.ts';
 import type { Id } from '../../../domain/core/ids.ts';
 import type { Seen } from './asker.ts';
 
-export interface Tally {
+export interface AnswerTally {
   /** How many ended so. */
   byStatus: Readonly<Record<string, number>>;
   /** Questions without an end, or whose student never saw one. */
@@ -32,11 +32,11 @@ interface Row {
   settled: number;
 }
 
-export async function tally(
+export async function tallyAnswers(
   source: DataSource,
   seen: readonly Seen[],
   requests: readonly SeenRequest[],
-): Promise<Tally> {
+): Promise<AnswerTally> {
   const rows = await source.query<Row[]>(
     `SELECT answer.question_id AS "questionId", answer.status, answer.content, answer.call_no AS "callNo",
             (SELECT string_agg(text, '' ORDER BY starts_at) FROM agent_answer_deltas WHERE answer_id = answer.id) AS log,

@@ -1,7 +1,7 @@
 /** What a PDF says, read from its bytes as a reader of PDFs does: its text by the fonts' own tables, and the squares that it draws. */
 import { inflateSync } from 'node:zlib';
 
-export interface ReadPdf {
+interface ReadPdf {
   /** Width and height of each page, in points. */
   pages: [number, number][];
   /** Each line that is set, in order. */

@@ -20,3 +20,13 @@ export async function wakesOf(clubId: Id): Promise<Wake[]> {
 
 export const deliveryRun = ({ id }: { id: Id }): string => workflowIdOf('webhookDelivery', id);
 export const gateRun = ({ id }: { id: Id }): string => workflowIdOf('endpointGate', id);
+
+/** The types of the workflows that are to look at an add-on. */
+export async function wakesOfAddOn(id: Id): Promise<string[]> {
+  const source = await testDatabase();
+  const rows = await source.query<{ type: string }[]>(
+    `SELECT workflow_type AS type FROM wakes WHERE workflow_id = $1`,
+    [workflowIdOf('addOn', id)],
+  );
+  return rows.map(({ type }) => type);
+}

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
-import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from './access.ts';
+import { buildEnrollment, buildAccessDelivery } from './access.ts';
 import { factsOf, testDatabase } from '../stack/database.ts';
-import { buildClub } from './factories.ts';
+import { buildClub } from './clubs.ts';
+import { buildCohort, buildCourse } from './courses.ts';
 
 describe('courses and access of tests', () => {
   it('are rows of the club, and raise no fact', async () => {
     const { id: clubId } = await buildClub();
     const course = await buildCourse(clubId, { modules: 2, lessons: 3 });
     const cohort = await buildCohort(clubId, course.id);
-    const delivery = await buildDelivery(clubId, { courseId: course.id, cohortId: cohort.id });
+    const delivery = await buildAccessDelivery(clubId, { courseId: course.id, cohortId: cohort.id });
     const { id } = await buildEnrollment(clubId, { deliveryId: delivery.id, cohortId: cohort.id, revoked: 'refund' });
     const source = await testDatabase();
     const [found] = await source.query<object[]>(

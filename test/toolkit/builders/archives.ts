@@ -1,7 +1,7 @@
 /** ZIP archives written byte by byte, so that they can say what is not so. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
-export interface ArchiveEntry {
+interface ArchiveEntry {
   name: string;
   content: Uint8Array | string;
   /** What it says to come to, unpacked; the truth unless told. */

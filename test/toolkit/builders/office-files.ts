@@ -4,7 +4,7 @@ import { Document, HeadingLevel, Packer, Paragraph, Table, TableCell, TableRow, 
 import PDFDocument from 'pdfkit';
 import pptxgen from 'pptxgenjs';
 
-export type DrawPage = (pdf: PDFKit.PDFDocument, page: number) => void;
+type DrawPage = (pdf: PDFKit.PDFDocument, page: number) => void;
 
 /** @param draw draws each page, by its number from 1 */
 export async function pdfOf(
@@ -72,7 +72,7 @@ export function docxTable(rows: string[][]): Table {
   });
 }
 
-export interface Slide {
+interface Slide {
   title?: string;
   texts?: string[];
   rows?: string[][];

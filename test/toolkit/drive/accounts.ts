@@ -1,11 +1,11 @@
 /** The two kinds of account, whose credential operations follow the same rules: what a test needs to speak of both. */
 import type { TokenPurpose } from '../../../domain/identity/one-time-tokens.ts';
 import type { Id } from '../../../domain/core/ids.ts';
+import { buildAdministrator, buildStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 import { testDatabase } from '../stack/database.ts';
-import { buildAdministrator, buildClub, buildStudent } from '../builders/factories.ts';
 
-export interface Account {
+interface Account {
   id: Id;
   email: string;
   /** A session's token. */
@@ -20,7 +20,7 @@ export interface AccountKind {
   subject: 'student' | 'administrator';
   purposes: { verify: TokenPurpose; reset: TokenPurpose };
   templates: { verify: string; alreadyRegistered: string; reset: string };
-  /** A confirmed account with the password of the factories. */
+  /** A confirmed account with the password of the builders. */
   build: () => Promise<Account>;
   signUp: (email: string, password: string) => Promise<Answer>;
   signIn: (email: string, password: string) => Promise<Answer>;
@@ -34,13 +34,8 @@ export interface AccountKind {
   idOf: (email: string) => Promise<Id>;
 }
 
-/** @returns both kinds; the students are those of one new club */
-export async function accountKinds(): Promise<AccountKind[]> {
-  const { id: clubId } = await buildClub();
-  return [studentsOf(clubId), administrators()];
-}
-
-export function studentsOf(clubId: Id): AccountKind {
+/** The students of a club. */
+export function studentAccounts(clubId: Id): AccountKind {
   return {
     ...common('/v1/auth', { club_id: clubId }, '/v1/auth/session'),
     name: 'student',
@@ -58,7 +53,7 @@ export function studentsOf(clubId: Id): AccountKind {
   };
 }
 
-export function administrators(): AccountKind {
+export function administratorAccounts(): AccountKind {
   return {
     ...common('/v1/auth/admin', {}, '/v1/me'),
     name: 'administrator',

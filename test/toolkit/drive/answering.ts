@@ -9,10 +9,9 @@ import { createDeltaLog, type DeltaLog } from '../../../domain/agents/delta-log.
 import { createModel, type Patience } from '../../../domain/agents/model.ts';
 import type { FoundPassage } from '../../../domain/agents/prompt-blocks.policy.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { newId } from '../../../domain/core/ids.ts';
 import { testPlatform } from '../stack/database.ts';
 
-export interface Answering {
+interface Answering {
   model(): FakeModel;
   /** What steps run on. Its failpoint does nothing unless the test says so. */
   platform(overrides?: Partial<AnswerPlatform> & AnsweringOptions): Promise<AnswerPlatform>;
@@ -23,7 +22,7 @@ export interface Answering {
   rings(): number;
 }
 
-export interface AnsweringOptions {
+interface AnsweringOptions {
   passages?: readonly FoundPassage[];
   images?: readonly { mediaType: 'image/png'; bytes: Buffer }[];
   patience?: Partial<Patience>;
@@ -92,22 +91,4 @@ export function useAnswering(): Answering {
     ended,
     rings: () => rings,
   };
-}
-
-/** Passages of one source that follow one another, a page each, with two sentences a passage. */
-export function passagesOf(
-  source: { id?: Id; title?: string; kind?: 'media' | 'lesson' },
-  texts: readonly (readonly string[])[],
-  { firstPosition = 0, firstPage = 1 }: { firstPosition?: number; firstPage?: number | null } = {},
-): FoundPassage[] {
-  const { id = newId(), title = 'Handbook', kind = 'media' } = source;
-  return texts.map((blocks, at) => ({
-    sourceId: id,
-    sourceKind: kind,
-    sourceTitle: title,
-    position: firstPosition + at,
-    page: firstPage === null ? null : firstPage + at,
-    headings: [],
-    blocks: [...blocks],
-  }));
 }

@@ -3,10 +3,10 @@ import { answersChannel } from '../../../domain/agents/answers-channel.ts';
 import type { AnswerError, AnswerStatus } from '../../../domain/agents/agents.policy.ts';
 import { settleBudget } from '../../../domain/agents/budget.ts';
 import type { Transaction } from '../../../domain/core/database.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../domain/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-export interface CitationToWrite {
+interface CitationToWrite {
   citedText: string;
   sourceId?: Id | null;
   sourceKind?: 'media' | 'lesson';
@@ -16,15 +16,15 @@ export interface CitationToWrite {
 }
 
 /** Without a NOTIFY: the feed finds it when it polls. */
-export async function appendSilently(answerId: Id, ...texts: readonly string[]): Promise<void> {
+export async function appendWithoutNotify(answerId: Id, ...texts: readonly string[]): Promise<void> {
   const source = await testDatabase();
   await source.transaction((tx) => writeLog(tx, answerId, texts));
 }
 
 /** Appends each text as an entry of its own, all in one transaction. */
-export async function append(answerId: Id, ...texts: readonly string[]): Promise<void> {
-  await appendSilently(answerId, ...texts);
-  await notify();
+export async function appendWords(answerId: Id, ...texts: readonly string[]): Promise<void> {
+  await appendWithoutNotify(answerId, ...texts);
+  await notifyStreams();
 }
 
 async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[]): Promise<void> {
@@ -38,36 +38,54 @@ async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[])
     );
 }
 
-export async function notify(): Promise<void> {
+export async function notifyStreams(): Promise<void> {
   await (await testDatabase()).query(`NOTIFY ${answersChannel}`);
 }
 
-export interface Ending {
+interface Ending {
   status?: Exclude<AnswerStatus, 'generating'>;
   errorCode?: AnswerError;
   /** Its last words, committed with the end. */
   text?: string;
   citations?: readonly CitationToWrite[];
-  /** What it is settled with, in millionths of a US dollar. */
+  /** What its one call cost, in millionths of a US dollar; nothing was called where it cost nothing. */
   cost?: bigint;
+  /** What that call used. */
+  tokens?: { input: number; output: number; cacheWrite: number; cacheRead: number };
+  at?: Date;
   notified?: boolean;
 }
 
-/** Ends an answer as its run does: last words, content, citations and settlement in one transaction. */
-export async function finish(
+/** Ends an answer as its run does: last words, content, citations, call and settlement in one transaction. */
+export async function endAnswer(
   answerId: Id,
-  { status = 'complete', errorCode, text = '', citations = [], cost = 0n, notified = true }: Ending = {},
+  {
+    status = 'complete',
+    errorCode = status === 'failed' ? 'interrupted' : undefined,
+    text = '',
+    citations = [],
+    cost = 0n,
+    tokens = { input: 0, output: 0, cacheWrite: 0, cacheRead: 0 },
+    at = new Date(),
+    notified = true,
+  }: Ending = {},
 ): Promise<void> {
   const source = await testDatabase();
-  const now = new Date();
   await source.transaction(async (tx) => {
     if (text !== '') await writeLog(tx, answerId, [text]);
     await tx.query(
       `UPDATE agent_answers SET status = $2, error_code = $3, completed_at = $4,
               content = (SELECT coalesce(string_agg(text, '' ORDER BY starts_at), '') FROM agent_answer_deltas WHERE answer_id = $1)
         WHERE id = $1 AND status = 'generating'`,
-      [answerId, status, errorCode ?? null, now],
+      [answerId, status, errorCode ?? null, at],
     );
+    if (cost > 0n)
+      await tx.query(
+        `WITH call AS (UPDATE agent_answers SET call_no = 1 WHERE id = $1)
+         INSERT INTO agent_calls (answer_id, call_no, model, started_at, ended_at, outcome, input_tokens, output_tokens, cache_write_tokens, cache_read_tokens, cost_micros)
+         VALUES ($1, 1, 'claude-sonnet-5-5', $2, $2, 'answered', $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+        [answerId, at, tokens.input, tokens.output, tokens.cacheWrite, tokens.cacheRead, String(cost)],
+      );
     for (const [position, citation] of citations.entries())
       await tx.query(
         `INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to)
@@ -83,30 +101,17 @@ export async function finish(
           citation.pageTo ?? null,
         ],
       );
-    await settleBudget(tx, answerId, cost, now);
+    await settleBudget(tx, answerId, cost, at);
   });
-  if (notified) await notify();
+  if (notified) await notifyStreams();
 }
 
-export const fail = (answerId: Id, errorCode: AnswerError, ending: Ending = {}): Promise<void> =>
-  finish(answerId, { ...ending, status: 'failed', errorCode });
+export const failAnswer = (answerId: Id, errorCode: AnswerError, ending: Ending = {}): Promise<void> =>
+  endAnswer(answerId, { ...ending, status: 'failed', errorCode });
 
 /** What upkeep does an hour after the end. */
 export async function foldLog(answerId: Id): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM agent_answer_deltas WHERE answer_id = $1`, [answerId]);
   await source.query(`UPDATE agent_answers SET log_folded_at = now() WHERE id = $1`, [answerId]);
-}
-
-/** An indexed lesson or file of the club, for citations. */
-export async function buildSource(clubId: Id, indexed: { lessonId: Id } | { mediaId: Id }): Promise<Id> {
-  const source = await testDatabase();
-  const id = newId();
-  const { lessonId, mediaId } = { lessonId: null, mediaId: null, ...indexed };
-  await source.query(
-    `INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, status, indexed_version, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, 'Bends', 'ready', 1, now(), now())`,
-    [id, clubId, lessonId === null ? 'media' : 'lesson', lessonId, mediaId],
-  );
-  return id;
 }

@@ -30,7 +30,7 @@ export interface Call {
 }
 
 /** The API's clock: real time, moved by what tests add. */
-export class TestClock {
+class TestClock {
   #aheadMs = 0;
   now = (): Date => new Date(Date.now() + this.#aheadMs);
   advance(ms: number): void {

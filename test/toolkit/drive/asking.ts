@@ -1,57 +1,11 @@
 /** Students who may ask an agent, and what they do with it over HTTP. */
 import { randomUUID } from 'node:crypto';
-import { newId, type Id } from '../../../domain/core/ids.ts';
-import { buildEnrollment } from '../builders/access.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { buildOpenAgent, type OpenAgent, type AgentOptions } from '../builders/agents.ts';
 import { call, testApi, type Answer } from './api.ts';
-import { testDatabase } from '../stack/database.ts';
 import { openStream, type EventClient } from './event-stream.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../builders/factories.ts';
-
-export interface TestAgent {
-  id: Id;
-  clubId: Id;
-  publicId: string;
-  deliveryId: Id;
-}
-
-export interface AgentOptions {
-  status?: 'draft' | 'published' | 'archived';
-  dailyLimit?: number;
-  answerMaxTokens?: number;
-  instructions?: string;
-  model?: string | null;
-}
-
-/** An agent, published unless told, and a delivery that opens it. */
-export async function buildOpenAgent(clubId: Id, options: AgentOptions = {}): Promise<TestAgent> {
-  const {
-    status = 'published',
-    dailyLimit = 50,
-    answerMaxTokens = 1_024,
-    instructions = 'Be brief.',
-    model = null,
-  } = options;
-  const source = await testDatabase();
-  const [id, deliveryId] = [newId(), newId()];
-  const publicId = `bosun-${id.slice(-12)}`;
-  await source.query(
-    `INSERT INTO agents (id, club_id, public_id, name, description, instructions, model, status, daily_limit, answer_max_tokens, created_at, updated_at)
-     VALUES ($1, $2, $3, 'Bosun', 'Knows knots.', $4, $5, $6, $7, $8, now(), now())`,
-    [id, clubId, publicId, instructions, model, status, dailyLimit, answerMaxTokens],
-  );
-  await source.query(
-    `INSERT INTO access_deliveries (id, club_id, name, kind, agent_id, created_at, updated_at) VALUES ($1, $2, 'Bosun', 'agent', $3, now(), now())`,
-    [deliveryId, clubId, id],
-  );
-  return { id, clubId, publicId, deliveryId };
-}
-
-/** A student who has had access to the agent for a minute. */
-export async function buildAskingStudent({ clubId, deliveryId }: TestAgent): Promise<TestStudent> {
-  const student = await buildStudent(clubId);
-  await buildEnrollment(clubId, { studentId: student.id, deliveryId, startsAt: new Date(Date.now() - 60_000) });
-  return student;
-}
+import { buildLearner } from '../builders/access.ts';
+import { buildClub, type TestClub, type TestStudent } from '../builders/clubs.ts';
 
 export interface Asked {
   id?: string;
@@ -61,7 +15,7 @@ export interface Asked {
 }
 
 /** What a student does with an agent, over HTTP. @param base of another API than that of the run */
-export function askingOf(agent: Pick<TestAgent, 'clubId' | 'publicId'>, { token }: { token: string }, base?: string) {
+export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token }: { token: string }, base?: string) {
   const classroom = `/v1/clubs/${agent.clubId}/classroom`;
   const at = `${classroom}/agents/${agent.publicId}`;
   const conversation = (id: Id) => `${classroom}/conversations/${id}`;
@@ -93,7 +47,7 @@ export function askingOf(agent: Pick<TestAgent, 'clubId' | 'publicId'>, { token 
   };
 }
 
-export interface Accepted {
+interface Accepted {
   stream: EventClient;
   /** Of the `accepted` event. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into events whose shape the contract has just confirmed
@@ -105,21 +59,16 @@ export interface Accepted {
 export interface AskingClassroom extends ReturnType<typeof askingOf> {
   club: TestClub;
   /** The agent's record. */
-  asked: TestAgent;
+  asked: OpenAgent;
   student: TestStudent;
 }
 
 /** A club with an agent and a student who may ask it. */
-export async function buildAskingClassroom(options: AgentOptions = {}): Promise<AskingClassroom> {
+export async function openAskingClassroom(options: AgentOptions = {}): Promise<AskingClassroom> {
   const club = await buildClub();
   const asked = await buildOpenAgent(club.id, options);
-  const student = await buildAskingStudent(asked);
+  const student = await buildLearner(asked);
   return { club, asked, student, ...askingOf(asked, student) };
-}
-
-/** Changes columns of an agent behind everybody's back. */
-export async function alterAgent({ id }: TestAgent, column: 'status' | 'daily_limit', value: unknown): Promise<void> {
-  await (await testDatabase()).query(`UPDATE agents SET ${column} = $2 WHERE id = $1`, [id, value]);
 }
 
 /** What a question leaves behind, in all clubs together: nothing may change where one is refused. */

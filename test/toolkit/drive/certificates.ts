@@ -2,16 +2,16 @@
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../domain/core/ids.ts';
+import { buildStudent, type TestClub, type TestStudent } from '../builders/clubs.ts';
+import { buildCourse } from '../builders/courses.ts';
 import { call } from './api.ts';
-import { buildCourse } from '../builders/access.ts';
-import { buildStudent, type TestClub, type TestStudent } from '../builders/factories.ts';
 
 export type CertificateRecord = RecordOf<'Certificate'>;
 
 export const certificatesPath = (club: TestClub) => `/v1/clubs/${club.id}/certificates`;
 
 /** Issues a certificate by hand: of a new student and a new course, unless told. */
-export async function buildCertificate(
+export async function issueCertificateByHand(
   club: TestClub,
   { student, courseId }: { student?: TestStudent; courseId?: Id } = {},
 ): Promise<CertificateRecord> {

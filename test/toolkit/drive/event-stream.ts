@@ -6,7 +6,7 @@ import { someAddress } from './api.ts';
 import { recordFaults } from '../assert/contract-schemas.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into events whose shape the contract has just confirmed
-export type Received = { event: string; data: any };
+type Received = { event: string; data: any };
 
 export interface EventClient {
   status: number;
@@ -30,7 +30,7 @@ export interface EventClient {
   close(): void;
 }
 
-export interface StreamCall {
+interface StreamCall {
   base: string;
   method: 'GET' | 'POST';
   path: string;

@@ -2,7 +2,7 @@
 import { extract, type Extraction, type ThreadRules } from '../../../domain/agents/indexing/extraction.ts';
 import { indexingRules } from '../../../domain/agents/indexing/indexing.policy.ts';
 
-export type Read = Extract<Extraction, { result: 'read' }>;
+type Read = Extract<Extraction, { result: 'read' }>;
 
 export function extracted(
   bytes: Uint8Array<ArrayBuffer> | string,

@@ -1,17 +1,14 @@
 /** Imports in tests: uploaded through the API, and worked through by the step itself, with the run's real store. */
-import { ListObjectsV2Command, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
-import { readConfig } from '../../../config.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { stepImport, type ImportPlatform, type ImportStep } from '../../../domain/access/import-step.ts';
-import { createObjectStore, type ObjectStore } from '../../../domain/core/object-store.ts';
 import type { Id } from '../../../domain/core/ids.ts';
+import type { TestClub } from '../builders/clubs.ts';
 import { call, clock, type Answer, type Call } from './api.ts';
-import { testDatabase, testPlatform } from '../stack/database.ts';
-import type { TestClub } from '../builders/factories.ts';
-import { testStack } from '../stack/stack.ts';
+import { testPlatform } from '../stack/database.ts';
+import { testBucket, testObjectStore } from '../stack/storage.ts';
 
 export type ImportRecord = RecordOf<'StudentImport'>;
-export type ReportRow = RecordOf<'StudentImportRow'>;
+type ReportRow = RecordOf<'StudentImportRow'>;
 
 export const importsPath = ({ id }: { id: Id }, ...further: string[]) =>
   [`/v1/clubs/${id}/student-imports`, ...further].join('/');
@@ -28,19 +25,11 @@ export function upload(
   return call('POST', path, { token: club.owner.token, raw: file, ...options, headers });
 }
 
-let store: ObjectStore | undefined;
-let s3: S3Client | undefined;
-async function testStore(): Promise<ObjectStore> {
-  await testStack();
-  store ??= createObjectStore(readConfig().storage);
-  return store;
-}
-
 /** What the step needs, with parts of it replaced. */
 export async function importPlatform(
   replaced: (usual: ImportPlatform) => Partial<ImportPlatform> = () => ({}),
 ): Promise<ImportPlatform> {
-  const usual = { ...(await testPlatform()), storage: await testStore(), failpoint: async () => {} };
+  const usual = { ...(await testPlatform()), storage: await testObjectStore(), failpoint: async () => {} };
   return { ...usual, ...replaced(usual) };
 }
 
@@ -88,34 +77,7 @@ export async function shortReport(club: TestClub, importId: Id): Promise<string[
 
 /** What the private bucket holds of a club: files, and uploads that have not ended. */
 export async function storedOf(club: { id: Id }): Promise<string[]> {
-  await testStack();
-  const { endpoint, region, accessKeyId, secretAccessKey, privateBucket: Bucket } = readConfig().storage;
-  s3 ??= new S3Client({
-    endpoint,
-    region,
-    forcePathStyle: true,
-    credentials: { accessKeyId: accessKeyId.reveal(), secretAccessKey: secretAccessKey.reveal() },
-  });
-  const Prefix = `student-imports/${club.id}/`;
-  const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
-  const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix }));
-  return [...Contents, ...Uploads].map(({ Key = '' }) => Key);
-}
-
-export interface MemberOfClub {
-  email: string;
-  name: string;
-  /** Deliveries that they have now, by their ids. */
-  deliveries: string[];
-}
-
-/** The club's students by address, with what they have. */
-export async function studentsOf(club: { id: Id }): Promise<MemberOfClub[]> {
-  const source = await testDatabase();
-  return source.query<MemberOfClub[]>(
-    `SELECT email, name, ARRAY (SELECT delivery_id::text FROM enrollments
-                                 WHERE student_id = student.id AND revoked_at IS NULL AND superseded_at IS NULL ORDER BY 1) AS deliveries
-       FROM students student WHERE club_id = $1 AND removed_at IS NULL ORDER BY email`,
-    [club.id],
-  );
+  const bucket = await testBucket();
+  const prefix = `student-imports/${club.id}/`;
+  return [...(await bucket.objects(prefix)), ...(await bucket.openUploads(prefix))];
 }

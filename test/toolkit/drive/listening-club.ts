@@ -4,9 +4,10 @@ import { isSignedWith, type Receiver } from '../../../dev/receiver.ts';
 import { eventTypes, type EventType } from '../../../domain/facts/catalogue.policy.ts';
 import type { Id } from '../../../domain/core/ids.ts';
 import { eventFaults } from '../assert/contract-schemas.ts';
+import { buildClub, type TestClub } from '../builders/clubs.ts';
 import { testDatabase } from '../stack/database.ts';
-import { until } from '../builders/deliveries.ts';
-import { buildClub, buildEndpoint, type TestClub, type TestEndpoint } from '../builders/factories.ts';
+import { buildEndpoint, type TestEndpoint } from '../builders/webhooks.ts';
+import { until } from './until.ts';
 
 const patienceMs = 20_000;
 /** Of every buyer in these tests: it comes in notices, and must never go out. */
@@ -29,7 +30,7 @@ export interface ListeningClub extends TestClub {
 }
 
 /** @param receiver answers 200 to everything @returns a club with an endpoint there that asks for every type */
-export async function buildListeningClub(receiver: Receiver): Promise<ListeningClub> {
+export async function openListeningClub(receiver: Receiver): Promise<ListeningClub> {
   const club = await buildClub();
   const path = `/${club.id}`;
   const endpoint = await buildEndpoint(club.id, receiver.url + path, eventTypes);

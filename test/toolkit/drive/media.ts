@@ -1,17 +1,15 @@
 /** Files in tests: reserved through the API, put to their address as the descriptor says, completed; and what the bucket holds. */
-import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
-import { readConfig } from '../../../config.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import { createObjectStore, type ObjectStore } from '../../../domain/core/object-store.ts';
+import type { ObjectStore } from '../../../domain/core/object-store.ts';
 import type { Id } from '../../../domain/core/ids.ts';
 import type { MediaPlatform } from '../../../domain/media/media.ts';
+import type { TestClub, TestStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 import { testPlatform } from '../stack/database.ts';
-import type { TestClub, TestStudent } from '../builders/factories.ts';
-import { testStack } from '../stack/stack.ts';
+import { testObjectStore, testBucket } from '../stack/storage.ts';
 
 export type MediaRecord = RecordOf<'Media'>;
-export type Upload = RecordOf<'UploadDescriptor'>;
+type Upload = RecordOf<'UploadDescriptor'>;
 
 export interface Reserved {
   media: MediaRecord;
@@ -21,36 +19,18 @@ export interface Reserved {
 export const libraryPath = ({ id }: { id: Id }, ...further: string[]) =>
   [`/v1/clubs/${id}/media`, ...further].join('/');
 
-let store: ObjectStore | undefined;
-let s3: S3Client | undefined;
-export async function testStore(): Promise<ObjectStore> {
-  await testStack();
-  store ??= createObjectStore(readConfig().storage);
-  return store;
-}
-
 export async function mediaPlatform(
   replaced: (storage: ObjectStore) => Partial<ObjectStore> = () => ({}),
 ): Promise<MediaPlatform> {
-  const storage = await testStore();
+  const storage = await testObjectStore();
   return { ...(await testPlatform()), storage: { ...storage, ...replaced(storage) } };
-}
-
-/** The bucket as its own client sees it. */
-export async function bucket(): Promise<{ client: S3Client; Bucket: string }> {
-  await testStack();
-  const { endpoint, region, accessKeyId, secretAccessKey, privateBucket: Bucket } = readConfig().storage;
-  const credentials = { accessKeyId: accessKeyId.reveal(), secretAccessKey: secretAccessKey.reveal() };
-  s3 ??= new S3Client({ endpoint, region, forcePathStyle: true, credentials });
-  return { client: s3, Bucket };
 }
 
 /** The files that the private bucket holds of a club, by the ids of their records. */
 export async function filesOf({ id }: { id: Id }): Promise<Id[]> {
-  const { client, Bucket } = await bucket();
-  const Prefix = `media/${id}/`;
-  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
-  return Contents.map(({ Key = '' }) => Key.slice(Prefix.length));
+  const prefix = `media/${id}/`;
+  const keys = await (await testBucket()).objects(prefix);
+  return keys.map((key) => key.slice(prefix.length));
 }
 
 /** What is announced of a file, and what it is. */

@@ -16,7 +16,9 @@ export const attempt = {
 /** The answer of a receiver that is content. */
 export const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 
-export interface Posting {
+type Tracked = { stop(): Promise<void> } | { close(): Promise<void> };
+
+interface Posting {
   /** Whom the way out trusts. */
   authority(): Authority;
   /** The way out itself: `receiver.test`, and any other name, leads to this machine. */
@@ -33,8 +35,8 @@ export interface Posting {
   resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
   /** Posts to a receiver that answers with these bytes and then stays as it is. */
   postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Closes it after the test. */
-  tracked<T extends { close(): Promise<void> }>(one: T): T;
+  /** Stops or closes it after the test. */
+  tracked<T extends Tracked>(one: T): T;
 }
 
 /** Call it in a `describe`; its functions are for use inside the tests. */
@@ -42,7 +44,7 @@ export function usePosting(): Posting {
   let authority: Authority | undefined;
   let usual: Certificate | undefined;
   let egress: Egress | undefined;
-  const running: { close(): Promise<void> }[] = [];
+  const running: Tracked[] = [];
 
   before('open the way out to receivers', async () => {
     authority = await makeAuthority();
@@ -54,7 +56,7 @@ export function usePosting(): Posting {
     });
   });
   afterEach('close the receivers', async () => {
-    for (const one of running.splice(0)) await one.close();
+    for (const one of running.splice(0)) await ('stop' in one ? one.stop() : one.close());
   });
   after('close the way out', () => egress?.close());
 

@@ -1,6 +1,8 @@
 /** Requests that meet: all of them have begun before one of them may go on. */
+import type { Transaction } from '../../../domain/core/database.ts';
 import type { Id } from '../../../domain/core/ids.ts';
-import { holdingOpen, waitingForLocks } from '../builders/deliveries.ts';
+import { testDatabase } from '../stack/database.ts';
+import { until } from './until.ts';
 
 /**
  * Holds the club's row while requests pile up before it, then lets them go.
@@ -9,12 +11,43 @@ import { holdingOpen, waitingForLocks } from '../builders/deliveries.ts';
  */
 export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[]): Promise<T[]> {
   let requests: readonly Promise<T>[] = [];
-  await holdingOpen(
+  await withOpenTransaction(
     (tx) => tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]),
     async () => {
       requests = begin();
-      await waitingForLocks(requests.length);
+      await untilWaitingForLocks(requests.length);
     },
   );
   return Promise.all(requests);
+}
+
+/**
+ * Runs `work` in a transaction of a second connection and commits it only after `meanwhile`, so that others find it
+ * uncommitted.
+ */
+export async function withOpenTransaction(
+  work: (tx: Transaction) => Promise<unknown>,
+  meanwhile: (tx: Transaction) => Promise<void>,
+): Promise<void> {
+  const runner = (await testDatabase()).createQueryRunner();
+  await runner.startTransaction();
+  try {
+    await work(runner.manager);
+    await meanwhile(runner.manager);
+    await runner.commitTransaction();
+  } finally {
+    if (runner.isTransactionActive) await runner.rollbackTransaction();
+    await runner.release();
+  }
+}
+
+/** Resolves as soon as so many statements of this database wait for locks that other transactions hold. */
+export async function untilWaitingForLocks(count: number): Promise<void> {
+  const source = await testDatabase();
+  await until(`${count} waiting for locks`, { timeoutMs: 5_000 }, async () => {
+    const [row] = await source.query<{ waiting: number }[]>(
+      `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return row && row.waiting >= count;
+  });
 }

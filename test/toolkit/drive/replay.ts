@@ -14,7 +14,7 @@ const directory = fileURLToPath(new URL('../../replay', import.meta.url));
 /** Stands for the processes that a history names. */
 export const recorder = 'recorder';
 
-export interface CommittedHistory {
+interface CommittedHistory {
   /** Of the workflow: the folder's name. */
   type: string;
   /** The file's name without `.json`. */

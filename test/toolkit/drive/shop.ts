@@ -1,23 +1,23 @@
 /** A shop that sells a club's delivery, and posts notices of it in the `generic` format (docs/sales-notices.md). */
 import { expect } from 'chai';
 import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { TestClub } from '../builders/clubs.ts';
 import { call } from './api.ts';
-import { until } from '../builders/deliveries.ts';
-import type { TestClub } from '../builders/factories.ts';
 import { taxDocument } from './listening-club.ts';
+import { until } from './until.ts';
 
 const patienceMs = 15_000;
 
-export interface Sale {
+interface Sale {
   purchaseId: string;
   email: string;
 }
 
-export interface ShopSubscription extends Sale {
+interface ShopSubscription extends Sale {
   subscriptionId: string;
 }
 
-export interface Shop {
+export interface PostingShop {
   /** A sale that no notice has told of; the buyer is somebody new unless named. */
   sale(buyer?: { email: string }): Sale;
   subscription(): ShopSubscription;
@@ -31,7 +31,7 @@ export interface Shop {
 }
 
 /** Maps a new product to the delivery and connects the shop, through the public API. */
-export async function buildShop(club: TestClub, deliveryId: Id): Promise<Shop> {
+export async function connectShop(club: TestClub, deliveryId: Id): Promise<PostingShop> {
   const { token } = club.owner;
   const path = `/v1/clubs/${club.id}`;
   const productId = newId();

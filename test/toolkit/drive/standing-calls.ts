@@ -1,14 +1,10 @@
 /** What tests of tags, points and levels call, in the name of a club's owner. */
 import type { Id } from '../../../domain/core/ids.ts';
-import { call, type Answer } from './api.ts';
-import { testDatabase } from '../stack/database.ts';
-import type { TestClub } from '../builders/factories.ts';
+import type { TestClub } from '../builders/clubs.ts';
+import { callsOf } from './club-calls.ts';
 
 export function standingCalls(club: TestClub) {
-  const { token } = club.owner;
-  const base = `/v1/clubs/${club.id}`;
-  const send = (method: string, path: string, body?: object): Promise<Answer> =>
-    call(method, base + path, { token, body });
+  const send = callsOf(club);
   return {
     send,
     createTag: (name: string) => send('POST', '/tags', { name }),
@@ -27,13 +23,4 @@ export function standingCalls(club: TestClub) {
     buildLevel: async (name: string, points: number): Promise<Id> =>
       (await send('POST', '/levels', { name, points })).body.data.id,
   };
-}
-
-/** The club's facts with the records that they are about, oldest first. */
-export async function factsWithSubjects(clubId: Id): Promise<{ type: string; subjectId: Id | null }[]> {
-  const source = await testDatabase();
-  return source.query<{ type: string; subjectId: Id | null }[]>(
-    `SELECT type, subject_id AS "subjectId" FROM facts WHERE club_id = $1 ORDER BY seq`,
-    [clubId],
-  );
 }

@@ -1,18 +1,24 @@
 /** The operations on a club's webhook endpoints, called by its owner at the time of the test clock. */
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
+import { buildClub, buildStudent, type TestClub } from '../builders/clubs.ts';
 import { call, clock, type Answer } from './api.ts';
 import { testDatabase } from '../stack/database.ts';
-import { buildDelivery, buildSubscription, holdingOpen, waitingForLocks } from '../builders/deliveries.ts';
-import { buildClub, buildEndpoint, buildStudent, type TestClub, type TestEndpoint } from '../builders/factories.ts';
-import type { Subscription } from '../builders/deliveries.ts';
+import {
+  buildEndpoint,
+  buildWebhookDelivery,
+  buildSubscription,
+  type TestEndpoint,
+  type Subscription,
+} from '../builders/webhooks.ts';
+import { withOpenTransaction, untilWaitingForLocks } from './races.ts';
 
 /** A public address, so that it needs no name server; nothing is ever sent there. */
 export const publicUrl = 'https://93.184.216.34/hooks/club';
 
-export type OnEndpoint = (endpointId: Id) => Promise<Answer>;
+type OnEndpoint = (endpointId: Id) => Promise<Answer>;
 
-export interface Webhooks {
+interface Webhooks {
   register(body?: object): Promise<Answer>;
   list(): Promise<Answer>;
   read: OnEndpoint;
@@ -29,7 +35,7 @@ export interface Webhooks {
   delivery(endpointId: Id, deliveryId: Id): Promise<Answer>;
 }
 
-export function webhooksOf(club: TestClub): Webhooks {
+function webhooksOf(club: TestClub): Webhooks {
   const session = sessionOf(club);
   const send = async (method: string, path: string, body?: unknown) =>
     call(method, `/v1/clubs/${club.id}/webhook-endpoints${path}`, { token: await session(), body });
@@ -66,42 +72,42 @@ function sessionOf({ owner }: TestClub): () => Promise<string> {
 }
 
 /** A club with a student and an enabled endpoint, and the operations on it. */
-export interface Scene {
+export interface EndpointScene {
   club: TestClub;
   webhooks: Webhooks;
   subscription: Subscription;
   endpoint: TestEndpoint;
 }
 
-export async function buildScene(url = publicUrl): Promise<Scene> {
+export async function openEndpointScene(url = publicUrl): Promise<EndpointScene> {
   const club = await buildClub();
   const [{ id: studentId }, endpoint] = [await buildStudent(club.id), await buildEndpoint(club.id, url)];
   return { club, webhooks: webhooksOf(club), endpoint, subscription: { clubId: club.id, studentId, endpoint } };
 }
 
 /** Ids that name no endpoint of the club: nobody's, another club's, and one that was deleted. */
-export async function noEndpointsOf({ club, webhooks }: Scene): Promise<Id[]> {
+export async function noEndpointsOf({ club, webhooks }: EndpointScene): Promise<Id[]> {
   const [foreign, deleted] = [await buildSubscription(publicUrl), await buildEndpoint(club.id, publicUrl)];
   await webhooks.remove(deleted.id);
   return [newId(), foreign.endpoint.id, deleted.id];
 }
 
 /** Ids that name no delivery of the endpoint: nobody's, another club's, and one of another endpoint of the club. */
-export async function noDeliveriesOf({ club, subscription }: Scene): Promise<Id[]> {
-  const foreign = await buildDelivery(await buildSubscription(publicUrl));
+export async function noDeliveriesOf({ club, subscription }: EndpointScene): Promise<Id[]> {
+  const foreign = await buildWebhookDelivery(await buildSubscription(publicUrl));
   const neighbour = { ...subscription, endpoint: await buildEndpoint(club.id, publicUrl) };
-  return [newId(), foreign.id, (await buildDelivery(neighbour)).id];
+  return [newId(), foreign.id, (await buildWebhookDelivery(neighbour)).id];
 }
 
 /** Requests that meet at an endpoint: each has begun, and waits for the endpoint's row in this order, before the first goes on. */
 export async function oneAfterAnother(endpointId: Id, begin: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
   const requests: Promise<Answer>[] = [];
-  await holdingOpen(
+  await withOpenTransaction(
     (tx) => tx.query(`SELECT FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`, [endpointId]),
     async () => {
       for (const start of begin) {
         requests.push(start());
-        await waitingForLocks(requests.length);
+        await untilWaitingForLocks(requests.length);
       }
     },
   );

@@ -9,7 +9,7 @@ export interface NameServer {
   address: string;
   /** Names asked for, each question once. */
   questions: string[];
-  close(): void;
+  stop(): void;
 }
 
 const typeA = 1;
@@ -43,7 +43,7 @@ export async function startNameServer(
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  return { address: `127.0.0.1:${socket.address().port}`, questions, close: () => socket.close() };
+  return { address: `127.0.0.1:${socket.address().port}`, questions, stop: () => socket.close() };
 }
 
 /** A record for the question's name that may be cached for an hour. */

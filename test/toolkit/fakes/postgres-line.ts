@@ -8,7 +8,7 @@ export interface PostgresLine {
   url: string;
   fallSilent(): void;
   speakAgain(): void;
-  close(): void;
+  stop(): void;
 }
 
 export async function startPostgresLine(): Promise<PostgresLine> {
@@ -45,7 +45,7 @@ export async function startPostgresLine(): Promise<PostgresLine> {
       silent = false;
       for (const [near, far] of pairs) near.pipe(far).pipe(near);
     },
-    close() {
+    stop() {
       for (const [near, far] of pairs) {
         near.destroy();
         far.destroy();

@@ -22,7 +22,7 @@ export type Fate =
   | 'error_after_charge'
   | 'processing';
 
-export interface TestPayment {
+interface TestPayment {
   id: string;
   status: string;
   amount: number;
@@ -51,7 +51,7 @@ export interface StripeServer {
   paymentMethods: Map<string, string>;
   /** Those that were paid, of one add-on. */
   paidFor(addOnId: string): TestPayment[];
-  close(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 interface Reply {
@@ -65,7 +65,7 @@ const failure = (status: number, type: string, more: object = {}): Reply => ({
   body: { error: { type, message: 'It went wrong.', ...more } },
 });
 
-/** The caller closes it. */
+/** The caller stops it. */
 export async function startStripe(): Promise<StripeServer> {
   const kept = new Map<string, { body: string; reply: Promise<Reply>; done: boolean }>();
   const stripe = {
@@ -166,7 +166,7 @@ export async function startStripe(): Promise<StripeServer> {
   if (address === null || typeof address === 'string') throw new Error('A server listens on a port.');
   return Object.assign(stripe, {
     url: `http://127.0.0.1:${address.port}`,
-    async close() {
+    async stop() {
       server.closeAllConnections();
       server.close();
     },

@@ -30,7 +30,7 @@ export async function selfSigned(name: string, notBefore = new Date(Date.now() -
 }
 
 /** A request as it arrived: the first line, headers by lower-case name, and the body's raw bytes. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   line: string;
   headers: Record<string, string>;
   body: Buffer;
@@ -46,7 +46,7 @@ export interface Receiver {
   serverNames: (string | false)[];
   /** Cuts every open connection with a reset. */
   reset(): void;
-  close(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** What a receiver does with a whole request; `number` counts from 1 over all connections. */
@@ -106,7 +106,7 @@ export function drip(socket: net.Socket, text: string | Buffer, everyMs = 20): v
   socket.on('close', () => clearInterval(timer));
 }
 
-async function listening(server: net.Server): Promise<Pick<Receiver, 'port' | 'connections' | 'reset' | 'close'>> {
+async function listening(server: net.Server): Promise<Pick<Receiver, 'port' | 'connections' | 'reset' | 'stop'>> {
   let connections = 0;
   const open = new Set<net.Socket>();
   server.on('connection', (socket: net.Socket) => {
@@ -126,7 +126,7 @@ async function listening(server: net.Server): Promise<Pick<Receiver, 'port' | 'c
     reset() {
       for (const socket of open) socket.resetAndDestroy();
     },
-    async close() {
+    async stop() {
       for (const socket of open) socket.destroy();
       server.close();
       await once(server, 'close');
@@ -146,7 +146,7 @@ function parseRequest(bytes: Buffer): ReceivedRequest | undefined {
 }
 
 /** A port where nobody ever takes a connection: the listener's thread sleeps and its short queue is full, so a connect hangs. */
-export async function startDeafListener(): Promise<{ port: number; close(): Promise<void> }> {
+export async function startDeafListener(): Promise<{ port: number; stop(): Promise<void> }> {
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');
      const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
@@ -160,7 +160,7 @@ export async function startDeafListener(): Promise<{ port: number; close(): Prom
   await new Promise((resolve) => setTimeout(resolve, 50));
   return {
     port,
-    async close() {
+    async stop() {
       for (const filler of fillers) filler.destroy();
       await worker.terminate();
     },

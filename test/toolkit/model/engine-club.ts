@@ -5,7 +5,7 @@ import { SimulatedEngine } from './engine-simulation.ts';
 import { day } from './webhook-model.ts';
 
 /** Empties the database. @returns an engine whose time is long ago, with students and endpoints that ask for everything about them */
-export async function buildEngine(
+export async function simulateEngine(
   platform: Platform,
   seal: (secret: string, endpointId: Id) => Buffer,
   { students, endpoints }: { students: number; endpoints: number },

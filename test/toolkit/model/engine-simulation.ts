@@ -40,7 +40,7 @@ interface Run {
 }
 
 /** An attempt that was posted and not yet answered. */
-export interface Flight {
+interface Flight {
   deliveryId: Id;
   attempt: ModelAttempt;
   /** Its lease has run out: another worker may have begun it again. */

@@ -46,7 +46,7 @@ export interface ModelAttempt {
   wanted: boolean;
 }
 
-export interface ModelDelivery {
+interface ModelDelivery {
   endpointId: Id;
   studentId: Id | null;
   createdAt: number;

@@ -21,7 +21,7 @@ export interface ServedApp {
   close(): Promise<void>;
 }
 
-export interface Replacements {
+interface Replacements {
   /** How the egress guard looks names up. */
   resolve?: Resolve;
   /** Further environment variables. */

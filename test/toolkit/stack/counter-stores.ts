@@ -68,7 +68,7 @@ function portOf(server: Server): number {
 }
 
 /** A line to a store that a test can break: connections are accepted in every state. */
-export interface Line extends Store {
+interface Line extends Store {
   /** How many connections were opened so far. */
   readonly connections: number;
   /** `open` carries, `silent` swallows what is sent and never answers, on connections that exist as well as on new ones. */

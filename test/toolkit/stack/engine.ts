@@ -1,10 +1,10 @@
 /** The whole delivery engine for tests: worker processes, the Temporal that they work for, and receivers. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
-import { useDeliveries, type Delivering } from '../builders/deliveries.ts';
+import { useDeliveries, type Delivering } from './receivers.ts';
 import { useTemporal, useWorker, useWorkerProcesses } from './worker.ts';
 
-export interface Engine {
+interface Engine {
   /** Starts a worker process and waits until it is ready; see {@link useWorkerProcesses}. */
   startWorker: ReturnType<typeof useWorkerProcesses>;
   /** Starts the worker in this process, for tests that kill nothing; see {@link useWorker}. */

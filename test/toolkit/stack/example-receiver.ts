@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 export const examplesDirectory = fileURLToPath(new URL('../../../docs/examples/receivers/', import.meta.url));
 
-export interface Example {
+interface Example {
   readonly file: string;
   readonly tool: string;
   /** Prints the version of the tool. */

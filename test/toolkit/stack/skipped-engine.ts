@@ -11,22 +11,22 @@ import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
 import type { endpointGate } from '../../../workflows/endpoint-gate.ts';
 import type { webhookDelivery } from '../../../workflows/webhook-delivery.ts';
 import { createWorkflowClient } from '../../../worker/workflow-client.ts';
+import { deliveryRow } from '../assert/webhooks.ts';
 import { testDatabase, testPlatform } from './database.ts';
 import {
-  buildDelivery,
+  buildWebhookDelivery,
   buildSubscription,
-  deliveryRow,
-  until,
-  useDeliveries,
   type Subscription,
-  type TestDelivery,
-} from '../builders/deliveries.ts';
+  type TestWebhookDelivery,
+} from '../builders/webhooks.ts';
+import { until } from '../drive/until.ts';
+import { useDeliveries } from './receivers.ts';
 import { relayHere, type RelayHere } from './relay-here.ts';
 import { useTimeSkipping } from './time-skipping.ts';
 import { runWorkerHere } from './worker.ts';
 
 export type DeliveryHandle = WorkflowHandle<typeof webhookDelivery>;
-export type GateHandle = WorkflowHandle<typeof endpointGate>;
+type GateHandle = WorkflowHandle<typeof endpointGate>;
 
 export interface SkippedEngine {
   /** By the server's clock. */
@@ -38,13 +38,13 @@ export interface SkippedEngine {
   /** An endpoint of a club of its own, at a receiver that answers like this: 200 unless told otherwise. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
   /** The first run of a delivery. */
-  start(delivery: TestDelivery, options?: { inPlace?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
+  start(delivery: TestWebhookDelivery, options?: { inPlace?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
   /** The run of a gate that nobody has called. */
   startGate(subscription: Subscription, options: { taskQueue: string }): Promise<GateHandle>;
   /** A delivery that is due now, and its run. */
-  deliver(subscription: Subscription): Promise<TestDelivery>;
+  deliver(subscription: Subscription): Promise<TestWebhookDelivery>;
   /** So many; resolves when each was attempted, or has parked. */
-  deliverAll(subscription: Subscription, count: number): Promise<TestDelivery[]>;
+  deliverAll(subscription: Subscription, count: number): Promise<TestWebhookDelivery[]>;
   /** The run of a delivery; while its result is awaited, time is skipped. */
   runOf(delivery: { id: string }): DeliveryHandle;
   /** The run of an endpoint's gate, which somebody has called. */
@@ -138,12 +138,12 @@ function createEngine(
         args: [id],
       }),
     async deliver(subscription) {
-      const delivery = await buildDelivery(subscription, await engine.now());
+      const delivery = await buildWebhookDelivery(subscription, await engine.now());
       await engine.start(delivery);
       return delivery;
     },
     async deliverAll(subscription, count) {
-      const deliveries: TestDelivery[] = [];
+      const deliveries: TestWebhookDelivery[] = [];
       while (deliveries.length < count) deliveries.push(await engine.deliver(subscription));
       for (const { id } of deliveries) await untilTaken(id);
       return deliveries;

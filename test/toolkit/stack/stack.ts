@@ -8,7 +8,7 @@ import { startMailbox, type Mailbox } from '../../../dev/mailbox.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
 import type { Share } from '../../run/server.ts';
 
-export interface TestStack {
+interface TestStack {
   /** All that config.ts needs; `process.env` has it too. */
   readonly environment: Readonly<Record<string, string>>;
   /** Issues certificates that API and worker trust. */

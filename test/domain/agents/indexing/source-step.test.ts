@@ -7,20 +7,12 @@ import { insertPassages, recordPassages } from '../../../../domain/agents/indexi
 import type { IndexingPlatform } from '../../../../domain/agents/indexing/source-step.ts';
 import { inTransaction } from '../../../../domain/core/database.ts';
 import { rescueOverdue } from '../../../../domain/facts/upkeep.ts';
+import { passagesOf, sourceRow, textsOf } from '../../../toolkit/assert/sources.ts';
 import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
 import { book, sentences } from '../../../toolkit/builders/office-files.ts';
-import {
-  buildFileSource,
-  buildLessonSource,
-  changeLesson,
-  passagesOf,
-  sourceRow,
-  stepSource,
-  testStore,
-  textsOf,
-  wantAnew,
-  type TestSource,
-} from '../../../toolkit/builders/indexing.ts';
+import { buildFileSource, buildLessonSource, type TestSource } from '../../../toolkit/builders/sources.ts';
+import { changeLesson, stepSource, wantAnew } from '../../../toolkit/drive/indexing.ts';
+import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 
 const second = 1_000;
 
@@ -440,7 +432,7 @@ describe('indexing a source', function () {
     const storage = {
       async read(key: string, offset: number, length: number) {
         pieces.push([offset, length]);
-        return (await testStore()).read(key, offset, length);
+        return (await testObjectStore()).read(key, offset, length);
       },
     };
     await stepSource(source, { storage });

@@ -1,5 +1,5 @@
-/** Domain functions inside a transaction that a test holds open: what others find is not yet committed. */
-import { sqlStateOf, type Database, type Transaction } from '../../../domain/core/database.ts';
+/** Databases that wrap the real one: every statement inside one transaction, transactions counted, ends recorded, connections lost. */
+import { sqlStateOf, type Transaction, type Database } from '../../../domain/core/database.ts';
 
 /** @returns a database whose every transaction and statement is part of `tx` */
 export function databaseOf(tx: Transaction): Database {

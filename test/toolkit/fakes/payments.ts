@@ -2,7 +2,7 @@
 import type { ChargeOutcome, PaymentProcessor } from '../../../domain/billing/processor.ts';
 
 /** @param outcomes of its charges, one after another; then all are paid */
-export function processorAnswering(outcomes: readonly ChargeOutcome[]): PaymentProcessor {
+export function fakePaymentProcessor(outcomes: readonly ChargeOutcome[]): PaymentProcessor {
   const left = [...outcomes];
   return {
     paymentMethodOf: () => Promise.resolve('pm_card'),

@@ -1,0 +1,49 @@
+/** Rows of an answer, and of what it cost, as its steps have left them. */
+import type { Id } from '../../../domain/core/ids.ts';
+import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';
+import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
+import { AgentCall } from '../../../entities/agents/agent-call.ts';
+import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
+import { AgentCitation } from '../../../entities/agents/agent-citation.ts';
+import { ClubAiMonth } from '../../../entities/agents/club-ai-month.ts';
+import { testDatabase } from '../stack/database.ts';
+
+export async function answerRow(answerId: Id): Promise<AgentAnswer> {
+  return (await testDatabase()).manager.findOneByOrFail(AgentAnswer, { id: answerId });
+}
+
+/** By number. */
+export async function callRows(answerId: Id): Promise<AgentCall[]> {
+  return (await testDatabase()).manager.find(AgentCall, { where: { answerId }, order: { callNo: 'ASC' } });
+}
+
+export async function chargeRow(answerId: Id): Promise<AgentCharge> {
+  return (await testDatabase()).manager.findOneByOrFail(AgentCharge, { answerId });
+}
+
+export async function citationRows(answerId: Id): Promise<AgentCitation[]> {
+  return (await testDatabase()).manager.find(AgentCitation, { where: { answerId }, order: { position: 'ASC' } });
+}
+
+/** Of the club, whose only month it is: in millionths of a US dollar. */
+export async function monthOf(clubId: Id): Promise<{ spent: number; reserved: number }> {
+  const month = await (await testDatabase()).manager.findOneByOrFail(ClubAiMonth, { clubId });
+  return { spent: Number(month.spentMicros), reserved: Number(month.reservedMicros) };
+}
+
+/** The words of an answer's log. @throws Error where an entry does not begin where the one before it ends */
+export async function logOf(answerId: Id): Promise<string> {
+  const deltas = await (
+    await testDatabase()
+  ).manager.find(AgentAnswerDelta, {
+    where: { answerId },
+    order: { startsAt: 'ASC' },
+  });
+  let text = '';
+  for (const delta of deltas) {
+    const length = Array.from(text).length;
+    if (delta.startsAt !== length) throw new Error(`An entry begins at ${delta.startsAt}, after ${length} characters.`);
+    text += delta.text;
+  }
+  return text;
+}

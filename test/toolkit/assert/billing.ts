@@ -1,0 +1,52 @@
+/** What billing has recorded of a club: plan, add-ons, overages, and how many students it counts. */
+import type { Id } from '../../../domain/core/ids.ts';
+import type { TestEvent } from '../builders/billing-events.ts';
+import { testDatabase } from '../stack/database.ts';
+
+/** How many students the club's count says, with the changes not yet folded into it; and how many there are. */
+export async function studentCounts(clubId: Id): Promise<{ counted: number; there: number }> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ counted: number; there: number }[]>(
+    `SELECT ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = $1)
+             + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = $1))::int AS counted,
+            (SELECT count(*) FROM students WHERE club_id = $1 AND removed_at IS NULL)::int AS there`,
+    [clubId],
+  );
+  if (!row) throw new Error('A query of one row has one.');
+  return row;
+}
+
+/** The overage recorded of a club, as `resource month excess`. */
+export async function overagesOf(clubId: Id): Promise<string[]> {
+  const source = await testDatabase();
+  const rows = await source.query<{ text: string }[]>(
+    `SELECT concat_ws(' ', resource, month, excess) AS text FROM overages WHERE club_id = $1 ORDER BY 1`,
+    [clubId],
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** @throws Error where there is none */
+export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
+  const source = await testDatabase();
+  const [row] = await source.query<Record<string, unknown>[]>(`SELECT * FROM add_ons WHERE id = $1`, [id]);
+  if (!row) throw new Error(`There is no add-on ${id}.`);
+  return row;
+}
+
+/** The row of a club's plan; undefined where it has none. */
+export async function planRow(clubId: Id): Promise<Record<string, unknown> | undefined> {
+  const source = await testDatabase();
+  const [row] = await source.query<Record<string, unknown>[]>(
+    `SELECT plan, status, customer_id, subscription_id, current_period_end, changed_at FROM club_plans WHERE club_id = $1`,
+    [clubId],
+  );
+  return row;
+}
+
+/** What became of an event; undefined where it was not recorded. */
+export async function outcomeOfEvent({ id }: TestEvent): Promise<string | undefined> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ outcome: string }[]>(`SELECT outcome FROM billing_events WHERE id = $1`, [id]);
+  return row?.outcome;
+}

@@ -1,0 +1,21 @@
+/** The students of a club, with what they have. */
+import type { Id } from '../../../domain/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+
+interface MemberOfClub {
+  email: string;
+  name: string;
+  /** Deliveries that they have now, by their ids. */
+  deliveries: string[];
+}
+
+/** The club's students by address, with what they have. */
+export async function studentsOf(club: { id: Id }): Promise<MemberOfClub[]> {
+  const source = await testDatabase();
+  return source.query<MemberOfClub[]>(
+    `SELECT email, name, ARRAY (SELECT delivery_id::text FROM enrollments
+                                 WHERE student_id = student.id AND revoked_at IS NULL AND superseded_at IS NULL ORDER BY 1) AS deliveries
+       FROM students student WHERE club_id = $1 AND removed_at IS NULL ORDER BY email`,
+    [club.id],
+  );
+}

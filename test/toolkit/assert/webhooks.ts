@@ -1,0 +1,29 @@
+/** Rows of webhook endpoints, events, deliveries and attempts, as the engine has left them. */
+import type { Id } from '../../../domain/core/ids.ts';
+import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
+import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
+import { WebhookEvent } from '../../../entities/webhooks/webhook-event.ts';
+import { testDatabase } from '../stack/database.ts';
+
+export async function deliveryRow(id: Id): Promise<WebhookDelivery> {
+  return (await testDatabase()).manager.findOneByOrFail(WebhookDelivery, { id });
+}
+
+/** What a fact became at this endpoint; undefined before its fan-out. */
+export async function deliveryOf(eventId: Id, endpointId: Id): Promise<WebhookDelivery | null> {
+  return (await testDatabase()).manager.findOneBy(WebhookDelivery, { eventId, endpointId });
+}
+
+/** In the order in which they were claimed. */
+export async function attemptRows(deliveryId: Id): Promise<WebhookAttempt[]> {
+  return (await testDatabase()).manager.find(WebhookAttempt, { where: { deliveryId }, order: { fence: 'ASC' } });
+}
+
+export async function endpointRow(id: Id): Promise<WebhookEndpoint> {
+  return (await testDatabase()).manager.findOneByOrFail(WebhookEndpoint, { id });
+}
+
+export async function eventRow(id: Id): Promise<WebhookEvent> {
+  return (await testDatabase()).manager.findOneByOrFail(WebhookEvent, { id });
+}

@@ -1,0 +1,58 @@
+/** What clubs have paid for: their plans and add-ons, and as many students as a test needs. */
+import type { PlanName } from '../../../domain/billing/plans.policy.ts';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+
+/** An add-on of 100 students as its buyer leaves it, pending and due, unless told otherwise. */
+export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {}): Promise<{ id: Id; clubId: Id }> {
+  const source = await testDatabase();
+  const now = new Date();
+  const row = {
+    id: newId(),
+    club_id: clubId,
+    kind: 'students',
+    quantity: 1,
+    adds: 100,
+    amount: 1_000,
+    currency: 'usd',
+    status: 'pending',
+    customer_id: `cus_${clubId}`,
+    created_at: now,
+    next_attempt_at: now,
+    ...more,
+  };
+  const columns = Object.keys(row);
+  await source.query(
+    `INSERT INTO add_ons (${columns.join(', ')}) VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
+    Object.values(row),
+  );
+  return { id: row.id, clubId };
+}
+
+/** Puts a club on a plan, as if billing had said so. @returns nothing: further columns are given by their names */
+export async function buildPlan(clubId: Id, plan: PlanName, more: Record<string, unknown> = {}): Promise<void> {
+  const source = await testDatabase();
+  const row = { club_id: clubId, plan, status: 'active', ...more };
+  const columns = Object.keys(row);
+  await source.query(
+    `INSERT INTO club_plans (${columns.join(', ')}) VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')})
+     ON CONFLICT (club_id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    Object.values(row),
+  );
+}
+
+/** Adds students by one statement, who never signed up. */
+export async function buildStudents(clubId: Id, count: number): Promise<void> {
+  const source = await testDatabase();
+  await source.query(
+    `INSERT INTO students (id, club_id, name, email, created_at)
+     SELECT id, $1, 'Stella Student', id || '@example.com', $3 FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2)) AS ids`,
+    [clubId, count, new Date()],
+  );
+}
+
+/** Lets a club count as having so many students, without making them: tens of thousands take long. */
+export async function buildStudentCount(clubId: Id, count: number): Promise<void> {
+  const source = await testDatabase();
+  await source.query(`INSERT INTO club_student_counts (club_id, students) VALUES ($1, $2)`, [clubId, count]);
+}

@@ -1,0 +1,125 @@
+/** Courses with their lessons, and cohorts. They are inserted as they are, so that none of them raises a fact. */
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { CourseStatus } from '../../../entities/learning/course.ts';
+import { testDatabase } from '../stack/database.ts';
+
+interface TestLesson {
+  id: Id;
+  publicId: string;
+  moduleId: Id;
+}
+
+export interface TestCourse {
+  id: Id;
+  clubId: Id;
+  publicId: string;
+  title: string;
+  moduleIds: Id[];
+  /** In the order in which students see them. */
+  lessons: TestLesson[];
+}
+
+export interface CourseOptions {
+  title?: string;
+  publicId?: string;
+  status?: CourseStatus;
+  /** How many. */
+  modules?: number;
+  /** How many each module has. */
+  lessons?: number;
+  /** What the first completion of each lesson awards. */
+  points?: number;
+  hours?: number | null;
+  certificateOnCompletion?: boolean;
+}
+
+/** A course, published unless told, whose lessons are all published. */
+export async function buildCourse(
+  clubId: Id,
+  {
+    title = 'Knots for Beginners',
+    publicId = `course-${newId().slice(-12)}`,
+    status = 'published',
+    modules = 2,
+    lessons = 2,
+    points = 0,
+    hours = null,
+    certificateOnCompletion = false,
+  }: CourseOptions = {},
+): Promise<TestCourse> {
+  const source = await testDatabase();
+  const now = new Date();
+  const course: TestCourse = { id: newId(), clubId, publicId, title, moduleIds: [], lessons: [] };
+  await source.query(
+    `INSERT INTO courses (id, club_id, public_id, title, status, hours, certificate_on_completion, created_at, updated_at, published_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)`,
+    [course.id, clubId, publicId, title, status, hours, certificateOnCompletion, now, status === 'draft' ? null : now],
+  );
+  for (let position = 0; position < modules; position++) {
+    const moduleId = newId();
+    course.moduleIds.push(moduleId);
+    await source.query(
+      `INSERT INTO modules (id, club_id, course_id, title, position, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+      [moduleId, clubId, course.id, `Module ${position + 1}`, position, now],
+    );
+    for (let place = 0; place < lessons; place++) {
+      course.lessons.push(await buildLesson(course, { moduleId, position: place, points }));
+    }
+  }
+  return course;
+}
+
+interface LessonOptions {
+  /** The first of the course unless told. */
+  moduleId?: Id;
+  /** At the end of the module unless told. */
+  position?: number;
+  title?: string;
+  content?: string;
+  points?: number;
+  published?: boolean;
+}
+
+/** A lesson of a course, published unless told. */
+export async function buildLesson(
+  { id: courseId, clubId, moduleIds }: Pick<TestCourse, 'id' | 'clubId' | 'moduleIds'>,
+  {
+    moduleId = moduleIds[0] ?? '',
+    position = 99,
+    title = `Lesson ${position + 1}`,
+    content = `# ${title}`,
+    points = 0,
+    published = true,
+  }: LessonOptions = {},
+): Promise<TestLesson> {
+  const source = await testDatabase();
+  const id = newId();
+  const publicId = `lesson-${id.slice(-12)}`;
+  const now = new Date();
+  await source.query(
+    `INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, content, position, points, created_at, updated_at, published_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)`,
+    [id, clubId, courseId, moduleId, publicId, title, content, position, points, now, published ? now : null],
+  );
+  return { id, publicId, moduleId };
+}
+
+/** A cohort of a course, without dates unless told. */
+export async function buildCohort(
+  clubId: Id,
+  courseId: Id,
+  {
+    name = 'Spring',
+    startsAt = null,
+    endsAt = null,
+  }: { name?: string; startsAt?: Date | null; endsAt?: Date | null } = {},
+): Promise<{ id: Id; name: string }> {
+  const source = await testDatabase();
+  const id = newId();
+  await source.query(
+    `INSERT INTO cohorts (id, club_id, course_id, name, starts_at, ends_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+    [id, clubId, courseId, name, startsAt, endsAt, new Date()],
+  );
+  return { id, name };
+}

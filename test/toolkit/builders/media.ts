@@ -1,0 +1,50 @@
+/** Files of clubs: rows of the media library and of agents' images, with or without their bytes in the bucket. */
+import { Readable } from 'node:stream';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { MediaStatus } from '../../../domain/media/media.policy.ts';
+import { testDatabase } from '../stack/database.ts';
+import { testObjectStore } from '../stack/storage.ts';
+
+interface MediaOptions {
+  title?: string;
+  status?: MediaStatus;
+  /** What the bucket holds of it; null: its key is known, and the bucket has lost it; undefined: it never had any. */
+  bytes?: Uint8Array | string | null;
+  /** What the row says; the truth unless told. */
+  sizeBytes?: number;
+  /** Makes it an image that this student shows to agents. */
+  studentId?: Id;
+}
+
+/** A document of the club's library, or an image of a student; ready unless told. */
+export async function buildMedia(
+  clubId: Id,
+  { title = 'Rope handbook', status = 'ready', bytes, sizeBytes, studentId }: MediaOptions = {},
+): Promise<{ id: Id }> {
+  const source = await testDatabase();
+  const id = newId();
+  const key = bytes === undefined ? null : `media/${clubId}/${id}`;
+  const content = Buffer.from(bytes ?? '');
+  if (key !== null && bytes !== null)
+    await (await testObjectStore()).put(key, 'application/octet-stream', Readable.from([content]));
+  await source.query(
+    `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, error, file_name, mime, size_bytes, object_key, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, 'objstore', $7, $8, $9, $10, $11, $12, $13, $13)`,
+    [
+      id,
+      clubId,
+      studentId === undefined ? 'library' : 'agent_image',
+      studentId ?? null,
+      studentId === undefined ? 'document' : 'image',
+      title,
+      status,
+      status === 'failed' ? 'unreadable' : null,
+      key && title,
+      key && 'application/octet-stream',
+      key && (sizeBytes ?? content.length),
+      key,
+      new Date(),
+    ],
+  );
+  return { id };
+}

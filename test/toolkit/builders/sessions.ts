@@ -1,0 +1,50 @@
+/** Sessions of accounts, and the secrets that their mails carry. */
+import type { Id } from '../../../domain/core/ids.ts';
+import { tokenText, type TokenPurpose } from '../../../domain/identity/one-time-tokens.ts';
+import { endSession, sessionLifetimeMs, openSession, type CallerKind } from '../../../domain/identity/sessions.ts';
+import { testDatabase, testPlatform } from '../stack/database.ts';
+import { buildClub, buildStudent, type TestAdministrator, type TestStudent } from './clubs.ts';
+
+/** A session of somebody who exists, which was ended. @returns its token */
+export async function endedSession(kind: CallerKind): Promise<string> {
+  const source = await testDatabase();
+  const { token } = await buildCaller(kind);
+  await source.transaction((tx) => endSession(tx, kind, token));
+  return token;
+}
+
+/** A session of somebody who exists, whose time ran out a second ago. @returns its token */
+export async function expiredSession(kind: CallerKind): Promise<string> {
+  const source = await testDatabase();
+  const { id } = await buildCaller(kind);
+  const opened = new Date(Date.now() - sessionLifetimeMs[kind] - 1_000);
+  const { token } = await source.transaction((tx) => openSession(tx, kind, id, opened));
+  return token;
+}
+
+async function buildCaller(kind: CallerKind): Promise<TestAdministrator | TestStudent> {
+  const club = await buildClub();
+  return kind === 'student' ? buildStudent(club.id) : club.owner;
+}
+
+/**
+ * What the newest mail of this purpose to somebody says: the token of its link, or the code.
+ * @param ownerId the student's, the administrator's or the invitation's id
+ */
+export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<string> {
+  const { database, vault } = await testPlatform();
+  const [newest] = await database.source.query<{ id: Id }[]>(
+    `SELECT id FROM one_time_tokens
+      WHERE purpose = $1 AND $2 IN (student_id, administrator_id, invitation_id) ORDER BY created_at DESC, id DESC LIMIT 1`,
+    [purpose, ownerId],
+  );
+  if (!newest) throw new Error(`No ${purpose} is out for ${ownerId}.`);
+  return tokenText(vault, purpose, newest.id);
+}
+
+/** A second session of somebody: another browser. @returns its token */
+export async function openFurtherSession(kind: CallerKind, ownerId: Id): Promise<string> {
+  const source = await testDatabase();
+  const { token } = await source.transaction((tx) => openSession(tx, kind, ownerId, new Date()));
+  return token;
+}

@@ -1,0 +1,100 @@
+/** Sources in a club's index of agents' material, and the passages in them. */
+import type { Language, SourceStatus } from '../../../domain/agents/agents.policy.ts';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+import { buildClub } from './clubs.ts';
+import { buildCourse, buildLesson } from './courses.ts';
+import { buildMedia } from './media.ts';
+
+export interface TestSource {
+  id: Id;
+  clubId: Id;
+  lessonId: Id | null;
+  mediaId: Id | null;
+}
+
+/** A passage, or a text alone. */
+export type NewPassage = string | { text: string; headings?: string[]; page?: number | null };
+
+interface SourceOptions {
+  lessonId?: Id;
+  mediaId?: Id;
+  title?: string;
+  status?: Extract<SourceStatus, 'ready' | 'pending'>;
+  passages?: readonly NewPassage[];
+}
+
+/** An indexed lesson or file, or a new file where neither is given. A pending one is due to be read. */
+export async function buildSource(
+  clubId: Id,
+  { lessonId, mediaId: given, title = 'Handbook', status = 'ready', passages = [] }: SourceOptions = {},
+): Promise<TestSource> {
+  const source = await testDatabase();
+  const id = newId();
+  const mediaId = lessonId === undefined ? (given ?? (await buildMedia(clubId, { title })).id) : null;
+  const dueAt = new Date(Date.now() - 1_000);
+  await source.query(
+    `INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, status, indexed_version, looks_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+    [
+      id,
+      clubId,
+      mediaId === null ? 'lesson' : 'media',
+      lessonId ?? null,
+      mediaId,
+      title,
+      status,
+      status === 'ready' ? 1 : 0,
+      status === 'pending' ? dueAt : null,
+      dueAt,
+    ],
+  );
+  if (passages.length > 0) await buildPassages({ id, clubId }, passages, title);
+  return { id, clubId, lessonId: lessonId ?? null, mediaId };
+}
+
+/** Puts passages into a source, on page 1 unless told, in the club's language, in one statement as indexing does. */
+export async function buildPassages(
+  { id: sourceId, clubId }: Pick<TestSource, 'id' | 'clubId'>,
+  passages: readonly NewPassage[],
+  title = 'Handbook',
+): Promise<void> {
+  const source = await testDatabase();
+  const rows = passages.map((passage, position) => {
+    const { text, headings = [], page = 1 } = typeof passage === 'string' ? { text: passage } : passage;
+    return { id: newId(), position, page, headings, blocks: [text], text };
+  });
+  await source.query(
+    `INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
+     SELECT id, $1, $2, position, page, $3, headings, blocks, text, (SELECT language FROM clubs WHERE id = $2)
+       FROM jsonb_to_recordset($4::jsonb) AS row (id uuid, position int, page int, headings text[], blocks text[], text text)`,
+    [sourceId, clubId, title, JSON.stringify(rows)],
+  );
+  await source.query(
+    `UPDATE agent_sources SET passage_count = (SELECT count(*) FROM agent_passages WHERE source_id = $1) WHERE id = $1`,
+    [sourceId],
+  );
+}
+
+/** A published lesson of a new club, in the index and due to be read. */
+export async function buildLessonSource(content: string, language: Language = 'en'): Promise<TestSource> {
+  const { id: clubId } = await buildClub({ language });
+  const course = await buildCourse(clubId, { modules: 1, lessons: 0 });
+  const lesson = await buildLesson(course, { position: 0, title: 'Knots for all', content });
+  return buildSource(clubId, { lessonId: lesson.id, status: 'pending' });
+}
+
+/** A file of the library of a new club, in the index and due to be read. @param bytes null: it is not in the store */
+export async function buildFileSource(
+  bytes: Uint8Array | string | null,
+  { sizeBytes }: { sizeBytes?: number } = {},
+): Promise<TestSource> {
+  const { id: clubId } = await buildClub();
+  const media = await buildMedia(clubId, {
+    title: 'The handbook',
+    bytes,
+    ...(bytes === null && { sizeBytes: 4 }),
+    ...(sizeBytes !== undefined && { sizeBytes }),
+  });
+  return buildSource(clubId, { mediaId: media.id, status: 'pending' });
+}

@@ -1,0 +1,69 @@
+/** Webhook endpoints, what they subscribe to, and deliveries to them. */
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
+import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
+import { fanOut } from '../../../domain/webhooks/fan-out.ts';
+import { newSecret } from '../../../domain/webhooks/signature.ts';
+import { testPlatform } from '../stack/database.ts';
+import { buildClub, buildStudent } from './clubs.ts';
+
+export interface TestEndpoint {
+  id: Id;
+  secret: string;
+}
+
+/** An enabled endpoint, registered past the egress guard. */
+export async function buildEndpoint(
+  clubId: Id,
+  url: string,
+  eventTypes: readonly EventType[] = ['student.created', 'student.updated', 'student.removed'],
+): Promise<TestEndpoint> {
+  const { database, vault } = await testPlatform();
+  const id = newId();
+  const secret = newSecret();
+  await database.source.query(
+    `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    [id, clubId, url, eventTypes, vault.seal(secret, id), new Date()],
+  );
+  return { id, secret };
+}
+
+/** A club with a student, and an endpoint that asks for what happens to them. */
+export interface Subscription {
+  clubId: Id;
+  studentId: Id;
+  endpoint: TestEndpoint;
+}
+
+export async function buildSubscription(url: string, eventTypes?: readonly EventType[]): Promise<Subscription> {
+  const { id: clubId } = await buildClub();
+  const [{ id: studentId }, endpoint] = await Promise.all([
+    buildStudent(clubId),
+    buildEndpoint(clubId, url, eventTypes),
+  ]);
+  return { clubId, studentId, endpoint };
+}
+
+export interface TestWebhookDelivery extends Subscription {
+  id: Id;
+  /** The `webhook-id` of its attempts. */
+  eventId: Id;
+}
+
+/** A delivery to the endpoint that is due at `now`, made by the real fan-out; no workflow runs for it. */
+export async function buildWebhookDelivery(subscription: Subscription, now = new Date()): Promise<TestWebhookDelivery> {
+  const { database } = await testPlatform();
+  const fact = factAbout(subscription, 'student.updated', now);
+  const made = await fanOut(database, fact, now);
+  const own = made.find(({ endpointId }) => endpointId === subscription.endpoint.id);
+  if (!own) throw new Error('The endpoint asks for nothing that a delivery could be made of.');
+  return { ...subscription, id: own.id, eventId: fact.id };
+}
+
+export function factAbout(
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+  type: EventType,
+  occurredAt = new Date(),
+): FactToTell {
+  return { id: newId(), clubId, type, studentId, subjectId: null, details: null, occurredAt };
+}

@@ -1,0 +1,14 @@
+/** Changes behind the product's back: columns of rows, for states that a test cannot reach in its time. */
+import type { Id } from '../../../domain/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+
+export async function alter(
+  table: 'agents' | 'webhook_deliveries' | 'webhook_endpoints' | 'transactional_mails' | 'students' | 'sales_notices',
+  id: Id,
+  columns: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const assignments = Object.keys(columns).map((column, index) => `${column} = $${index + 2}`);
+  await (
+    await testDatabase()
+  ).query(`UPDATE ${table} SET ${assignments.join(', ')} WHERE id = $1`, [id, ...Object.values(columns)]);
+}

@@ -1,0 +1,30 @@
+/** What students do in the classroom, and what takes their access away. */
+import { revokeAccess } from '../../../domain/access/enrollments.ts';
+import { inTransaction } from '../../../domain/core/database.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import type { OpenCourse, Learner } from '../builders/access.ts';
+import { testPlatform } from '../stack/database.ts';
+import { call, type Answer } from './api.ts';
+
+export async function revokeEnrollment({ clubId }: OpenCourse, { enrollmentId }: Learner): Promise<void> {
+  const { database } = await testPlatform();
+  await inTransaction(database, (tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
+}
+
+/** What a student does in the classroom, over HTTP. */
+export function classroomOf({ clubId }: { clubId: Id }, { token }: { token: string }) {
+  const at = `/v1/clubs/${clubId}/classroom`;
+  const completion = (publicId: string) => `${at}/lessons/${publicId}/completion`;
+  return {
+    courses: (query = ''): Promise<Answer> => call('GET', `${at}/courses${query}`, { token }),
+    course: (publicId: string): Promise<Answer> => call('GET', `${at}/courses/${publicId}`, { token }),
+    lesson: (publicId: string): Promise<Answer> => call('GET', `${at}/lessons/${publicId}`, { token }),
+    complete: (publicId: string): Promise<Answer> => call('PUT', completion(publicId), { token }),
+    undo: (publicId: string): Promise<Answer> => call('DELETE', completion(publicId), { token }),
+    comments: (publicId: string, query = ''): Promise<Answer> =>
+      call('GET', `${at}/lessons/${publicId}/comments${query}`, { token }),
+    comment: (publicId: string, body: string): Promise<Answer> =>
+      call('POST', `${at}/lessons/${publicId}/comments`, { token, body: { body } }),
+    deleteComment: (id: Id): Promise<Answer> => call('DELETE', `${at}/comments/${id}`, { token }),
+  };
+}

@@ -1,0 +1,34 @@
+/** Webhook deliveries on their way: waiting for their end, waking their runs, ending their leases. */
+import { createBell } from '../../../domain/core/bell.ts';
+import { inTransaction } from '../../../domain/core/database.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { wake } from '../../../domain/facts/facts.ts';
+import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import { deliveryRow } from '../assert/webhooks.ts';
+import type { TestWebhookDelivery } from '../builders/webhooks.ts';
+import { testPlatform, testDatabase } from '../stack/database.ts';
+import { until } from './until.ts';
+
+/** Resolves once the delivery has ended like this. */
+export async function untilDelivery(id: Id, status: WebhookDelivery['status'], timeoutMs = 5_000): Promise<void> {
+  await until(status, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
+}
+
+/** Makes the delivery's workflow look again, by the relay. */
+export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
+  const { database } = await testPlatform();
+  const attributes = { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.updated' };
+  const bell = createBell(database.source, () => {});
+  await inTransaction({ ...database, bell }, (tx) =>
+    wake(tx, [{ workflowType: 'webhookDelivery', subjectId: id, clubId, attributes }], new Date()),
+  );
+}
+
+/** Lets the lease of an attempt in flight run out now, by the database's clock: nobody waits its 25 s. */
+export async function endLease(deliveryId: Id): Promise<void> {
+  await (
+    await testDatabase()
+  ).query(`UPDATE webhook_deliveries SET lease_until = clock_timestamp() - interval '1 ms' WHERE id = $1`, [
+    deliveryId,
+  ]);
+}

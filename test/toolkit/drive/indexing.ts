@@ -1,0 +1,45 @@
+/** The step that indexes a source, and changes of the source meanwhile. */
+import { indexSource, type IndexingPlatform, type SourceStep } from '../../../domain/agents/indexing/source-step.ts';
+import { wantedAnew, wakeSources } from '../../../domain/agents/sources.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import type { TestSource } from '../builders/sources.ts';
+import { testPlatform, testDatabase } from '../stack/database.ts';
+import { testObjectStore } from '../stack/storage.ts';
+
+/** What the step needs, with parts of it replaced. */
+export async function indexingPlatform(replaced: Partial<IndexingPlatform> = {}): Promise<IndexingPlatform> {
+  const { database } = await testPlatform();
+  return {
+    database,
+    storage: await testObjectStore(),
+    onFault() {},
+    onOutcome() {},
+    failpoint: async () => {},
+    ...replaced,
+  };
+}
+
+/** One step, now. */
+export async function stepSource(
+  { id }: { id: Id },
+  platform: Partial<IndexingPlatform> = {},
+  options: { now?: number; beat?: (progress: string) => void; stop?: AbortSignal } = {},
+): Promise<SourceStep> {
+  const { now = Date.now(), beat = () => {}, stop = new AbortController().signal } = options;
+  return indexSource(await indexingPlatform(platform), id, now, { beat, stop });
+}
+
+/** Its content is another now. */
+export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
+  const { database } = await testPlatform();
+  const now = new Date();
+  await database.source.transaction(async (tx) => {
+    await tx.query(`UPDATE agent_sources SET ${wantedAnew} WHERE id = $2`, [now, id]);
+    await wakeSources(tx, clubId, [id], now);
+  });
+}
+
+export async function changeLesson(source: TestSource, content: string): Promise<void> {
+  await (await testDatabase()).query(`UPDATE lessons SET content = $2 WHERE id = $1`, [source.lessonId, content]);
+  await wantAnew(source);
+}

@@ -1,0 +1,17 @@
+/** Waiting for what other processes do: looks again and again, and fails by name when it does not come in time. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Looks every 20 ms until there is something. @throws Error saying what did not come in time */
+export async function until<T>(
+  what: string,
+  { timeoutMs }: { timeoutMs: number },
+  look: () => Promise<T | undefined | false>,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > deadline) throw new Error(`${what} did not come within ${timeoutMs} ms.`);
+    await sleep(20);
+  }
+}

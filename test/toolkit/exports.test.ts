@@ -1,0 +1,90 @@
+/** What the files under test/ give one another: each name once, none for nobody, and each in the folder that its prefix says. */
+import { expect } from 'chai';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { projectDirectory } from '../../dev/project.ts';
+
+/** Names that something other than an import finds. */
+const foundWithoutImport = new Set([
+  'test/run/hooks.ts mochaGlobalSetup', // by mocha, as the next two
+  'test/run/hooks.ts mochaGlobalTeardown',
+  'test/run/hooks.ts mochaHooks',
+  'test/toolkit/stack/sleeping-workflow.ts sleepFor', // by the Temporal worker
+]);
+
+/** Where a name with this prefix may stand in the toolkit. `expectError` answers for the API that it calls. */
+const folders: readonly { prefix: RegExp; allowed: readonly string[] }[] = [
+  { prefix: /^build[A-Z]/, allowed: ['builders'] },
+  { prefix: /^start[A-Z]/, allowed: ['stack', 'fakes'] },
+  { prefix: /^fake[A-Z]/, allowed: ['fakes'] },
+  { prefix: /^expect[A-Z]/, allowed: ['assert', 'model', 'drive'] },
+  { prefix: /^until([A-Z]|$)/, allowed: ['drive'] },
+];
+
+interface TestSourceFile {
+  /** From the project's directory. */
+  file: string;
+  text: string;
+}
+
+const files: readonly TestSourceFile[] = readdirSync(path.join(projectDirectory, 'test'), { recursive: true })
+  .map((file) => path.posix.join('test', String(file)))
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => ({ file, text: readFileSync(path.join(projectDirectory, file), 'utf8') }));
+
+const exportsOf = ({ text }: TestSourceFile): string[] =>
+  [...text.matchAll(/^export (?:async )?(?:function|const|class|interface|type) (\w+)/gm)]
+    .map(([, name = '']) => name)
+    .filter((name, index, names) => names.indexOf(name) === index); // an overload has the name of its function
+
+/** `file name` of what is imported from other files under test/. */
+const importsOf = ({ file, text }: TestSourceFile): string[] =>
+  [
+    ...text.matchAll(/^import (?:type )?\{([^}]*)\} from '(\.[^']*)';/gm),
+    ...text.matchAll(/\{([^{}]*)\} = await import\('(\.[^']*)'\)/g),
+  ].flatMap(([, names = '', from = '']) =>
+    names
+      .split(',')
+      .map((name) => /(\w+)(?: as \w+)?\s*$/.exec(name.trim())?.[1] ?? '')
+      .filter((name) => name !== '')
+      .map((name) => `${path.posix.join(path.posix.dirname(file), from)} ${name}`),
+  );
+
+describe('the exports of files under test/', () => {
+  const exported = files.flatMap((source) => exportsOf(source).map((name) => ({ file: source.file, name })));
+
+  it('are declarations with a name, so that this test sees every one of them', () => {
+    const others = files.filter(({ text }) =>
+      /^export (?!(async )?(function|const|class|interface|type) \w)/m.test(text),
+    );
+    expect(others.map(({ file }) => file)).to.deep.equal([]);
+    expect(exported).to.have.length.above(300);
+  });
+
+  it('have each name once', () => {
+    const places = Map.groupBy(exported, ({ name }) => name);
+    const doubles = [...places].filter(([, { length }]) => length > 1);
+    expect(doubles.map(([name, at]) => `${name}: ${at.map(({ file }) => file).join(', ')}`)).to.deep.equal([]);
+  });
+
+  it('are not in files of tests', () => {
+    expect(exported.filter(({ file }) => file.endsWith('.test.ts'))).to.deep.equal([]);
+  });
+
+  it('are imported by another file', () => {
+    const imported = new Set([...files.flatMap(importsOf), ...foundWithoutImport]);
+    const idle = exported.map(({ file, name }) => `${file} ${name}`).filter((one) => !imported.has(one));
+    expect(idle).to.deep.equal([]);
+  });
+
+  for (const { prefix, allowed } of folders)
+    it(`that match ${prefix} stand in ${allowed.map((folder) => `toolkit/${folder}`).join(' or ')}`, () => {
+      const misplaced = exported.filter(
+        ({ file, name }) =>
+          file.startsWith('test/toolkit/') &&
+          prefix.test(name) &&
+          !allowed.some((folder) => file.startsWith(`test/toolkit/${folder}/`)),
+      );
+      expect(misplaced).to.deep.equal([]);
+    });
+});

@@ -1,0 +1,59 @@
+/** Receivers on this machine, and the way out to them: what a delivery's attempt is posted through. */
+import { readConfig } from '../../../config.ts';
+import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/receiver.ts';
+import type { DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
+import { createEgress, type Egress } from '../../../domain/webhooks/egress.ts';
+import { postWebhook } from '../../../domain/webhooks/post.ts';
+import { testPlatform } from './database.ts';
+import { testStack } from './stack.ts';
+
+/** Shorter than the 15 s of production, so that a receiver that says nothing costs a test no more than this. */
+const attemptTimeLimitMs = 2_000;
+
+export interface Delivering {
+  /** The step's platform, real in every part; waits are the table's own (jitter 0.5) unless changed. */
+  platform(changes?: Partial<DeliveryPlatform>): DeliveryPlatform;
+  /** A receiver that is stopped after the tests of the `describe`. 200 unless told otherwise. */
+  receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
+}
+
+/** Call it in a `describe`. @returns a function that gives what its tests need, for use inside them */
+export function useDeliveries(): () => Delivering {
+  let delivering: Delivering | undefined;
+  let egress: Egress | undefined;
+  const receivers: Receiver[] = [];
+
+  before('open the way out to receivers', async () => {
+    const { database, vault } = await testPlatform();
+    const { authority } = await testStack();
+    const certificate = await authority.issue(['127.0.0.1', 'localhost']);
+    const way = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate });
+    const { serviceName } = readConfig();
+    egress = way;
+    delivering = {
+      platform: (changes) => ({
+        database,
+        vault,
+        post: (message) => postWebhook(way.dispatcher, { ...message, serviceName, timeLimitMs: attemptTimeLimitMs }),
+        random: () => 0.5,
+        onAttempt() {},
+        async failpoint() {},
+        ...changes,
+      }),
+      async receiver(respond, options) {
+        const receiver = await startReceiver({ certificate, ...(respond && { respond }), ...options });
+        receivers.push(receiver);
+        return receiver;
+      },
+    };
+  });
+  after('stop the receivers and close the way out', async () => {
+    await Promise.all(receivers.map((receiver) => receiver.stop()));
+    await egress?.close();
+  });
+
+  return () => {
+    if (delivering === undefined) throw new Error('The way out to receivers is open only while tests run.');
+    return delivering;
+  };
+}

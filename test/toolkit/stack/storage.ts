@@ -1,0 +1,56 @@
+/** The S3 server of the test run: the object store over its private bucket, and a plain client that looks into the bucket itself. */
+import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { readConfig } from '../../../config.ts';
+import { createObjectStore, type ObjectStore } from '../../../domain/core/object-store.ts';
+import { atEndOfFile } from '../../run/lifecycle.ts';
+import { testStack } from './stack.ts';
+
+let store: ObjectStore | undefined;
+let client: S3Client | undefined;
+
+/** @returns the product's object store, opened at first use; it closes with the file */
+export async function testObjectStore(): Promise<ObjectStore> {
+  await testStack();
+  if (store) return store;
+  const opened = createObjectStore(readConfig().storage);
+  atEndOfFile(() => {
+    store = undefined;
+    opened.close();
+  });
+  return (store = opened);
+}
+
+/** The private bucket as S3 shows it, without the product's code in between. */
+interface TestBucket {
+  /** The keys of the stored objects that begin with `prefix`. */
+  objects(prefix: string): Promise<string[]>;
+  /** The keys of the multipart uploads that have begun and have not ended. */
+  openUploads(prefix: string): Promise<string[]>;
+}
+
+export async function testBucket(): Promise<TestBucket> {
+  await testStack();
+  const { privateBucket: Bucket } = readConfig().storage;
+  const s3 = (client ??= openClient());
+  return {
+    async objects(prefix) {
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: prefix }));
+      return Contents.map(({ Key = '' }) => Key);
+    },
+    async openUploads(prefix) {
+      const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix }));
+      return Uploads.map(({ Key = '' }) => Key);
+    },
+  };
+}
+
+function openClient(): S3Client {
+  const { endpoint, region, accessKeyId, secretAccessKey } = readConfig().storage;
+  const credentials = { accessKeyId: accessKeyId.reveal(), secretAccessKey: secretAccessKey.reveal() };
+  const opened = new S3Client({ endpoint, region, forcePathStyle: true, credentials });
+  atEndOfFile(() => {
+    client = undefined;
+    opened.destroy();
+  });
+  return opened;
+}

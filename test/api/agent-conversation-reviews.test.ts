@@ -29,7 +29,7 @@ describe('agent conversation reviews', () => {
   }
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations', () => {
-    it('200: whose they are, newest message first; of one student alone', async () => {
+    it('200: lists every student’s conversations, newest message first, and filters by student', async () => {
       const other = await buildAskingStudent(classroom.asked);
       const first = await talk();
       const second = await talk(other, 'And a hitch?');
@@ -45,7 +45,7 @@ describe('agent conversation reviews', () => {
       expect(own.data[0].id).to.equal(first);
     });
 
-    it('200: without what its student has deleted, and what a removed student said', async () => {
+    it('200: omits deleted conversations and those of a removed student', async () => {
       await classroom.remove(await talk());
       const other = await buildAskingStudent(classroom.asked);
       await talk(other);
@@ -63,7 +63,7 @@ describe('agent conversation reviews', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}', () => {
-    it('200: its messages as the student reads them', async () => {
+    it('200: shows the messages as the student reads them, and names the student', async () => {
       const id = await talk();
       const read = (await conversations(`/${id}`)).body;
       const { data } = (await classroom.conversation(id)).body;
@@ -79,7 +79,7 @@ describe('agent conversation reviews', () => {
       ]);
     });
 
-    it('404: of another agent, of another club, deleted, unknown', async () => {
+    it('404: a conversation of another agent or club, a deleted and an unknown one', async () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
       expectError(await conversations(`/${id}`, { ...classroom, asked: sibling }), 'not_found');

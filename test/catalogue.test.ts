@@ -56,7 +56,7 @@ describe('the catalogue', function () {
   }
 
   for (const { cause, given, raises, looks } of causes) {
-    it(`${cause}: ${raises.join(', ')}`, async () => {
+    it(`${cause} raises ${raises.join(', ')}`, async () => {
       const scene = await setScene();
       const act = await given(scene);
       const events = await scene.club.eventsOf(act);
@@ -65,7 +65,7 @@ describe('the catalogue', function () {
     });
   }
 
-  it('has a row for every type that an endpoint may ask for', () => {
+  it('has a cause for every event type that an endpoint may subscribe to', () => {
     const raised = new Set(causes.flatMap(({ raises }) => raises));
     expect(eventTypes.filter((type) => !raised.has(type))).to.deep.equal([]);
   });

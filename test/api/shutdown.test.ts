@@ -5,7 +5,7 @@ import { callAt, testConfig, type Answer } from '../toolkit/drive/api.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../toolkit/drive/races.ts';
 
 describe('the graceful stop of the API', () => {
-  it('readiness goes off first, requests in flight are answered, then the port closes', async () => {
+  it('readiness ends first, requests in flight are answered, then the port closes', async () => {
     const api = await startApi(await testConfig());
     const base = `http://127.0.0.1:${api.port}`;
     const club = await buildClub();
@@ -42,7 +42,7 @@ describe('the graceful stop of the API', () => {
     expect(performance.now() - released).to.be.below(2_000);
   });
 
-  it('a stop without requests takes no longer than the load balancer is given to notice', async () => {
+  it('without requests the stop takes under 2 s', async () => {
     const api = await startApi(await testConfig());
     await callAt(`http://127.0.0.1:${api.port}`, 'GET', '/healthz');
     const started = performance.now();
@@ -50,7 +50,7 @@ describe('the graceful stop of the API', () => {
     expect(performance.now() - started).to.be.below(2_000);
   });
 
-  it('a port that is in use is a rejected start', async () => {
+  it('a start on a port in use is rejected with EADDRINUSE', async () => {
     const api = await startApi(await testConfig());
     try {
       const config = await testConfig({ API_PORT: String(api.port) });

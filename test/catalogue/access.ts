@@ -5,7 +5,7 @@ import { inDays, link, type Cause } from './cause.ts';
 
 export const access: readonly Cause[] = [
   {
-    cause: 'a grant by hand',
+    cause: 'a grant',
     given: async ({ admin, student, deliveryId }) => {
       const { id } = await student();
       return () => admin('POST', '/enrollments', { student_id: id, delivery_id: deliveryId });
@@ -14,7 +14,7 @@ export const access: readonly Cause[] = [
     looks: (of) => expect(of('access.granted').enrollment).to.include({ source: 'grant', status: 'active' }),
   },
   {
-    cause: 'the claim of a registration link, twice',
+    cause: 'a registration link that is claimed twice',
     given: async (scene) => {
       const claimant = await scene.student();
       const path = `/classroom/registration-links/${await link(scene)}/claim`;
@@ -46,7 +46,7 @@ export const access: readonly Cause[] = [
     looks: (of) => expect(of('access.revoked').enrollment.revoked_reason).to.equal('removal'),
   },
   {
-    cause: 'a revocation that is undone',
+    cause: 'a restoration',
     given: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       await admin('POST', `/enrollments/${enrollmentId}/revoke`);

@@ -131,13 +131,13 @@ describe('the contract', () => {
   }
 
   for (const [method = '', path = '', auth] of referenced) {
-    it(`has ${method} ${path}, which the specification refers to`, () => {
+    it(`has ${method} ${path}, from the specification’s text`, () => {
       const operation = find(method, path);
       expect(operation && authOf(operation)).to.equal(auth);
     });
   }
 
-  it('gives each operation an id, a method and a path of its own', () => {
+  it('gives each operation its own id, and its own method and path', () => {
     expect(new Set(operations.map((operation) => operation.operationId)).size).to.equal(operations.length);
     expect(new Set(operations.map((operation) => `${operation.method} ${operation.koaPath}`)).size).to.equal(
       operations.length,
@@ -149,14 +149,14 @@ describe('the contract', () => {
     expect(find('POST', '/webhooks/{platform}/{token}')?.pathParameters).to.deep.equal(['platform', 'token']);
   });
 
-  it('declares every parameter of a path, and no other', () => {
+  it('declares exactly the parameters of each path', () => {
     for (const { operationId, parameters, pathParameters } of operations) {
       const declared = parameters.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name);
       expect(declared, operationId).to.have.members(pathParameters);
     }
   });
 
-  it('answers with the success codes of the design', () => {
+  it('answers with the success status of each operation', () => {
     for (const status of [201, 202, 204]) {
       const ids: readonly string[] = operations
         .filter((operation) => operation.successStatus === status)
@@ -168,7 +168,7 @@ describe('the contract', () => {
     );
   });
 
-  it('pages every list by page and page_size', () => {
+  it('declares page and page_size for every list', () => {
     const lists = operations.filter((operation) => operation.operationId.startsWith('list'));
     expect(lists).to.have.length.of.at.least(7);
     for (const { operationId, parameters } of lists) {
@@ -177,7 +177,7 @@ describe('the contract', () => {
     }
   });
 
-  it('names the filters by their fields', () => {
+  it('declares the filters of each list by their field names', () => {
     const filters = Object.fromEntries(
       operations
         .filter((operation) => operation.operationId.startsWith('list'))
@@ -212,7 +212,7 @@ describe('the contract', () => {
 });
 
 describe('roles of the contract', () => {
-  it('stand only where an administrator calls under a club, and are roles', () => {
+  it('stand only on administrators’ operations under a club, and exist', () => {
     for (const { operationId, auth, pathParameters, roles: permitted } of operations) {
       if (!permitted) continue;
       expect(auth, operationId).to.include('admin');
@@ -221,7 +221,7 @@ describe('roles of the contract', () => {
     }
   });
 
-  it('webhook endpoints, their deliveries and members are for owner and admin, reading too', () => {
+  it('webhook endpoints, members and invitations are for owner and admin, also for reading', () => {
     const guarded = operations.filter(({ path }) =>
       /^\/v1\/clubs\/\{clubId\}\/(webhook-endpoints|members|invitations)\b/.test(path),
     );
@@ -230,7 +230,7 @@ describe('roles of the contract', () => {
       expect(permitted, operationId).to.deep.equal(['owner', 'admin']);
   });
 
-  it('every write of an administrator under a club names its roles', () => {
+  it('every write of an administrator under a club lists roles', () => {
     const writes = operations.filter(
       ({ auth, method, pathParameters }) =>
         auth.includes('admin') && method !== 'get' && pathParameters.includes('clubId'),
@@ -240,13 +240,13 @@ describe('roles of the contract', () => {
 });
 
 describe('operations that are not implemented', () => {
-  it('stand in the contract, each once', () => {
+  it('are in the contract, each once', () => {
     const ids = operations.map((operation) => operation.operationId);
     expect(ids).to.include.members([...notImplemented]);
     expect(new Set(notImplemented).size).to.equal(notImplemented.length);
   });
 
-  it('declare not_implemented; no other does', () => {
+  it('are exactly those that declare not_implemented', () => {
     for (const operation of operations) {
       expect(operation.errorCodes.includes('not_implemented'), operation.operationId).to.equal(
         operation.notImplemented,
@@ -259,13 +259,13 @@ describe('operations that are not implemented', () => {
 describe('error codes', () => {
   const table = contractDocument.components.schemas.ErrorCode;
 
-  it('the table of the contract and that of the service are the same', () => {
+  it('the contract and the service have the same table', () => {
     const ofContract = Object.fromEntries(Object.entries(table['x-codes']).map(([code, { status }]) => [code, status]));
     expect(ofContract).to.deep.equal(errorStatus);
     expect(table.enum).to.deep.equal(Object.keys(errorStatus));
   });
 
-  it('those of the specification go with its statuses', () => {
+  it('have the statuses of the specification', () => {
     const codes: Readonly<Record<string, number>> = errorStatus;
     const ofSpecification = {
       feature_not_in_plan: 402,
@@ -284,7 +284,7 @@ describe('error codes', () => {
     for (const [code, status] of Object.entries(ofSpecification)) expect(codes[code], code).to.equal(status);
   });
 
-  it('an operation names only codes of the table', () => {
+  it('operations declare only codes of the table', () => {
     for (const item of Object.values(contractDocument.paths)) {
       for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
         const operation = item[method];
@@ -294,7 +294,7 @@ describe('error codes', () => {
     }
   });
 
-  it('an operation documents a response for the status of each of its codes, and for no other', () => {
+  it('operations document exactly the statuses of their codes', () => {
     const byDefault = new Set([500, 501]);
     for (const { operationId, errorCodes, responses } of operations) {
       const needed = [...new Set(errorCodes.map((code) => errorStatus[code]))].filter(
@@ -308,7 +308,7 @@ describe('error codes', () => {
     }
   });
 
-  it('asking an agent gives every code of the specification', () => {
+  it('askAgent declares every code of the specification', () => {
     const codes = find('POST', '/v1/clubs/{clubId}/classroom/agents/{publicId}/messages')?.errorCodes;
     expect(codes).to.include.members([
       'not_entitled',
@@ -321,7 +321,7 @@ describe('error codes', () => {
     ]);
   });
 
-  it('classroom credential routes may answer rate_limit_unavailable: those of students and sign-up, not the session', () => {
+  it('exactly the classroom credential routes declare rate_limit_unavailable', () => {
     const ids = operations
       .filter((operation) => operation.errorCodes.includes('rate_limit_unavailable'))
       .map((operation) => operation.path);
@@ -337,13 +337,13 @@ describe('error codes', () => {
     ]);
   });
 
-  it('writes are limited, reads are not', () => {
+  it('exactly the writes declare rate_limited', () => {
     for (const { operationId, method, errorCodes } of operations) {
       expect(errorCodes.includes('rate_limited'), operationId).to.equal(method !== 'get');
     }
   });
 
-  it('every path under a club gives the same 403', () => {
+  it('exactly the paths under a club declare forbidden', () => {
     for (const { operationId, path, errorCodes } of operations) {
       expect(errorCodes.includes('forbidden'), operationId).to.equal(path.startsWith('/v1/clubs/{clubId}'));
     }

@@ -55,13 +55,13 @@ describe('dev/components/download', () => {
       (error: Error) => error.message,
     );
 
-  it("takes the executable out of the archive, when the publisher's checksum fits", async () => {
+  it('unpacks the executable when the publisher’s checksum matches', async () => {
     const into = await download('thing.tar.gz', 'checksums.txt');
     expect(await readdir(into)).to.deep.equal(['thing']);
     expect(await readFile(path.join(into, 'thing'), 'utf8')).to.equal('the program');
   });
 
-  it('needs no checksum where the publisher has none', async () => {
+  it('needs no checksum if the publisher has none', async () => {
     expect(await readdir(await download('thing.tar.gz'))).to.deep.equal(['thing']);
   });
 
@@ -74,7 +74,7 @@ describe('dev/components/download', () => {
     );
   });
 
-  it('says what the server answered', async () => {
+  it('reports the status of the server', async () => {
     expect(await failureOf(download('gone.tar.gz'))).to.equal('it answers 404');
   });
 });

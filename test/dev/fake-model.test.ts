@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { readRequest } from '../../dev/fake-model/request.ts';
 import { PromptCache } from '../../dev/fake-model/usage.ts';
 import { type FakeModel, nothingFits, type Script, startFakeModel } from '../../dev/fake-model.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 type Body = Anthropic.MessageStreamParams;
 type Block = Anthropic.ContentBlockParam;
@@ -65,8 +66,8 @@ describe('dev/fake-model', () => {
     return model.requests[number - 1]?.outcome;
   };
 
-  describe('the librarian', () => {
-    it('cites the sentences that share most words with the question, over the exact blocks', async () => {
+  describe('answers from the given material', () => {
+    it('cites the sentences that share most words with the question, with their exact blocks', async () => {
       const answer = await answerTo(question('Which bend joins ropes of unequal thickness?', tides, knots));
       expect(citationsOf(answer)).to.deep.equal([
         {
@@ -85,7 +86,7 @@ describe('dev/fake-model', () => {
       expect(answer).to.include({ role: 'assistant', stop_reason: 'end_turn', model: 'claude-haiku-4-5' });
     });
 
-    it('numbers search results through all messages, and compares words without accents, case and endings', async () => {
+    it('numbers search results over all messages, and ignores accents, case and endings of words', async () => {
       const answer = await answerTo({
         ...asking(''),
         messages: [
@@ -107,20 +108,23 @@ describe('dev/fake-model', () => {
       });
     });
 
-    it('says that it does not know where nothing fits, without a citation', async () => {
+    it('says that it does not know when nothing fits, without a citation', async () => {
       const asked = passage('Asked', 'What would they have here with this?');
-      for (const body of [
-        question('Who wrote the anthem?', knots, tides),
-        question('Who?', knots),
-        question('What would they have here?', asked),
-        asking('Ropes?'),
-      ]) {
-        const answer = await answerTo(body);
-        expect([textOf(answer), citationsOf(answer)]).to.deep.equal([nothingFits, []]);
-      }
+      await eachCase(
+        [
+          question('Who wrote the anthem?', knots, tides),
+          question('Who?', knots),
+          question('What would they have here?', asked),
+          asking('Ropes?'),
+        ],
+        async (body) => {
+          const answer = await answerTo(body);
+          expect([textOf(answer), citationsOf(answer)]).to.deep.equal([nothingFits, []]);
+        },
+      );
     });
 
-    it('lets rare words weigh more than those of every sentence', async () => {
+    it('weighs rare words more than frequent ones', async () => {
       const deck = passage('Deck', 'Rope and sail and mast. ', 'Rope and sail and deck. ');
       const quay = passage('Quay', 'Rope by the bollard of the wharf. ');
       const titlesOf = async (asked: string) =>
@@ -129,7 +133,7 @@ describe('dev/fake-model', () => {
       expect(await titlesOf('Rope, sail, bollard, wharf?')).to.deep.equal(['Quay'], 'less than half as good');
     });
 
-    it('cites nothing where citations are off, and tells how many images came', async () => {
+    it('cites nothing when citations are off, and tells the number of images', async () => {
       const off = await answerTo(question('What of a spring tide?', { ...tides, citations: { enabled: false } }));
       expect(textOf(off)).to.contain('A spring tide comes after the full moon.');
       expect(citationsOf(off)).to.deep.equal([]);
@@ -139,7 +143,7 @@ describe('dev/fake-model', () => {
       );
     });
 
-    it('stops at the size cap', async () => {
+    it('stops at max_tokens', async () => {
       const answer = await answerTo({ ...question('Which bend joins ropes?', knots), max_tokens: 10 });
       expect(answer.stop_reason).to.equal('max_tokens');
       expect(answer.usage.output_tokens).to.be.within(1, 10);
@@ -148,7 +152,7 @@ describe('dev/fake-model', () => {
   });
 
   describe('the stream', () => {
-    it('sends the events in the order of the service, a ping after the first block has begun', async () => {
+    it('sends events in the order of the service, with a ping after the first block begins', async () => {
       const response = await fetch(`${model.url}/v1/messages`, {
         method: 'POST',
         headers: { 'x-api-key': 'any', 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
@@ -170,7 +174,7 @@ describe('dev/fake-model', () => {
       ]);
     });
 
-    it('thinks first where it is asked to, which counts as output', async () => {
+    it('thinks first if asked to, and counts thinking as output', async () => {
       const answer = await answerTo({ ...asking('x'), thinking: { type: 'adaptive' } }, { answer: ['Well.', '!'] });
       expect(answer.content.map(({ type }) => type)).to.deep.equal(['thinking', 'text']);
       expect(textOf(answer)).to.equal('Well.!');
@@ -179,7 +183,7 @@ describe('dev/fake-model', () => {
       expect([plain.content.length, plain.usage.output_tokens]).to.deep.equal([1, 2]);
     });
 
-    it('counts a token every four bytes, and what a breakpoint reads from the cache and writes into it', async () => {
+    it('counts a token per four bytes, and what breakpoints read from and write to the cache', async () => {
       const system = (text: string): Anthropic.TextBlockParam => ({
         type: 'text',
         text,
@@ -204,7 +208,7 @@ describe('dev/fake-model', () => {
       expect(await usageOf('c'.repeat(8_000))).to.deep.equal([13, 2_000, 0], 'forgotten');
     });
 
-    it('keeps a prefix for five minutes or an hour since it was last read, and looks for it twenty blocks back', () => {
+    it('caches a prefix for 5 minutes or 1 hour since its last use, and looks 20 blocks back', () => {
       const cache = new PromptCache();
       const minute = 60_000;
       const prefix = { type: 'text', text: 'a'.repeat(8_000) } as const;
@@ -225,15 +229,15 @@ describe('dev/fake-model', () => {
       expect([readOf('5m', 200), readOf('5m', 203, 18), readOf('5m', 207, 17)]).to.deep.equal([0, 2_000, 2_000]);
     });
 
-    it('sends what a script says, with halves of characters, empty deltas and NUL, in pieces of any size', async () => {
+    it('sends the deltas of a script, also half characters, empty ones and NUL, in any pieces', async () => {
       const deltas = ['\ud83d', '\ude00 ', '', 'a\u0000b', ' é'];
-      for (const bytesAPiece of [undefined, 1, 7]) {
+      await eachCase([undefined, 1, 7], async (bytesAPiece) => {
         const answer = await answerTo(asking('x'), { answer: deltas, ...(bytesAPiece && { bytesAPiece }) });
         expect(textOf(answer)).to.equal('😀 a\u0000b é');
-      }
+      });
     });
 
-    it('recites as much as a script says, other words for each request', async () => {
+    it('recites as much as a script says, with other words for each request', async () => {
       const recite = { deltas: 3, characters: 12 };
       const texts = [await answerTo(asking('x'), { recite }), await answerTo(asking('x'), { recite })].map(textOf);
       expect(texts[0]).to.match(/^0 req_.{6}1 req_.{6}2 req_.{6}$/);
@@ -243,7 +247,7 @@ describe('dev/fake-model', () => {
       );
     });
 
-    it('cites what a script says, however wrong', async () => {
+    it('cites what a script says, also wrongly', async () => {
       const citations = [
         { result: 0, start: 1, end: 3 },
         { result: 9, start: 5, end: 6, citedText: 'never said' },
@@ -258,7 +262,7 @@ describe('dev/fake-model', () => {
       expect(answer.content).to.have.length(2);
     });
 
-    it('ends with any stop reason', async () => {
+    it('ends with every stop reason', async () => {
       const reasons = [
         'max_tokens',
         'refusal',
@@ -267,11 +271,12 @@ describe('dev/fake-model', () => {
         'pause_turn',
         'tool_use',
       ] as const;
-      for (const stopReason of reasons)
-        expect((await answerTo(asking('x'), { answer: ['A'], stopReason })).stop_reason).to.equal(stopReason);
+      await eachCase(reasons, async (stopReason) =>
+        expect((await answerTo(asking('x'), { answer: ['A'], stopReason })).stop_reason).to.equal(stopReason),
+      );
     });
 
-    it('takes the time between deltas, and before the first', async () => {
+    it('waits between deltas and before the first', async () => {
       const begunAt = performance.now();
       await answerTo(asking('x'), { answer: ['a', 'b', 'c'], delayMs: 30, beginAfterMs: 40 });
       expect(performance.now() - begunAt).to.be.at.least(98);
@@ -282,21 +287,21 @@ describe('dev/fake-model', () => {
   describe('faults', () => {
     const four: Script = { answer: ['a', 'b', 'c', 'd'] };
 
-    it('cuts the connection after each event, and within one', async () => {
+    it('cuts the connection after each event and within each', async () => {
       for (let cutAfter = 0; cutAfter < 10; cutAfter += 1) {
-        for (const cutInside of [false, true]) {
+        await eachCase([false, true], async (cutInside) => {
           const heard: string[] = [];
           model.next({ ...four, cutAfter, cutInside });
           const stream = client.messages.stream(asking('x')).on('text', (text) => heard.push(text));
           const failure = await failureOf(stream.finalMessage());
           expect(failure, `after ${cutAfter}`).to.not.equal('answered');
           expect(heard.join('')).to.equal('abcd'.slice(0, Math.max(0, cutAfter - 3)), `after ${cutAfter}`);
-          expect(model.requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
-        }
+          expect(model.requests.at(-1), `after ${cutAfter}`).to.include({ outcome: 'cut', events: cutAfter });
+        });
       }
     });
 
-    it('a cut is heard by every reader, an end in order is not', async () => {
+    it('a cut is an error for every reader, an orderly end is not', async () => {
       const read = async (script: Script) => {
         model.next({ ...four, ...script });
         const body = JSON.stringify({ ...asking('x'), stream: true });
@@ -307,7 +312,7 @@ describe('dev/fake-model', () => {
       expect(await failureOf(read({ endAfter: 5 }))).to.equal('answered');
     });
 
-    it('stops where the client goes in the middle', async () => {
+    it('stops when the client disconnects', async () => {
       model.next({ answer: Array<string>(100).fill('a'), delayMs: 5 });
       const stream = client.messages.stream(asking('x'));
       stream.once('text', () => stream.abort());
@@ -319,39 +324,39 @@ describe('dev/fake-model', () => {
       expect(model.requests[0]?.text.length).to.equal(sent);
     });
 
-    it('ends the response in order before the message has ended', async () => {
-      for (const endAfter of [0, 1, 5])
-        expect(await failureOf(answerTo(asking('x'), { ...four, endAfter }))).to.equal('AnthropicError');
+    it('ends the response in order before the message is complete', async () => {
+      await eachCase([0, 1, 5], async (endAfter) =>
+        expect(await failureOf(answerTo(asking('x'), { ...four, endAfter }))).to.equal('AnthropicError'),
+      );
     });
 
-    it('cuts the connection instead of an answer', async () => {
+    it('cuts the connection in place of an answer', async () => {
       expect(await failureOf(answerTo(asking('x'), { drop: true }))).to.equal('APIConnectionError');
     });
 
-    it('is silent before the status, and after any event, until the client goes', async () => {
-      for (const script of [
-        { neverAnswer: true },
-        { ...four, silentAfter: 5 },
-        { ...four, silentAfter: 0, pingEveryMs: 5 },
-      ]) {
-        model.next(script);
-        const stream = client.messages.stream(asking('x'));
-        setTimeout(() => stream.abort(), 60);
-        expect(await failureOf(stream.finalMessage())).to.equal('APIUserAbortError');
-        expect(await outcomeOf(model.requests.length)).to.equal('closed_by_client');
-      }
+    it('is silent before the status or after any event, until the client disconnects', async () => {
+      await eachCase(
+        [{ neverAnswer: true }, { ...four, silentAfter: 5 }, { ...four, silentAfter: 0, pingEveryMs: 5 }],
+        async (script) => {
+          model.next(script);
+          const stream = client.messages.stream(asking('x'));
+          setTimeout(() => stream.abort(), 60);
+          expect(await failureOf(stream.finalMessage())).to.equal('APIUserAbortError');
+          expect(await outcomeOf(model.requests.length)).to.equal('closed_by_client');
+        },
+      );
       expect(model.requests.map(({ text }) => text)).to.deep.equal(['', 'ab', '']);
       expect(model.closedByClient()).to.equal(3);
     });
 
-    it('sends an error event within the stream', async () => {
+    it('sends an error event in the stream', async () => {
       expect(await failureOf(answerTo(asking('x'), { ...four, errorAfter: 5 }))).to.equal('undefined overloaded_error');
       expect(await failureOf(answerTo(asking('x'), { ...four, errorAfter: 0, errorType: 'api_error' }))).to.equal(
         'undefined api_error',
       );
     });
 
-    it('refuses with each status, and says when to come again', async () => {
+    it('refuses with every status, and with Retry-After', async () => {
       const refusals = {
         400: 'invalid_request_error',
         401: 'authentication_error',
@@ -362,16 +367,16 @@ describe('dev/fake-model', () => {
         500: 'api_error',
         529: 'overloaded_error',
       };
-      for (const [status, type] of Object.entries(refusals)) {
+      await eachCase(Object.entries(refusals), async ([status, type]) => {
         const refuse = Number(status) as keyof typeof refusals;
         expect(await failureOf(answerTo(asking('x'), { refuse }))).to.equal(`${status} ${type}`);
-      }
+      });
       const error = await answerTo(asking('x'), { refuse: 429, retryAfterS: 2 }).catch((thrown: unknown) => thrown);
       expect((error as APIError).headers?.get('retry-after')).to.equal('2');
     });
   });
 
-  describe('what it refuses by itself', () => {
+  describe('invalid requests', () => {
     const refusalOf = async (body: unknown) => {
       const error = await client.messages
         .stream(body as Body)
@@ -459,12 +464,12 @@ describe('dev/fake-model', () => {
       ],
     };
     for (const [what, [body, refusal]] of Object.entries(broken))
-      it(what, async () => {
+      it(`refuses ${what}`, async () => {
         expect(await refusalOf(body)).to.equal(refusal);
         expect(model.requests[0]?.outcome).to.equal('refused');
       });
 
-    it('a body over 32 MB, a request without a key, another path', async () => {
+    it('refuses a body over 32 MB, a request without a key and another path', async () => {
       expect(await failureOf(answerTo(asking('x'.repeat(33 * 1024 * 1024))))).to.equal('413 request_too_large');
       client = new Anthropic({ apiKey: 'invalid', baseURL: model.url, maxRetries: 0 });
       expect(await failureOf(answerTo(asking('x')))).to.equal('401 authentication_error');
@@ -477,8 +482,8 @@ describe('dev/fake-model', () => {
     });
   });
 
-  describe('what it is told and remembers', () => {
-    it('asks the rule first, then takes the queue, then is the librarian', async () => {
+  describe('scripts and memory', () => {
+    it('asks the rule first, then takes the queue, then answers from the material', async () => {
       model.rule((_, asked) => (asked === 'ruled' ? { answer: ['by rule'] } : undefined));
       model.next({ answer: ['first'] }, { answer: ['second'] });
       const answers = [];
@@ -491,7 +496,7 @@ describe('dev/fake-model', () => {
       expect((await model.waitFor(4, 10)).map(({ outcome }) => outcome)).to.deep.equal(Array(4).fill('answered'));
     });
 
-    it('is told by another process over HTTP', async () => {
+    it('takes rules and scripts from another process over HTTP', async () => {
       const put = async (path: string, body: unknown) =>
         (await fetch(`${model.url}/control${path}`, { method: 'PUT', body: JSON.stringify(body) })).status;
       expect(await put('/rules', [{ contains: 'fail', script: { refuse: 529 } }])).to.equal(204);

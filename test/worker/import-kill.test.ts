@@ -7,6 +7,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 import { readImport, reportOf, storedOf, upload, type ImportRecord } from '../toolkit/drive/imports.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 const rows = 1_200;
@@ -53,7 +54,7 @@ describe('a worker is killed in the middle of an import', function () {
 
   for (const place of places) {
     const done = place === 'batch_recorded' ? 500 : 0;
-    it(`at ${place}: ${done} rows stand, and another worker does each of the others once`, async () => {
+    it(`at ${place}: keeps ${done} rows, and another worker does each of the others once`, async () => {
       const scene = scenes.get(place);
       if (!scene) throw new Error('It was not played.');
       const { club, importId, deliveryId, left, signal } = scene;
@@ -61,7 +62,7 @@ describe('a worker is killed in the middle of an import', function () {
       expect(await readImport(club, importId)).to.include({ created: rows, existing: 0, failed: 0 });
       const students = await studentsOf(club);
       expect([students.length, (await reportOf(club, importId)).length]).to.deep.equal([rows, rows]);
-      for (const { deliveries } of students) expect(deliveries).to.deep.equal([deliveryId]);
+      await eachCase(students, ({ deliveries }) => expect(deliveries).to.deep.equal([deliveryId]));
       const source = await testDatabase();
       const [counted] = await source.query<{ enrollments: number }[]>(
         `SELECT count(*)::int AS enrollments FROM enrollments WHERE club_id = $1`,

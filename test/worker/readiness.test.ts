@@ -28,11 +28,11 @@ describe('a worker’s GET /readyz', function () {
     return { status: response.status, text: await response.text() };
   };
 
-  it('200: it takes work', async () => {
+  it('200 while it takes work', async () => {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
   });
 
-  it('503: Postgres has said nothing for 15 s, so its relay has not read its work; the process is alive all the same', async () => {
+  it('503 when Postgres is silent for 15 s; /healthz stays 200', async () => {
     line.fallSilent();
     await sleep(100); // what was on its way has arrived
     expect((await get('/readyz')).status, 'a moment of silence').to.equal(200);

@@ -35,7 +35,7 @@ describe('the run of an answer, with time skipped', function () {
       args: [questionId],
     });
 
-  it('is one activity, and its result is numbers: no text', async () => {
+  it('runs one activity and returns numbers, without text', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ answer: ['Ten ', 'minutes.'] });
     const handle = await start(questionId);
@@ -57,7 +57,7 @@ describe('the run of an answer, with time skipped', function () {
     expect(JSON.stringify(events)).not.to.contain('minutes');
   });
 
-  it('overloaded, it asks again after 1 s and 4 s, and then gives up', async () => {
+  it('asks an overloaded model again after 1 s and 4 s, and then fails', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 529 }, { refuse: 529 }, { refuse: 529 });
     const handle = await start(questionId);
@@ -73,7 +73,7 @@ describe('the run of an answer, with time skipped', function () {
     ]);
   });
 
-  it('woken before its next request is due, it does not ask early', async () => {
+  it('does not ask early when it is woken', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 429, retryAfterS: 60 }, { answer: ['Yes.'] });
     const handle = await start(questionId);
@@ -92,7 +92,7 @@ describe('the run of an answer, with time skipped', function () {
     );
   });
 
-  it('a worker died over it after it had begun: when its lease is over, it fails with what was said', async () => {
+  it('fails with the text so far when its worker died after the beginning', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(

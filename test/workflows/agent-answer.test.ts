@@ -5,7 +5,7 @@ import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/builders/deliveries.ts';
-import { summariesOf } from '../toolkit/assert/histories.ts';
+import { eventsNamed, keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { answerRow, buildQuestion, callRows } from '../toolkit/builders/questions.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
@@ -51,9 +51,11 @@ describe('the run of an answer, with time skipped', function () {
       cost_micros: Number(call?.costMicros),
       abandoned_micros: 0,
     });
-    const { events } = await handle.fetchHistory();
-    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).to.have.length(1);
-    expect(JSON.stringify(events)).not.to.contain('minutes');
+    const history = await handle.fetchHistory();
+    expect(eventsNamed(history, 'activityTaskScheduledEventAttributes')).to.have.length(1);
+    const kept = await keptOf(handle);
+    expect(kept).to.contain('claude-sonnet-5-5');
+    expect(kept).not.to.contain('minutes');
   });
 
   it('overloaded, it asks again after 1 s and 4 s, and then gives up', async () => {

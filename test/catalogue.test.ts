@@ -10,7 +10,7 @@ import { accounts } from './catalogue/accounts.ts';
 import type { Scene } from './catalogue/cause.ts';
 import { learning } from './catalogue/learning.ts';
 import { sales } from './catalogue/sales.ts';
-import { buildCourse, buildDelivery, buildEnrollment } from './toolkit/builders/access.ts';
+import { buildCohort, buildCourse, buildDelivery, buildEnrollment } from './toolkit/builders/access.ts';
 import { call, type Answer } from './toolkit/drive/api.ts';
 import { useEngine } from './toolkit/stack/engine.ts';
 import { buildStudent } from './toolkit/builders/factories.ts';
@@ -40,6 +40,7 @@ describe('the catalogue', function () {
     return {
       club,
       course,
+      cohortId: (await buildCohort(club.id, course.id)).id,
       deliveryId,
       shop: await buildShop(club, deliveryId),
       admin: async (method, rest, body) =>
@@ -60,7 +61,7 @@ describe('the catalogue', function () {
       const act = await given(scene);
       const events = await scene.club.eventsOf(act);
       expect(events.map(({ type }) => type).toSorted()).to.deep.equal([...raises].toSorted());
-      looks?.((type) => events.find((event) => event.type === type)?.data);
+      looks?.((type) => events.find((event) => event.type === type)?.data, scene);
     });
   }
 

@@ -12,6 +12,7 @@ import { wake } from '../../domain/facts/facts.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { buildSubscription, commitFact, until, type Subscription } from '../toolkit/builders/deliveries.ts';
+import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
@@ -126,6 +127,23 @@ describe('the relay', () => {
     } finally {
       await relay.stop();
     }
+  });
+
+  it('NOTIFY makes it look: four facts in a row are carried though its poll never comes', async () => {
+    const subscription = await buildSubscription('https://example.com/');
+    const engine = new WaitingEngine();
+    engine.release();
+    await withoutTimersOf(1_000, async () => {
+      const relay = await relayTo(engine);
+      try {
+        for (let count = 1; count <= 4; count++) {
+          await commitFact(subscription);
+          await until(`fact ${count}`, { timeoutMs: 10_000 }, async () => engine.started.length >= count);
+        }
+      } finally {
+        await relay.stop();
+      }
+    });
   });
 
   it('is alive as long as it has read its work within the last 15 s', async () => {

@@ -1,8 +1,3 @@
-import { expect } from 'chai';
-import { mock } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { pino } from 'pino';
-import type { DataSource } from 'typeorm';
 import { Secret, readConfig } from '../../config.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import { newId } from '../../domain/core/ids.ts';
@@ -16,8 +11,14 @@ import { buildSubscription, type Subscription } from '../toolkit/builders/webhoo
 import { commitFact } from '../toolkit/drive/facts.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
+import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
+import { expect } from 'chai';
+import { mock } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { DataSource } from 'typeorm';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {
@@ -128,6 +129,23 @@ describe('the relay', () => {
     } finally {
       await relay.stop();
     }
+  });
+
+  it('NOTIFY makes it look: four facts in a row are carried though its poll never comes', async () => {
+    const subscription = await buildSubscription('https://example.com/');
+    const engine = new WaitingEngine();
+    engine.release();
+    await withoutTimersOf(1_000, async () => {
+      const relay = await relayTo(engine);
+      try {
+        for (let count = 1; count <= 4; count++) {
+          await commitFact(subscription);
+          await until(`fact ${count}`, { timeoutMs: 10_000 }, async () => engine.started.length >= count);
+        }
+      } finally {
+        await relay.stop();
+      }
+    });
   });
 
   it('is alive while it has read its work within the last 15 s', async () => {

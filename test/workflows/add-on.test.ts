@@ -1,4 +1,3 @@
-import { expect } from 'chai';
 import { addOnActivities } from '../../activities/add-on.ts';
 import { buyAddOn } from '../../domain/billing/add-ons.ts';
 import { createPaymentProcessor, type PaymentProcessor } from '../../domain/billing/processor.ts';
@@ -7,15 +6,16 @@ import { newId, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import type { addOn } from '../../workflows/add-on.ts';
 import { addOnRow } from '../toolkit/assert/billing.ts';
-import { testConfig } from '../toolkit/drive/api.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { everyText } from '../toolkit/assert/histories.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { keptOf } from '../toolkit/assert/histories.ts';
 import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
+import { testConfig } from '../toolkit/drive/api.ts';
 import { startStripe, type Fate, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
-import { eachCase } from '../toolkit/assert/each-case.ts';
+import { expect } from 'chai';
 
 const hour = 3_600_000;
 
@@ -185,7 +185,7 @@ describe('add-on, with time skipped', function () {
     const row = await abandoned(clubId);
     const handle = await start(row);
     await handle.result();
-    const said = everyText(await handle.fetchHistory());
+    const said = await keptOf(handle);
     expect(said).to.include(row.id);
     await eachCase([stripe.secretKey, `cus_${clubId}`, 'pm_card', 'pi_'], (secret) =>
       expect(said).to.not.include(secret),

@@ -1,16 +1,16 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { useAnswering } from '../toolkit/drive/answering.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
-import { summariesOf } from '../toolkit/assert/histories.ts';
-import { buildQuestion } from '../toolkit/builders/questions.ts';
-import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
-import { runWorkerHere } from '../toolkit/stack/worker.ts';
 import type { agentAnswer } from '../../workflows/agent-answer.ts';
 import { answerRow, callRows } from '../toolkit/assert/answers.ts';
+import { eventsNamed, keptOf, summariesOf } from '../toolkit/assert/histories.ts';
+import { buildQuestion } from '../toolkit/builders/questions.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { expect } from 'chai';
 
 const second = 1_000;
 
@@ -52,9 +52,11 @@ describe('the run of an answer, with time skipped', function () {
       cost_micros: Number(call?.costMicros),
       abandoned_micros: 0,
     });
-    const { events } = await handle.fetchHistory();
-    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).to.have.length(1);
-    expect(JSON.stringify(events)).not.to.contain('minutes');
+    const history = await handle.fetchHistory();
+    expect(eventsNamed(history, 'activityTaskScheduledEventAttributes')).to.have.length(1);
+    const kept = await keptOf(handle);
+    expect(kept).to.contain('claude-sonnet-5-5');
+    expect(kept).not.to.contain('minutes');
   });
 
   it('asks an overloaded model again after 1 s and 4 s, and then fails', async () => {

@@ -1,5 +1,3 @@
-import type { WorkflowHandle } from '@temporalio/client';
-import { expect } from 'chai';
 import { salesActivities } from '../../activities/sales.ts';
 import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enrollments.ts';
 import type { Transaction } from '../../domain/core/database.ts';
@@ -7,17 +5,19 @@ import type { Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { processNotice } from '../../domain/sales/processing.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
-import { everyText, summariesOf } from '../toolkit/assert/histories.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { noticeRow } from '../toolkit/assert/sales.ts';
 import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../toolkit/builders/sales.ts';
-import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { noticePlatform, takeNotice } from '../toolkit/drive/sales.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
-import { eachCase } from '../toolkit/assert/each-case.ts';
+import type { WorkflowHandle } from '@temporalio/client';
+import { expect } from 'chai';
 
 const day = 86_400_000;
 
@@ -131,7 +131,7 @@ describe('sales, with time skipped', function () {
       await relay.carry();
       const handle = runOf('salesNotice', id);
       await handle.result();
-      const kept = everyText([await handle.fetchHistory(), await handle.describe()]);
+      const kept = await keptOf(handle);
       expect(kept).to.contain(id);
       await eachCase([shop.email, 'Bea Buyer', '4911', shop.connection.token, 'sale-77', '69526128664'], (secret) =>
         expect(kept).not.to.contain(secret),

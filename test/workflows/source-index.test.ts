@@ -1,21 +1,21 @@
-import type { WorkflowHandle } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
-import { expect } from 'chai';
 import { sourceIndexActivities } from '../../activities/source-index.ts';
 import { readConfig } from '../../config.ts';
 import type { IndexingPlatform } from '../../domain/agents/indexing/source-step.ts';
 import { sourceWake } from '../../domain/agents/sources.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
-import { book } from '../toolkit/builders/office-files.ts';
-import { everyText, summariesOf } from '../toolkit/assert/histories.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { sourceRow, textsOf } from '../toolkit/assert/sources.ts';
+import { book } from '../toolkit/builders/office-files.ts';
 import { buildFileSource, buildLessonSource, type TestSource } from '../toolkit/builders/sources.ts';
 import { changeLesson, indexingPlatform } from '../toolkit/drive/indexing.ts';
 import { until } from '../toolkit/drive/until.ts';
-import { useTemporal, runWorkerHere } from '../toolkit/stack/worker.ts';
-import { eachCase } from '../toolkit/assert/each-case.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
+import type { WorkflowHandle } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { expect } from 'chai';
 
 const second = 1_000;
 
@@ -125,7 +125,7 @@ describe('source-index, on the real server', function () {
     for (const source of sources) await wake(source);
     await eachCase(sources, async (source) => {
       await handleOf(source).result();
-      const kept = everyText([await handleOf(source).fetchHistory(), await handleOf(source).describe()]);
+      const kept = await keptOf(handleOf(source));
       expect(kept).to.contain(source.id).and.to.contain('the indexing of a lesson or a file');
       await eachCase(['Quixotic', 'Knots for all', 'The handbook', 'handbook', `media/${source.clubId}`], (secret) =>
         expect(kept).not.to.contain(secret),

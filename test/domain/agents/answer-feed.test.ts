@@ -102,7 +102,7 @@ describe('feed of answers', function () {
           if (!left) expect([isWhole, text]).to.deep.equal([true, written.slice(from).join('')]);
         }
       }),
-      { numRuns: 40, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: false },
+      { numRuns: 40 },
     );
   });
 

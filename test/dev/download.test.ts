@@ -25,6 +25,10 @@ describe('dev/components/download', () => {
       '/checksums.txt',
       `${'0'.repeat(64)}  other.tar.gz\n${createHash('sha256').update(archive).digest('hex')}  thing.tar.gz\n`,
     );
+    files.set(
+      '/long.txt',
+      `hash thing.tar.gz sha256 ${createHash('sha256').update(archive).digest('hex')} http://example.com/thing.tar.gz\n`,
+    );
     files.set('/wrong.txt', `${'0'.repeat(64)}  thing.tar.gz\n`);
     files.set('/none.txt', `${'0'.repeat(64)}  other.tar.gz\n`);
     server = createServer((request, response) => {
@@ -59,6 +63,10 @@ describe('dev/components/download', () => {
     const into = await download('thing.tar.gz', 'checksums.txt');
     expect(await readdir(into)).to.deep.equal(['thing']);
     expect(await readFile(path.join(into, 'thing'), 'utf8')).to.equal('the program');
+  });
+
+  it("finds the checksum by the archive's name, whatever else the line holds", async () => {
+    expect(await readdir(await download('thing.tar.gz', 'long.txt'))).to.deep.equal(['thing']);
   });
 
   it('needs no checksum where the publisher has none', async () => {

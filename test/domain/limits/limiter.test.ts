@@ -16,7 +16,6 @@ import {
   freePort,
   lineTo,
   masterKey,
-  redisInstalled,
   migratedPostgres,
   startRedis,
   type Store,
@@ -33,18 +32,13 @@ function limiterOn(url: Secret, clock: () => number = Date.now, failures: unknow
 const unavailable = async (call: Promise<unknown>) =>
   expect(await call.catch((error: unknown) => error)).to.be.instanceOf(CountersUnavailable);
 
-const backends: readonly [string, () => Promise<Store>, boolean, string][] = [
-  ['Postgres', migratedPostgres, true, 'postgres://postgres:postgres@127.0.0.1'],
-  [
-    `Redis${redisInstalled ? '' : ' (skipped: there is no redis-server on the PATH)'}`,
-    startRedis,
-    redisInstalled,
-    'redis://127.0.0.1',
-  ],
+const backends: readonly [string, () => Promise<Store>, string][] = [
+  ['Postgres', migratedPostgres, 'postgres://postgres:postgres@127.0.0.1'],
+  ['Redis', startRedis, 'redis://127.0.0.1'],
 ];
 
-for (const [name, start, available, address] of backends) {
-  (available ? describe : describe.skip)(`counters in ${name}`, function () {
+for (const [name, start, address] of backends) {
+  describe(`counters in ${name}`, function () {
     this.timeout(60_000);
     let store: Store;
     let limiter: Limiter;
@@ -156,7 +150,7 @@ for (const [name, start, available, address] of backends) {
         run(process.execPath, [
           '--import',
           'tsx',
-          'test/domain/limits/charge-burst.ts',
+          'test/toolkit/drive/charge-burst.ts',
           store.url.reveal(),
           counter,
           '60',

@@ -1,12 +1,15 @@
-/** Who may call what: a row for every operation of the contract (specification: Authentication; DESIGN §4, roles). */
-import { expect } from 'chai';
-import type { OperationId } from '../../contract/contract.ts';
+/**
+ * Who may call what: a row for every operation of the contract (specification: Authentication; DESIGN §4, roles). Ids that
+ * another club's records have: foreign-ids.test.ts.
+ */
+import type { OperationId, RecordOf } from '../../contract/contract.ts';
+import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
 import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
-import { call, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { endedSession, expiredSession } from '../toolkit/builders/sessions.ts';
+import { call, expectError, type Answer, visible } from '../toolkit/drive/api.ts';
 import {
   bodyOf,
   everyOperation,
@@ -16,8 +19,10 @@ import {
   sentTo,
   withBody,
 } from '../toolkit/drive/every-operation.ts';
-import { eachCase } from '../toolkit/assert/each-case.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { expect } from 'chai';
 
+type Membership = RecordOf<'OrganizationMembership'>;
 type Kind = 'student' | 'admin';
 
 interface Row {
@@ -386,6 +391,26 @@ describe('the order of the checks', () => {
 });
 
 describe('a change of membership', () => {
+  it('leaves the membership in another club as it is', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const member = await buildMember(club.id, 'admin');
+    await (
+      await testDatabase()
+    ).query(`INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($1, $2, 'owner', now())`, [
+      other.id,
+      member.id,
+    ]);
+    const rolesNow = async () => {
+      const { body } = await call('GET', '/v1/me', { token: member.token });
+      return Object.fromEntries(body.data.organizations.map((one: Membership) => [one.organization_id, one.role]));
+    };
+    const path = `/v1/clubs/${club.id}/members/${member.id}`;
+    await call('PATCH', path, { token: club.owner.token, body: { role: 'support' } });
+    expect(await rolesNow()).to.deep.equal({ [club.id]: 'support', [other.id]: 'owner' });
+    await call('DELETE', path, { token: club.owner.token });
+    expect(await rolesNow()).to.deep.equal({ [other.id]: 'owner' });
+  });
+
   it('takes effect at once, for a changed role and for a removed member', async () => {
     const { id, owner } = await buildClub();
     const member = await buildMember(id, 'admin');

@@ -6,17 +6,20 @@ import { testConfig } from '../toolkit/drive/api.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine, type PostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
-import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
+import { workflowBundleFile } from '../toolkit/stack/stack.ts';
+import { endLeftRuns } from '../toolkit/stack/worker.ts';
 
 describe('a worker’s GET /readyz', function () {
   this.timeout(60_000);
   let line: PostgresLine;
   let worker: RunningWorker;
   before('start a worker whose line to Postgres can fall silent', async () => {
-    await strikeOffLeftovers();
+    await endLeftRuns();
     quietRuntime();
     line = await startPostgresLine();
-    worker = await startWorker(await testConfig({ DATABASE_URL: line.url }));
+    worker = await startWorker(
+      await testConfig({ DATABASE_URL: line.url, WORKFLOW_BUNDLE_FILE: await workflowBundleFile() }),
+    );
   });
   after('stop the worker', async () => {
     await worker?.stop();

@@ -13,7 +13,6 @@ import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
 import { expect } from 'chai';
 import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,8 +57,6 @@ async function relayTo(workflows: RelayPlatform['workflows'], source?: DataSourc
 }
 
 describe('the relay', () => {
-  before(strikeOffLeftovers);
-
   describe('a wave of facts and a wave of wakes', () => {
     const clubs = 5;
     const ofAClub = 8;

@@ -199,7 +199,7 @@ describe('error codes', () => {
     ]);
   });
 
-  it('classroom credential routes may answer rate_limit_unavailable: those of students and sign-up, not the session', () => {
+  it('declares rate_limit_unavailable for credential routes of the classroom, not for the session', () => {
     const ids = operations
       .filter((operation) => operation.errorCodes.includes('rate_limit_unavailable'))
       .map((operation) => operation.path);

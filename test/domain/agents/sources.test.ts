@@ -289,7 +289,7 @@ async function wantedOf(clubId: Id): Promise<Id[]> {
 const indexedItems = async (clubId: Id) => (await indexedSourcesOf(clubId)).map(({ itemId }) => itemId);
 
 describe('the club’s index, against a model', () => {
-  it('any sequence of changes: the sources are the wanted ones, and their versions rise with their words alone', async function () {
+  it('holds the wanted sources after any changes, and raises versions only with new words', async function () {
     this.timeout(180_000);
     const { database } = await testPlatform();
     await fc.assert(

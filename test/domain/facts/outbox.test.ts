@@ -155,7 +155,7 @@ describe('facts', () => {
     expect(claimed.map(({ clubId }) => clubId)).to.deep.equal([clubA, clubA]);
   });
 
-  it('are free again when the lease of a relay that died runs out, and not before', async () => {
+  it('are claimed again when a dead relay’s lease of 30 s has run out, and not before', async () => {
     const id = await record(clubA);
     await expectLease('facts', 30, async () => expect(await everyFact()).to.have.length(1));
     expect(await everyFact()).to.deep.equal([]);
@@ -163,7 +163,7 @@ describe('facts', () => {
     expect((await everyFact()).map((fact) => fact.id)).to.deep.equal([id]);
   });
 
-  it('that could not be carried on are put off for 5 s; those that were are gone', async () => {
+  it('that failed are deferred for 5 s, and processed ones are removed', async () => {
     const [put, carried] = [await record(clubA), await record(clubB)];
     await everyFact();
     await removeFact(source, carried);
@@ -182,7 +182,7 @@ describe('wakes', () => {
     return claimed;
   };
 
-  it('name the workflow by its row, and say what an operator finds it by', async () => {
+  it('name the workflow by its subject, and hold its search attributes', async () => {
     const id = newId();
     await wakeNow(wakeOf(id));
     expect(await claimWakes(source, 10)).to.deep.equal([
@@ -198,7 +198,7 @@ describe('wakes', () => {
     expect(rings).to.equal(1);
   });
 
-  it('are raised, not doubled, while one is not yet sent', async () => {
+  it('raise the sequence number of a wake that is not yet sent', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id));
     await wakeNow(wakeOf(id), wakeOf(other));
@@ -207,18 +207,18 @@ describe('wakes', () => {
     expect(seqs).to.deep.equal({ [`webhook-delivery/${id}`]: '3', [`webhook-delivery/${other}`]: '1' });
   });
 
-  it('of nothing are nothing: no row, no ring', async () => {
+  it('write no rows and do not ring the bell for an empty list', async () => {
     await wakeNow();
     expect(await rows()).to.deep.equal([]);
     expect(rings).to.equal(0);
   });
 
-  it('of what belongs to no club take their turn as one club', async () => {
+  it('without a club are claimed as those of one club', async () => {
     await wakeNow(wakeOf(newId(), null));
     expect((await claimWakes(source, 1))[0]?.clubId).to.equal(noClub);
   });
 
-  it('two transactions that wake the same workflows in opposite order do not stop each other', async () => {
+  it('of two transactions in opposite order cause no deadlock', async () => {
     const ids = Array.from({ length: 20 }, newId);
     for (let round = 0; round < 5; round++) {
       await Promise.all([
@@ -229,13 +229,13 @@ describe('wakes', () => {
     expect((await rows()).map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 20 }, () => '10'));
   });
 
-  it('are removed once sent', async () => {
+  it('are removed once they are sent', async () => {
     await wakeNow(wakeOf(newId()));
     await removeWake(source, await claimOne());
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('that were raised while they were sent stay, and are free at once', async () => {
+  it('that were raised while being sent stay, and can be claimed at once', async () => {
     const id = newId();
     await wakeNow(wakeOf(id));
     const claimed = await claimOne();
@@ -245,14 +245,14 @@ describe('wakes', () => {
     expect((await claimWakes(source, 1)).map(({ seq }) => seq)).to.deep.equal(['2']);
   });
 
-  it('go round robin over the clubs', async () => {
+  it('are claimed round robin over the clubs', async () => {
     await wakeNow(...Array.from({ length: 1_000 }, () => wakeOf(newId(), clubA)));
     await wakeNow(wakeOf(newId(), clubB));
     const claimed = await claimWakes(source, 3);
     expect(claimed.map(({ clubId }) => clubId)).to.include(clubB);
   });
 
-  it('that could not be sent are put off for 5 s', async () => {
+  it('that could not be sent are deferred for 5 s', async () => {
     await wakeNow(wakeOf(newId()));
     const claimed = await claimOne();
     await expectLease('wakes', 5, () => deferWake(source, claimed));

@@ -200,7 +200,7 @@ for (const [name, start, address] of backends) {
       await nowhere.close();
     });
 
-    it('a store that hangs costs one short wait a second, and is used again when it is back', async () => {
+    it('tries a hanging store once a second, and uses it again when it is back', async () => {
       const line = await lineTo(store.url);
       let now = 0;
       const failures: unknown[] = [];

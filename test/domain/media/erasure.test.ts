@@ -62,7 +62,7 @@ describe('erasure', () => {
     }));
 
   describe('an upload that nobody completes', () => {
-    it('may be completed for an hour after the end of its address, then fails as upload_expired and is erased', async () => {
+    it('may be completed for an hour after its address ends; then it fails as upload_expired and is erased', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await put(upload, notes.bytes);
       await erase(after(74 * minute));
@@ -325,7 +325,7 @@ describe('erasure', () => {
       expect(await filesOf(club)).to.deep.equal([shown.id]);
     });
 
-    it('and is shown while a round of erasures has found it due: it stays; the round was first: it is refused', async () => {
+    it('stays when it is shown while a round finds it due, and is refused when the round was first', async () => {
       const [first, second] = [await readyImage(), await readyImage()];
       const outcomes: string[] = [];
       const meanwhile = await mediaPlatform((storage) => ({

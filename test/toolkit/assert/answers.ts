@@ -1,4 +1,5 @@
 /** Rows of an answer, and of what it cost, as its steps have left them. */
+import { expect } from 'chai';
 import type { Id } from '../../../domain/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
@@ -29,6 +30,14 @@ export async function citationRows(answerId: Id): Promise<AgentCitation[]> {
 export async function monthOf(clubId: Id): Promise<{ spent: number; reserved: number }> {
   const month = await (await testDatabase()).manager.findOneByOrFail(ClubAiMonth, { clubId });
   return { spent: Number(month.spentMicros), reserved: Number(month.reservedMicros) };
+}
+
+/** The answer is settled with this cost in millionths of a US dollar, and nothing of its club's month is reserved any more. */
+export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId: Id }, cost: number): Promise<void> {
+  const { costMicros, settledAt } = await chargeRow(answerId);
+  expect(Number(costMicros)).to.equal(cost);
+  expect(settledAt).to.be.instanceOf(Date);
+  expect(await monthOf(clubId)).to.deep.equal({ spent: cost, reserved: 0 });
 }
 
 /** The words of an answer's log. @throws Error where an entry does not begin where the one before it ends */

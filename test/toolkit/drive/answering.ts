@@ -2,6 +2,7 @@
 import pino from 'pino';
 import { readConfig, Secret } from '../../../config.ts';
 import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
+import type { Script } from '../../../dev/fake-model/script.ts';
 import { stepAnswer, type AnswerPlatform, type AnswerStep } from '../../../domain/agents/answer-step.ts';
 import type { AnswerReport } from '../../../domain/agents/answer-rows.ts';
 import { answerRules } from '../../../domain/agents/answers.policy.ts';
@@ -9,6 +10,7 @@ import { createDeltaLog, type DeltaLog } from '../../../domain/agents/delta-log.
 import { createModel, type Patience } from '../../../domain/agents/model.ts';
 import type { FoundPassage } from '../../../domain/agents/prompt-blocks.policy.ts';
 import type { Id } from '../../../domain/core/ids.ts';
+import { buildQuestion, type TestQuestion } from '../builders/questions.ts';
 import { testPlatform } from '../stack/database.ts';
 
 interface Answering {
@@ -16,7 +18,15 @@ interface Answering {
   /** What steps run on. Its failpoint does nothing unless the test says so. */
   platform(overrides?: Partial<AnswerPlatform> & AnsweringOptions): Promise<AnswerPlatform>;
   /** One step, at a time in Unix milliseconds. */
-  step(questionId: Id, options?: AnsweringOptions & { now?: number; signal?: AbortSignal }): Promise<AnswerStep>;
+  step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
+  /**
+   * One step of a question, new unless given, while the model does what the scripts say: the first now, the others when it
+   * is asked again.
+   */
+  answer(
+    scripts: Script | readonly Script[],
+    options?: StepOptions & { question?: TestQuestion },
+  ): Promise<{ question: TestQuestion; step: AnswerStep }>;
   /** What answers have ended with, in this test. */
   ended: AnswerReport[];
   rings(): number;
@@ -28,6 +38,11 @@ interface AnsweringOptions {
   patience?: Partial<Patience>;
   failpoint?: (name: string) => Promise<void>;
   baseUrl?: string;
+}
+
+interface StepOptions extends AnsweringOptions {
+  now?: number;
+  signal?: AbortSignal;
 }
 
 /** Call it in a `describe`. */
@@ -83,11 +98,19 @@ export function useAnswering(): Answering {
       failpoint,
     };
   };
+  const step: Answering['step'] = async (
+    questionId,
+    { now = Date.now(), signal = new AbortController().signal, ...options } = {},
+  ) => stepAnswer(await platform(options), questionId, now, signal);
   return {
     model: running,
     platform,
-    step: async (questionId, { now = Date.now(), signal = new AbortController().signal, ...options } = {}) =>
-      stepAnswer(await platform(options), questionId, now, signal),
+    step,
+    async answer(scripts, { question: given, ...options } = {}) {
+      const question = given ?? (await buildQuestion());
+      running().next(...[scripts].flat());
+      return { question, step: await step(question.questionId, options) };
+    },
     ended,
     rings: () => rings,
   };

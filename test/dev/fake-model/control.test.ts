@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { nothingFits } from '../../../dev/fake-model.ts';
+import { answerText, asking, failureOf, useModelClient } from '../../toolkit/drive/model-client.ts';
+
+describe('dev/fake-model: what it is told and remembers', () => {
+  const { answerTo, model } = useModelClient();
+  const control = async (method: string, path: string, body?: unknown) =>
+    fetch(`${model().url}/control${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
+
+  it('asks the rule first, then takes the queue, then is the librarian', async () => {
+    model().rule((_, asked) => (asked === 'ruled' ? { answer: ['by rule'] } : undefined));
+    model().next({ answer: ['first'] }, { answer: ['second'] });
+    const answers = [];
+    for (const asked of ['one', 'ruled', 'two', 'three']) answers.push(answerText(await answerTo(asking(asked))));
+    expect(answers).to.deep.equal(['first', 'by rule', 'second', nothingFits]);
+    expect(model().requests.map(({ number }) => number)).to.deep.equal([1, 2, 3, 4]);
+    expect(model().requests[1]?.body).to.deep.include({ messages: [{ role: 'user', content: 'ruled' }] });
+    expect((await model().waitFor(4, 10)).map(({ outcome }) => outcome)).to.deep.equal(Array(4).fill('answered'));
+  });
+
+  it('takes rules and a queue from another process over HTTP, and forgets them on request', async () => {
+    const rules = [{ contains: 'fail', script: { refuse: 529 } }];
+    expect((await control('PUT', '/rules', rules)).status).to.equal(204);
+    expect((await control('PUT', '/next', [{ answer: ['told'] }])).status).to.equal(204);
+    expect(await failureOf(answerTo(asking('please fail')))).to.equal('529 overloaded_error');
+    expect(answerText(await answerTo(asking('x')))).to.equal('told');
+    const seen = (await (await control('GET', '/requests')).json()) as { text: string; outcome: string }[];
+    expect(seen.map(({ text, outcome }) => [text, outcome])).to.deep.equal([
+      ['', 'refused'],
+      ['told', 'answered'],
+    ]);
+    expect((await control('DELETE', '')).status).to.equal(204);
+    expect(model().requests).to.deep.equal([]);
+    expect(await failureOf(answerTo(asking('please fail')))).to.equal('answered');
+  });
+
+  for (const [what, path, body] of [
+    ['an object instead of a list', '/next', {}],
+    ['a word instead of a script', '/next', ['x']],
+    ['an unknown path', '/else', []],
+  ] as const)
+    it(`answers 400 to ${what}`, async () => {
+      expect((await control('PUT', path, body)).status).to.equal(400);
+    });
+});

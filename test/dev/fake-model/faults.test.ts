@@ -1,0 +1,95 @@
+import type { APIError } from '@anthropic-ai/sdk';
+import { expect } from 'chai';
+import type { Script } from '../../../dev/fake-model/script.ts';
+import { asking, failureOf, useModelClient } from '../../toolkit/drive/model-client.ts';
+
+const four: Script = { answer: ['a', 'b', 'c', 'd'] };
+
+describe('dev/fake-model: faults', () => {
+  const { answerTo, model, outcomeOf, post, stream } = useModelClient();
+
+  for (let cutAfter = 0; cutAfter < 10; cutAfter++)
+    for (const cutInside of [false, true])
+      it(`cuts the connection after event ${cutAfter}${cutInside ? ', within the next' : ''}`, async () => {
+        const heard: string[] = [];
+        const cut = stream(asking('x'), { ...four, cutAfter, cutInside }).on('text', (text) => heard.push(text));
+        expect(await failureOf(cut.finalMessage())).to.not.equal('answered');
+        expect(heard.join('')).to.equal('abcd'.slice(0, Math.max(0, cutAfter - 3)));
+        expect(model().requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
+      });
+
+  it('lets every reader hear a cut, and no reader but the SDK an end in order', async () => {
+    const read = async (script: Script) => {
+      model().next({ ...four, ...script });
+      return (await post('/v1/messages', JSON.stringify({ ...asking('x'), stream: true }))).text();
+    };
+    expect(await failureOf(read({ cutAfter: 5 }))).to.equal('TypeError');
+    expect(await failureOf(read({ endAfter: 5 }))).to.equal('answered');
+  });
+
+  it('stops when the client goes in the middle', async () => {
+    const left = stream(asking('x'), { answer: Array<string>(100).fill('a'), delayMs: 5 });
+    left.once('text', () => left.abort());
+    expect(await failureOf(left.finalMessage())).to.equal('APIUserAbortError');
+    expect(await outcomeOf(1)).to.equal('closed_by_client');
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    const sent = model().requests[0]?.text.length;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(model().requests[0]?.text.length).to.equal(sent);
+  });
+
+  const failing: { does: string; script: Script; failure: string }[] = [
+    ...[0, 1, 5].map((endAfter) => ({
+      does: `ends the response in order after event ${endAfter}`,
+      script: { ...four, endAfter },
+      failure: 'AnthropicError',
+    })),
+    { does: 'cuts the connection instead of an answer', script: { drop: true }, failure: 'APIConnectionError' },
+    {
+      does: 'sends an error event within the stream',
+      script: { ...four, errorAfter: 5 },
+      failure: 'undefined overloaded_error',
+    },
+    {
+      does: 'sends an error event of a given type as the first event',
+      script: { ...four, errorAfter: 0, errorType: 'api_error' },
+      failure: 'undefined api_error',
+    },
+    ...(
+      [
+        [400, 'invalid_request_error'],
+        [401, 'authentication_error'],
+        [403, 'permission_error'],
+        [404, 'not_found_error'],
+        [413, 'request_too_large'],
+        [429, 'rate_limit_error'],
+        [500, 'api_error'],
+        [529, 'overloaded_error'],
+      ] as const
+    ).map(([refuse, type]) => ({ does: `refuses with ${refuse}`, script: { refuse }, failure: `${refuse} ${type}` })),
+  ];
+  for (const { does, script, failure } of failing)
+    it(`${does} when a script says so`, async () => {
+      expect(await failureOf(answerTo(asking('x'), script))).to.equal(failure);
+    });
+
+  it('says when to come again, when a script says so', async () => {
+    const error = await answerTo(asking('x'), { refuse: 429, retryAfterS: 2 }).catch((thrown: unknown) => thrown);
+    expect((error as APIError).headers?.get('retry-after')).to.equal('2');
+  });
+
+  const silences: { when: string; script: Script; heard: string }[] = [
+    { when: 'before the status', script: { neverAnswer: true }, heard: '' },
+    { when: 'after an event', script: { ...four, silentAfter: 5 }, heard: 'ab' },
+    { when: 'after the status, but for pings', script: { ...four, silentAfter: 0, pingEveryMs: 5 }, heard: '' },
+  ];
+  for (const { when, script, heard } of silences)
+    it(`is silent ${when}, until the client goes`, async () => {
+      const silent = stream(asking('x'), script);
+      setTimeout(() => silent.abort(), 60);
+      expect(await failureOf(silent.finalMessage())).to.equal('APIUserAbortError');
+      expect(await outcomeOf(1)).to.equal('closed_by_client');
+      expect(model().requests.map(({ text }) => text)).to.deep.equal([heard]);
+      expect(model().closedByClient()).to.equal(1);
+    });
+});

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { pricedModels } from './domain/agents/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
+import { taskQueues, type TaskQueue } from './domain/facts/workflow-names.policy.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -74,6 +75,10 @@ export function readConfig(env: Environment = process.env) {
       port: read.integer('WORKER_PORT', 8081, 0, 65_535),
       /** Port on 127.0.0.1 where Temporal's SDK serves its own metrics; 0 switches them off. */
       temporalMetricsPort: read.integer('TEMPORAL_METRICS_PORT', 0, 0, 65_535),
+      /** The task queues that this worker serves, all when the list is empty; each queue needs a worker somewhere. */
+      taskQueues: read
+        .list('WORKER_TASK_QUEUES', isTaskQueue, `one of ${taskQueues.join(', ')}`)
+        .filter((name) => isTaskQueue(name)),
       /** File of the bundled workflows (worker/workflow-bundle.ts); absent, the worker bundles them at its start. */
       workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },
@@ -194,6 +199,10 @@ function protocolOf(value: string): string | undefined {
 
 function isOrigin(item: string): boolean {
   return URL.canParse(item) && new URL(item).origin === item;
+}
+
+function isTaskQueue(item: string): item is TaskQueue {
+  return taskQueues.some((name) => name === item);
 }
 
 function isPricePlan(item: string): boolean {

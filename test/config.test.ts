@@ -88,6 +88,7 @@ describe('the configuration', () => {
     S3_ENDPOINT: ['s3.example.com', 'ftp://s3'],
     STRIPE_API_URL: ['api.stripe.com', 'ftp://api.stripe.com'],
     STRIPE_PRICE_PLANS: ['price_9', 'price_9=platinum', '=starter', 'price_9=starter=business', 'price_9=toString'],
+    WORKER_TASK_QUEUES: ['nothing', 'webhooks,Mail'],
     TEMPORAL_ADDRESS: ['temporal', 'temporal:port', 'http://temporal:7233'],
     TEMPORAL_NAMESPACE: ['club learning', 'club/learning'],
     CLASSROOM_URL: ['{slug}.example.com', 'https://'],
@@ -110,6 +111,12 @@ describe('the configuration', () => {
       });
     });
   }
+
+  it('gives a worker all task queues unless it names some', () => {
+    expect(readConfig(required).worker.taskQueues).to.deep.equal([]);
+    const some = readConfig({ ...required, WORKER_TASK_QUEUES: 'mail, agents' });
+    expect(some.worker.taskQueues).to.deep.equal(['mail', 'agents']);
+  });
 
   it('separates lists by commas and trims blanks', () => {
     const config = readConfig({

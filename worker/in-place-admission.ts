@@ -54,6 +54,9 @@ interface Waiter {
   answer: (admitted: boolean) => void;
 }
 
+/** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
+export const noAdmission: InPlaceAdmission = { enter: async () => false, leave() {}, report() {} };
+
 export function createInPlaceAdmission({
   total,
   totalWithSlow,

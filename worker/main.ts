@@ -21,14 +21,14 @@ import { describeError } from '../domain/core/describe-error.ts';
 import { createObjectStore } from '../domain/core/object-store.ts';
 import { createLogger, openDatabase, runProcess, StartProblem } from '../domain/core/process.ts';
 import { createVault } from '../domain/core/secrets.ts';
-import type { TaskQueue } from '../domain/facts/workflow-names.policy.ts';
+import { taskQueues, type TaskQueue } from '../domain/facts/workflow-names.policy.ts';
 import type { DeliveryPlatform } from '../domain/webhooks/attempts.ts';
 import { createEgress } from '../domain/webhooks/egress.ts';
 import { postWebhook } from '../domain/webhooks/post.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerPlatform } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
-import { createInPlaceAdmission } from './in-place-admission.ts';
+import { createInPlaceAdmission, noAdmission } from './in-place-admission.ts';
 import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
@@ -116,7 +116,8 @@ export async function startWorker(
   };
 
   const connection = await connectTemporal(config.temporal.address);
-  const workers = await createWorkers(connection, config, activities, log);
+  const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
+  const workers = await createWorkers(connection, config, served, activities, log);
   await ensureSchedules(connection, config.temporal.namespace);
   const running = Promise.all(workers.map((worker) => worker.run()));
   running.catch((error: unknown) => {
@@ -127,7 +128,7 @@ export async function startWorker(
     database,
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
-    inPlace,
+    inPlace: served.includes('webhooks') ? inPlace : noAdmission,
     log,
     failpoint,
   });
@@ -183,16 +184,17 @@ async function connectTemporal(address: string): Promise<NativeConnection> {
   }
 }
 
-/** A worker for each task queue; all of them load the same bundle of workflows. */
+/** A worker for each task queue that is served; all of them load the same bundle of workflows. */
 async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
+  served: readonly TaskQueue[],
   activities: Record<TaskQueue, object>,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
   return Promise.all(
-    (Object.keys(slots) as TaskQueue[]).map((taskQueue) =>
+    served.map((taskQueue) =>
       Worker.create({
         connection,
         namespace,

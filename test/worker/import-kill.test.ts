@@ -15,7 +15,7 @@ const rows = 1_200;
 /** Three workers are killed one after the other in the first batch of the same import; a fourth ends it. */
 describe('a worker is killed in the middle of an import', function () {
   this.timeout(30 * second);
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorkerProcesses('imports');
   const temporal = useTemporal();
   const places = ['batch_read', 'batch_written', 'batch_recorded'] as const;
   /** What each has left. */

@@ -46,7 +46,7 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
 /** Three workers are killed one after the other, each at its place of the one source that the one before has left; a fourth ends it. */
 describe('a lesson is published, and workers are killed while they index it', function () {
   this.timeout(300 * second);
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorkerProcesses('indexing');
   const temporal = useTemporal();
   const places = ['source_claimed', 'source_read', 'source_recorded'] as const;
   /** What each has left. */

@@ -33,7 +33,7 @@ interface Scene {
 
 describe('a worker is killed during an answer', function () {
   this.timeout(300 * second);
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorkerProcesses('agents');
   const scenes = new Map<Place, Scene>();
   let model: FakeModel;
 

@@ -21,7 +21,7 @@ interface Scene {
 
 describe('a worker is killed during a sales notice', function () {
   this.timeout(180 * second);
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorkerProcesses('sales');
   let claimed: Scene;
   let recorded: Scene;
 

@@ -14,7 +14,7 @@ const second = 1_000;
 
 describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in flight', function () {
   this.timeout(60 * second);
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();
   const delivering = useDeliveries();
   let receiver: Receiver;

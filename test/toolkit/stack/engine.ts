@@ -18,7 +18,7 @@ interface Engine {
 
 /** Call it in a `describe`; what it returns is for use inside the tests. */
 export function useEngine(): Engine {
-  const startWorker = useWorkerProcesses();
+  const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();
   const delivering = useDeliveries(); // its receivers end before the worker, which waits for attempts in flight
   const startWorkerHere = useWorker();

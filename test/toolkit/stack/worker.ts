@@ -9,6 +9,7 @@ import { readConfig } from '../../../config.ts';
 import { startChild, type Child, type Exit } from '../../../dev/children.ts';
 import { freePorts } from '../../../dev/ports.ts';
 import { untilOk } from '../../../dev/readiness.ts';
+import type { TaskQueue } from '../../../domain/facts/workflow-names.policy.ts';
 import { createLogger } from '../../../domain/core/process.ts';
 import { errorsAsCodes } from '../../../worker/activity-errors.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
@@ -82,9 +83,12 @@ const startTimeoutMs = 60_000; // some seconds, or many on a machine that does o
 /**
  * Call it in a `describe`: runs that earlier files have left are ended first, so that workers find only what the tests of
  * this file give them, and every worker still running is killed after them.
+ * @param taskQueues what the workers serve: a process that serves one is up sooner than one that serves all
  * @returns starts a worker and waits until it is ready; `env` is for its failpoints
  */
-export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) => Promise<WorkerProcess> {
+export function useWorkerProcesses(
+  ...taskQueues: readonly TaskQueue[]
+): (env?: Readonly<Record<string, string>>) => Promise<WorkerProcess> {
   const children: Child[] = [];
   let directory = '';
   before('end what other files have left running', async function () {
@@ -108,6 +112,7 @@ export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) =
         LOG_LEVEL: 'warn',
         WORKER_PORT: String(port),
         WORKFLOW_BUNDLE_FILE: await workflowBundleFile(),
+        WORKER_TASK_QUEUES: taskQueues.join(','),
         ...env,
       },
       logFile: path.join(directory, `worker-${children.length + 1}.log`),

@@ -5,6 +5,8 @@ import { createAnswerFeed, type AnswerFeed } from '../../../domain/agents/answer
 import type { Id } from '../../../domain/core/ids.ts';
 import { readConfig } from '../../../config.ts';
 import { append, appendSilently, finish, foldLog } from '../../toolkit/drive/answers.ts';
+import { until } from '../../toolkit/builders/deliveries.ts';
+import { withoutTimersOf } from '../../toolkit/fakes/timers.ts';
 import { buildAsker, ask, type Asker } from '../../toolkit/builders/charges.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import { buildClub } from '../../toolkit/builders/factories.ts';
@@ -69,6 +71,23 @@ describe('the feed of answers', function () {
     return follower;
   };
 
+  /** Runs with a further feed that only NOTIFY calls: its poll never comes. @param work is given the feed's place */
+  const withoutPolls = (work: (feed: number) => Promise<void>) =>
+    withoutTimersOf(1_000, async () => {
+      const feed = createAnswerFeed({
+        source: await testDatabase(),
+        databaseUrl: readConfig().database.url.reveal(),
+        onFailure() {},
+      });
+      const place = feeds.push(feed) - 1;
+      try {
+        await work(place);
+      } finally {
+        feeds.pop();
+        await feed.stop();
+      }
+    });
+
   it('any interleaving of words, attaches, disconnects and reattaches: each concatenation is a contiguous piece', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (planned, isFolded) => {
@@ -109,11 +128,11 @@ describe('the feed of answers', function () {
   it('what is there already comes piece by piece, without waiting to be called', async () => {
     const answerId = await ask(asker, 1n, new Date());
     await finish(answerId, { text: 'x'.repeat(400_000) });
-    const began = performance.now();
-    const follower = follow(0, answerId, 0);
-    expect([await follower.over, follower.got.join('').length]).to.deep.equal([true, 400_000]);
-    expect(follower.got.length).to.be.above(20); // each would have waited for a poll of a second
-    expect(performance.now() - began).to.be.below(10_000);
+    await withoutPolls(async (feed) => {
+      const follower = follow(feed, answerId, 0);
+      expect([await follower.over, follower.got.join('').length]).to.deep.equal([true, 400_000]);
+      expect(follower.got.length).to.be.above(20);
+    });
   });
 
   it('a NOTIFY that is lost costs a poll, nothing else', async () => {
@@ -127,15 +146,19 @@ describe('the feed of answers', function () {
   it('many who follow are read for with one query a look', async () => {
     const source = await testDatabase();
     const answers = await Promise.all(Array.from({ length: 50 }, () => ask(asker, 1n, new Date())));
-    const followers = answers.map((answerId) => follow(1, answerId, 0));
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    const looks = countLooks(source);
-    for (const answerId of answers) await appendSilently(answerId, 'words');
-    await finish(answers[0] ?? '');
-    expect(await followers[0]?.over).to.equal(true);
-    expect(looks.stop()).to.be.below(10);
-    for (const follower of followers) follower.leave();
-    await Promise.all(followers.map(({ over }) => over));
+    await withoutPolls(async (feed) => {
+      const followers = answers.map((answerId) => follow(feed, answerId, 0));
+      const looks = looksAt(source);
+      for (const answerId of answers) await appendSilently(answerId, 'words');
+      await finish(answers[0] ?? '');
+      expect(await followers[0]?.over).to.equal(true);
+      await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ got }) => got.length > 0));
+      const sizes = looks.stop();
+      expect(sizes, 'followers read for at once').to.include(50);
+      expect(sizes).to.have.length.below(10);
+      for (const follower of followers) follower.leave();
+      await Promise.all(followers.map(({ over }) => over));
+    });
   });
 
   it('a feed that stops ends for everybody, without saying that the answer has ended', async () => {
@@ -160,19 +183,20 @@ function fail(): never {
   throw new Error('There is one.');
 }
 
-/** Counts the looks of feeds at this database, through its pool. */
-function countLooks(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number } {
+/** Watches the looks of feeds at this database, through its pool. @returns what gives how many followers each was for */
+function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
   const pool = (source.driver as unknown as { master: { query: (...given: unknown[]) => unknown } }).master;
   const { query } = pool;
-  let count = 0;
+  const sizes: number[] = [];
   pool.query = (...given) => {
-    if ((given[0] as { name?: string }).name === 'answer_parts') count++;
+    const { name, values } = given[0] as { name?: string; values?: unknown[][] };
+    if (name === 'answer_parts') sizes.push(values?.[0]?.length ?? 0);
     return query.apply(pool, given);
   };
   return {
     stop() {
       pool.query = query;
-      return count;
+      return sizes;
     },
   };
 }

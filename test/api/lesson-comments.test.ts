@@ -1,4 +1,3 @@
-import { expect } from 'chai';
 import { roles } from '../../domain/clubs/roles.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -7,7 +6,9 @@ import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/
 import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { secondsToNextMinute, withClockStopped } from '../toolkit/fakes/timers.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
+import { expect } from 'chai';
 
 describe('lesson comments', () => {
   let club: TestClub;
@@ -25,8 +26,6 @@ describe('lesson comments', () => {
     classroom = classroomOf(course, learner);
     write = callsOf(club);
   });
-  /** Windows of the limits begin with the minutes of the clock: what is counted must not fall into two. */
-  const awaitMinute = () => clock.advance(60_000 - (clock.now().getTime() % 60_000));
   const administratorsList = (query = '') => write('GET', `/lessons/${course.lessons[0]?.id}/comments${query}`);
 
   describe('POST /v1/clubs/{clubId}/classroom/lessons/{publicId}/comments', () => {
@@ -71,39 +70,39 @@ describe('lesson comments', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('429: the eleventh comment of a student in a minute; others, reads and completions go on', async () => {
-      awaitMinute();
-      const [, second] = course.lessons;
-      for (let number = 1; number <= 10; number++) {
-        const { status } = await classroom.comment(
-          number % 2 === 0 ? lesson : (second?.publicId ?? ''),
-          `number ${number}`,
+    it('429: the eleventh comment of a student in a minute; others, reads and completions go on', () =>
+      withClockStopped(async (now) => {
+        const [, second] = course.lessons;
+        for (let number = 1; number <= 10; number++) {
+          const { status } = await classroom.comment(
+            number % 2 === 0 ? lesson : (second?.publicId ?? ''),
+            `number ${number}`,
+          );
+          expect(status, `number ${number}`).to.equal(201);
+        }
+        const before = await rowCounts();
+        const refused = await classroom.comment(lesson, 'number 11');
+        expectError(refused, 'rate_limited');
+        const retryAfter = Number(refused.headers.get('retry-after'));
+        expect(retryAfter).to.equal(secondsToNextMinute(now));
+        expect(await rowCounts()).to.deep.equal(before);
+
+        expect((await classroomOf(course, await buildLearner(course)).comment(lesson, 'mine')).status).to.equal(201);
+        expect((await classroom.comments(lesson)).status).to.equal(200);
+        expect((await classroom.complete(lesson)).status).to.equal(200);
+        clock.advance(retryAfter * 1_000);
+        expect((await classroom.comment(lesson, 'number 11')).status).to.equal(201);
+      }));
+
+    it('429: ten of twenty comments at once', () =>
+      withClockStopped(async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => classroom.comment(lesson, `${index}`)),
         );
-        expect(status, `number ${number}`).to.equal(201);
-      }
-      const before = await rowCounts();
-      const refused = await classroom.comment(lesson, 'number 11');
-      expectError(refused, 'rate_limited');
-      const retryAfter = Number(refused.headers.get('retry-after'));
-      expect(retryAfter).to.be.within(1, 60);
-      expect(await rowCounts()).to.deep.equal(before);
-
-      expect((await classroomOf(course, await buildLearner(course)).comment(lesson, 'mine')).status).to.equal(201);
-      expect((await classroom.comments(lesson)).status).to.equal(200);
-      expect((await classroom.complete(lesson)).status).to.equal(200);
-      clock.advance(retryAfter * 1_000);
-      expect((await classroom.comment(lesson, 'number 11')).status).to.equal(201);
-    });
-
-    it('429: ten of twenty comments at once', async () => {
-      awaitMinute();
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => classroom.comment(lesson, `${index}`)),
-      );
-      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-      expect(statuses).to.deep.equal([...Array<number>(10).fill(201), ...Array<number>(10).fill(429)]);
-      expect((await administratorsList()).body.total).to.equal(10);
-    });
+        const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+        expect(statuses).to.deep.equal([...Array<number>(10).fill(201), ...Array<number>(10).fill(429)]);
+        expect((await administratorsList()).body.total).to.equal(10);
+      }));
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/comments/{commentId}', () => {

@@ -1,5 +1,6 @@
 /** The fields of an endpoint's record that its deliveries move: true at every moment (specification: Webhook endpoint). */
 import { expect } from 'chai';
+import { useStoppedClock } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../domain/core/ids.ts';
 import { attemptDelivery } from '../../domain/webhooks/attempts.ts';
 import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
@@ -16,6 +17,7 @@ describe('the record of a webhook endpoint', () => {
   beforeEach(async () => {
     scene = await openEndpointScene();
   });
+  useStoppedClock();
   const read = async () => (await scene.webhooks.read(scene.endpoint.id)).body.data;
   /** One attempt of a delivery, by the API's clock, at a receiver that answers this; a new delivery unless told. */
   const attempt = async (status: number, id?: Id): Promise<Id> => {
@@ -32,8 +34,7 @@ describe('the record of a webhook endpoint', () => {
     await attemptDelivery(platform, deliveryId, at.getTime());
     return deliveryId;
   };
-  const near = (told: string, wanted: number) =>
-    expect(Date.parse(told)).to.be.within(wanted - 5 * second, wanted + 5 * second);
+  const expectTime = (told: string, wanted: number) => expect(Date.parse(told)).to.equal(wanted);
 
   it('shows no failure, no success and nothing pending for a new endpoint', async () => {
     const record = await read();
@@ -52,7 +53,7 @@ describe('the record of a webhook endpoint', () => {
   it('counts failures in a row, keeps the first time as failing_since, counts retries as pending', async () => {
     await attempt(500);
     const { failing_since: since } = await read();
-    near(since, clock.now().getTime());
+    expectTime(since, clock.now().getTime());
     for (let failures = 2; failures <= 4; failures++) {
       clock.advance(minute);
       await attempt(404);
@@ -69,7 +70,7 @@ describe('the record of a webhook endpoint', () => {
     for (let failures = 1; failures <= 5; failures++) await attempt(500);
     const record = await read();
     expect(record).to.include({ status: 'enabled', consecutive_failures: 5 });
-    near(record.hold_until, clock.now().getTime() + minute);
+    expectTime(record.hold_until, clock.now().getTime() + minute);
     clock.advance(minute + second);
     expect(await read()).to.not.have.property('hold_until');
     expect(await read()).to.include({ consecutive_failures: 5, failing_since: record.failing_since });
@@ -84,7 +85,7 @@ describe('the record of a webhook endpoint', () => {
     const record = await read();
     expect(record).to.include({ consecutive_failures: 0, pending_deliveries: 4 });
     expect(record).to.not.have.any.keys('failing_since', 'hold_until');
-    near(record.last_success_at, clock.now().getTime());
+    expectTime(record.last_success_at, clock.now().getTime());
   });
 
   it('keeps last_success_at through failures, and moves it with each success', async () => {
@@ -96,7 +97,7 @@ describe('the record of a webhook endpoint', () => {
     for (let success = 1; success <= 2; success++) {
       clock.advance(minute);
       await attempt(200);
-      near((await read()).last_success_at, clock.now().getTime());
+      expectTime((await read()).last_success_at, clock.now().getTime());
     }
   });
 

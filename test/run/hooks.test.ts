@@ -22,7 +22,7 @@ describe('test/run/hooks', () => {
     return spawnSync(process.execPath, [...flags, mocha, ...options, file], {
       cwd: projectDirectory,
       encoding: 'utf8',
-      env: { ...process.env, TEST_UNIT: '1', TEST_RUN_URL: '' },
+      env: { ...process.env, TEST_UNIT: '1', TEST_RUN_URL: '', TEST_TIMINGS: '' },
     });
   };
 

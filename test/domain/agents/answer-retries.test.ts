@@ -5,6 +5,7 @@ import type { AnswerStep } from '../../../domain/agents/answer-step.ts';
 import { answerRow, callRows, expectSettled } from '../../toolkit/assert/answers.ts';
 import { buildQuestion } from '../../toolkit/builders/questions.ts';
 import { useAnswering } from '../../toolkit/drive/answering.ts';
+import { useStoppedClock } from '../../toolkit/fakes/timers.ts';
 
 const second = 1_000;
 const yes: Script = { answer: ['Yes.'] };
@@ -19,6 +20,7 @@ describe('the step of an answer whose stream has not begun', function () {
   this.timeout(20_000);
   const answering = useAnswering();
   const { answer, model, step } = answering;
+  useStoppedClock();
 
   for (const [what, script, code] of [
     ['429', { refuse: 429 }, 'model_overloaded'],
@@ -38,7 +40,7 @@ describe('the step of an answer whose stream has not begun', function () {
       ] as const) {
         if (call > 2) waiting = await step(question.questionId, { now });
         expect(waiting).to.include({ done: false, waitingFor: 'call', call });
-        expect(dueAt(waiting) - now).to.be.within(wait, wait + 500);
+        expect(dueAt(waiting) - now).to.equal(wait);
         expect(await step(question.questionId, { now: dueAt(waiting) - 1 })).to.deep.equal(waiting);
         now = dueAt(waiting);
       }
@@ -65,7 +67,7 @@ describe('the step of an answer whose stream has not begun', function () {
   it('waits as long as retry-after says', async () => {
     const now = Date.now();
     const { step: waiting } = await answer({ refuse: 429, retryAfterS: 30 }, { now });
-    expect(dueAt(waiting) - now).to.be.within(30 * second, 30 * second + 500);
+    expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
   it('fails at once when retry-after ends beyond the two minutes', async () => {

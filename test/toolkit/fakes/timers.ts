@@ -21,17 +21,39 @@ export async function withTimersStopped(
 }
 
 /**
- * Lets the time of day of this process stand still, so that windows and lifetimes do not depend on how fast the machine is.
- * The API's clock stands still with it; what a test adds to that clock still counts. Timers and Postgres go on.
+ * Lets the clocks of this process stand still, `Date` and `performance.now`: windows, lifetimes and the times that work
+ * takes then do not depend on how fast the machine is. The API's clock stands still with them; what a test adds to that clock
+ * still counts. Timers and Postgres go on.
  */
 export async function withClockStopped<T>(work: (now: number) => Promise<T>): Promise<T> {
-  const now = Date.now();
-  const clock = mock.method(Date, 'now', () => now);
+  const { now, goOn } = stopClock();
   try {
     return await work(now);
   } finally {
-    clock.mock.restore();
+    goOn();
   }
+}
+
+/** Call it in a `describe`: the clocks stand still in each of its tests, from its `beforeEach` on. @see withClockStopped */
+export function useStoppedClock(): void {
+  let goOn = () => {};
+  beforeEach('stop the clocks', () => {
+    ({ goOn } = stopClock());
+  });
+  afterEach('let the clocks go on', () => goOn());
+}
+
+function stopClock(): { now: number; goOn: () => void } {
+  const [now, elapsed] = [Date.now(), performance.now()];
+  mock.timers.enable({ apis: ['Date'], now });
+  const passed = mock.method(performance, 'now', () => elapsed);
+  return {
+    now,
+    goOn() {
+      passed.mock.restore();
+      mock.timers.reset();
+    },
+  };
 }
 
 /** @returns the `Retry-After` of a caller who is to come back in the next minute of the clock */

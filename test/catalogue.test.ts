@@ -3,20 +3,20 @@
  * real receiver got, each with a signature that the receivers' library accepts and a body that the contract allows
  * (specification: Events, Catalog).
  */
-import { expect } from 'chai';
 import { eventTypes } from '../domain/facts/catalogue.policy.ts';
 import { access } from './catalogue/access.ts';
 import { accounts } from './catalogue/accounts.ts';
 import type { CauseScene } from './catalogue/cause.ts';
 import { learning } from './catalogue/learning.ts';
 import { sales } from './catalogue/sales.ts';
-import { buildEnrollment, buildAccessDelivery } from './toolkit/builders/access.ts';
+import { buildAccessDelivery, buildEnrollment } from './toolkit/builders/access.ts';
 import { buildStudent } from './toolkit/builders/clubs.ts';
-import { buildCourse } from './toolkit/builders/courses.ts';
+import { buildCohort, buildCourse } from './toolkit/builders/courses.ts';
 import { call, type Answer } from './toolkit/drive/api.ts';
-import { useEngine } from './toolkit/stack/engine.ts';
 import { openListeningClub } from './toolkit/drive/listening-club.ts';
 import { connectShop } from './toolkit/drive/shop.ts';
+import { useEngine } from './toolkit/stack/engine.ts';
+import { expect } from 'chai';
 
 const causes = [...accounts, ...sales, ...access, ...learning];
 
@@ -41,6 +41,7 @@ describe('the catalogue', function () {
     return {
       club,
       course,
+      cohortId: (await buildCohort(club.id, course.id)).id,
       deliveryId,
       shop: await connectShop(club, deliveryId),
       admin: async (method, rest, body) =>
@@ -56,16 +57,16 @@ describe('the catalogue', function () {
   }
 
   for (const { cause, given, raises, looks } of causes) {
-    it(`${cause}: ${raises.join(', ')}`, async () => {
+    it(`${cause} raises ${raises.join(', ')}`, async () => {
       const scene = await setScene();
       const act = await given(scene);
       const events = await scene.club.eventsOf(act);
       expect(events.map(({ type }) => type).toSorted()).to.deep.equal([...raises].toSorted());
-      looks?.((type) => events.find((event) => event.type === type)?.data);
+      looks?.((type) => events.find((event) => event.type === type)?.data, scene);
     });
   }
 
-  it('has a row for every type that an endpoint may ask for', () => {
+  it('has a cause for every event type that an endpoint may subscribe to', () => {
     const raised = new Set(causes.flatMap(({ raises }) => raises));
     expect(eventTypes.filter((type) => !raised.has(type))).to.deep.equal([]);
   });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import { format, inspect } from 'node:util';
 import { ConfigError, readConfig, Secret, type Environment } from '../config.ts';
+import { eachCase } from './toolkit/assert/each-case.ts';
 
 const masterKey = randomBytes(32).toString('base64');
 const required = {
@@ -25,7 +26,7 @@ function problemsOf(env: Environment): readonly string[] {
 }
 
 describe('the configuration', () => {
-  it('is complete with what is required: everything else has a default', () => {
+  it('needs the required variables only; everything else has a default', () => {
     const config = readConfig(required);
     expect(config.serviceName).to.equal('club-learning');
     expect(config.api).to.deep.equal({
@@ -41,15 +42,15 @@ describe('the configuration', () => {
     expect(config.masterKey.reveal()).to.deep.equal(Buffer.from(masterKey, 'base64'));
   });
 
-  it('reports every missing variable together', () => {
+  it('reports all missing variables together', () => {
     expect(problemsOf({})).to.have.members(Object.keys(required).map((name) => `${name} is missing`));
   });
 
-  it('an empty variable is a missing one', () => {
+  it('treats an empty variable as missing', () => {
     expect(problemsOf({ ...required, DATABASE_URL: '', API_PORT: '' })).to.deep.equal(['DATABASE_URL is missing']);
   });
 
-  it('reports all mistakes together, missing and malformed, each by its name', () => {
+  it('reports all mistakes together, missing and malformed, by name', () => {
     const problems = problemsOf({
       ...required,
       SMTP_URL: undefined,
@@ -100,17 +101,17 @@ describe('the configuration', () => {
     ],
   };
   for (const [name, values] of Object.entries(mistakes)) {
-    it(`${name}: a malformed value is one problem, which names the variable and not the value`, () => {
-      for (const value of values) {
+    it(`${name}: a malformed value is one problem, which names only the variable`, async () => {
+      await eachCase(values, (value) => {
         const problems = problemsOf({ ...required, [name]: value });
         expect(problems, `${name}=${value}`).to.have.length(1);
         expect(problems[0]).to.match(new RegExp(`^${name} `));
         if (value.length > 3) expect(problems[0]).to.not.include(value);
-      }
+      });
     });
   }
 
-  it('lists are separated by commas, blanks do not matter', () => {
+  it('separates lists by commas and trims blanks', () => {
     const config = readConfig({
       ...required,
       CORS_ORIGINS: ' https://a.example.com , https://b.example.com:8443,',
@@ -120,14 +121,15 @@ describe('the configuration', () => {
     expect(config.api.trustedProxies).to.deep.equal(['10.0.0.0/8', 'fd00::/8']);
   });
 
-  it('bounds are good values', () => {
-    for (const [name, value] of [
-      ['API_PORT', '0'],
-      ['API_PORT', '65535'],
-      ['BODY_LIMIT_BYTES', '1024'],
-    ] as const) {
-      expect(problemsOf({ ...required, [name]: value })).to.deep.equal([]);
-    }
+  it('accepts the bounds of numbers', async () => {
+    await eachCase(
+      [
+        ['API_PORT', '0'],
+        ['API_PORT', '65535'],
+        ['BODY_LIMIT_BYTES', '1024'],
+      ] as const,
+      ([name, value]) => expect(problemsOf({ ...required, [name]: value })).to.deep.equal([]),
+    );
   });
 });
 
@@ -154,18 +156,18 @@ describe('secrets of the configuration', () => {
     structuredClone: (value) => inspect(structuredClone({ ...(value as object) })),
   };
   for (const [way, print] of Object.entries(ways)) {
-    it(`are never printed by ${way}`, () => {
+    it(`are not printed by ${way}`, async () => {
       const secret = new Secret('pg-pass-word');
       const texts = [print(secret), print(new Secret(Buffer.from(masterKey, 'base64')))];
       if (!['structuredClone'].includes(way)) texts.push(print(config));
-      for (const text of texts) {
-        for (const value of secrets) expect(text).to.not.include(value);
+      await eachCase(texts, async (text) => {
+        await eachCase(secrets, (value) => expect(text).to.not.include(value));
         expect(text).to.not.include(Buffer.from(masterKey, 'base64').toString('hex').slice(0, 8));
-      }
+      });
     });
   }
 
-  it('say so in the place of their value', () => {
+  it('print a placeholder and reveal their value on request', () => {
     const secret = new Secret('value');
     expect([String(secret), secret.toString(), JSON.stringify(secret), inspect(secret)]).to.deep.equal([
       '[secret]',
@@ -176,14 +178,14 @@ describe('secrets of the configuration', () => {
     expect(secret.reveal()).to.equal('value');
   });
 
-  it('are in no problem and no stack of a configuration that cannot be read', () => {
+  it('are in no problem and no stack of a configuration error', async () => {
     const env = { ...required, DATABASE_URL: 'mysql://club:pg-pass-word@db/club', MASTER_KEY: `${masterKey}AAAA` };
     try {
       readConfig(env);
       expect.fail('It was read.');
     } catch (error) {
       const text = `${inspect(error, { depth: null })} ${String(error)} ${JSON.stringify(error)}`;
-      for (const value of secrets) expect(text).to.not.include(value);
+      await eachCase(secrets, (value) => expect(text).to.not.include(value));
       expect(text).to.include('DATABASE_URL').and.include('MASTER_KEY');
     }
   });

@@ -4,6 +4,7 @@ import { runCommand } from '../commands.ts';
 import { messageOf } from '../problem.ts';
 import { downloadArchive } from './download.ts';
 import { goInstall } from './go.ts';
+import { compiledRedis, mavenRedis } from './redis.ts';
 import { mavenTestServer, startsAsTestServer } from './test-server.ts';
 
 /** One place that a component can be had from. */
@@ -35,6 +36,9 @@ export interface Component {
 const temporalVersion = '1.5.1';
 const versitygwVersion = '1.8.0';
 const testServerVersion = '1.38.0';
+/** A line of releases: the package brings another patch of it for each platform. */
+const redisVersion = '6.2';
+const redisPatch = '6.2.14';
 
 /** The first Temporal server whose task queues know fairness keys. */
 const oldestTemporalServer = '1.29.0';
@@ -45,6 +49,7 @@ const github = 'https://github.com';
 
 const installGo = 'install Go 1.25 or newer (https://go.dev/dl) and try again: it is then built from source';
 
+/** `npm start` looks for the first two alone; the others are for tests, and `npm run components` makes sure of them. */
 export const components = {
   temporal: {
     title: 'Temporal',
@@ -120,6 +125,25 @@ export const components = {
     ],
     flawOf: async () => undefined,
     check: startsAsTestServer,
+  },
+  redis: {
+    title: 'Redis',
+    executable: 'redis-server',
+    version: redisVersion,
+    variable: 'REDIS_SERVER_BINARY',
+    sources: [
+      compiledRedis({
+        url: `https://download.redis.io/releases/redis-${redisPatch}.tar.gz`,
+        checksums: 'https://raw.githubusercontent.com/redis/redis-hashes/master/README',
+      }),
+      mavenRedis('1.4.3'),
+    ],
+    advice: [
+      'install Redis (Debian: apt-get install redis-server; macOS: brew install redis)',
+      'install Java 11 or newer and Maven, and try again (Debian: apt-get install default-jre-headless maven; macOS: brew install maven)',
+    ],
+    flawOf: async () => undefined,
+    check: answersVersion,
   },
 } satisfies Record<string, Component>;
 

@@ -9,11 +9,14 @@ import { EnvHttpProxyAgent, fetch, type Response } from 'undici';
 import { runCommand } from '../commands.ts';
 import type { Source } from './catalogue.ts';
 
-export interface Archive {
+export interface Download {
   /** Address of a .tar.gz. */
   readonly url: string;
-  /** Address of a list with lines such as `<sha256>  <file name>`, where the publisher has one. */
+  /** Address of a list with a line for each file, where the publisher has one: `<sha256>  <file name>`, or longer. */
   readonly checksums?: string;
+}
+
+export interface Archive extends Download {
   /** Path of the executable inside the archive. */
   readonly member: string;
 }
@@ -28,18 +31,26 @@ export function downloadArchive(archive: Archive): Source {
   return {
     title: archive.url,
     async fetch(directory, report) {
-      const expected =
-        archive.checksums === undefined ? undefined : await publishedChecksum(archive.checksums, archive.url);
-      const file = path.join(directory, 'archive.tar.gz');
-      const actual = await save(archive.url, file, report);
-      if (expected !== undefined && actual !== expected) {
-        throw new Error(`its SHA-256 is ${actual}, but the publisher says ${expected}`);
-      }
-      await runCommand('tar', ['-xzf', file, '-C', directory]);
-      await rm(file);
+      await unpackDownload(archive, directory, report);
       await promote(directory, archive.member);
     },
   };
+}
+
+/** Downloads an archive into a directory and unpacks it there. @throws Error when its checksum is another */
+export async function unpackDownload(
+  { url, checksums }: Download,
+  directory: string,
+  report: (line: string) => void,
+): Promise<void> {
+  const expected = checksums === undefined ? undefined : await publishedChecksum(checksums, url);
+  const file = path.join(directory, 'archive.tar.gz');
+  const actual = await save(url, file, report);
+  if (expected !== undefined && actual !== expected) {
+    throw new Error(`its SHA-256 is ${actual}, but the publisher says ${expected}`);
+  }
+  await runCommand('tar', ['-xzf', file, '-C', directory]);
+  await rm(file);
 }
 
 /** Moves the executable to the top of the directory, out of the archive's own directory if it has one. */
@@ -55,7 +66,9 @@ async function promote(directory: string, member: string): Promise<void> {
 async function publishedChecksum(checksums: string, url: string): Promise<string> {
   const name = url.slice(url.lastIndexOf('/') + 1);
   const lines = (await (await get(checksums)).text()).split('\n').map((line) => line.trim().split(/\s+/));
-  const found = lines.find((line) => line[1]?.replace(/^\*/, '') === name)?.[0];
+  const found = lines
+    .find((words) => words.some((word) => word.replace(/^\*/, '') === name))
+    ?.find((word) => /^[0-9a-f]{64}$/i.test(word));
   if (found === undefined) throw new Error(`${checksums} has no line for ${name}`);
   return found.toLowerCase();
 }

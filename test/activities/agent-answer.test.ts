@@ -5,7 +5,7 @@ import { answerRow } from '../toolkit/assert/answers.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { buildQuestion } from '../toolkit/builders/questions.ts';
 
-describe('the activity of an answer', () => {
+describe('the answer activity', () => {
   const answering = useAnswering();
 
   /** Cancels the activity in the middle of the stream. @returns how the answer ended */
@@ -24,12 +24,12 @@ describe('the activity of an answer', () => {
     return [status, errorCode].join(' ').trim();
   }
 
-  it('goes on when the engine takes it for dead: the words come all the same', async () => {
+  it('completes the answer when Temporal cancels it for any reason but a worker shutdown', async () => {
     for (const reason of ['NOT_FOUND', 'TIMED_OUT', 'CANCELLED'] as const)
       expect(await canceled(reason), reason).to.equal('complete');
   });
 
-  it('ends what it writes when the worker stops', async () => {
+  it('fails the answer as interrupted when the worker shuts down', async () => {
     expect(await canceled('WORKER_SHUTDOWN')).to.equal('failed interrupted');
   });
 });

@@ -10,6 +10,7 @@ import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { columnsHolding, rowCounts, testPlatform } from '../toolkit/stack/database.ts';
 import { startStripe, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const path = ({ id }: TestClub) => `/v1/clubs/${id}/add-ons`;
 
@@ -44,7 +45,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     (await call('GET', `${path(club)}${query}`, { token: club.owner.token })).body as { data: object[]; total: number };
 
   describe('201', () => {
-    it('charges the club’s payment method once, and adds to the allowance', async () => {
+    it('charges the club’s payment method once and adds to the allowance', async () => {
       const id = newId();
       const { status, body } = await buy(id);
       expect(status).to.equal(201);
@@ -66,24 +67,26 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await list()).to.deep.equal({ data: [body.data], total: 1 });
     });
 
-    it('the subscription’s own payment method goes before the customer’s', async () => {
+    it('charges the subscription’s payment method in place of the customer’s', async () => {
       stripe.paymentMethods.set(`sub_${customer}`, 'pm_of_subscription');
       const id = newId();
       await buy(id);
       expect(stripe.paidFor(id)[0]?.payment_method).to.equal('pm_of_subscription');
     });
 
-    it('the same id again answers the same, and charges nothing', async () => {
+    it('answers a repeated id with the first answer and charges nothing', async () => {
       const id = newId();
       const first = await buy(id);
       const calls = stripe.calls.length;
       const before = await rowCounts();
-      for (const again of [id, id.toUpperCase()]) expect((await buy(again)).body).to.deep.equal(first.body);
+      await eachCase([id, id.toUpperCase()], async (again) =>
+        expect((await buy(again)).body).to.deep.equal(first.body),
+      );
       expect(stripe.calls).to.have.length(calls);
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('two at once with one id: one charge; the other is told that it is pending, or paid', async () => {
+    it('charges once for three requests at once with one id; the other two answer pending', async () => {
       stripe.delayMs = 200;
       const id = newId();
       const answers = await Promise.all([buy(id), buy(id), buy(id)]);
@@ -94,7 +97,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect((await list()).total).to.equal(1);
     });
 
-    it('an AI budget is for the month in which it was paid; storage stays', async () => {
+    it('counts an AI budget only in the month of its payment, and storage in later months too', async () => {
       await buy(newId(), { kind: 'ai_budget', quantity: 3 });
       await buy(newId(), { kind: 'storage', quantity: 1 });
       const added = async () => {
@@ -108,7 +111,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
     });
 
-    it('its workflow is woken before anything is charged: an API that dies meanwhile leaves nothing open', async () => {
+    it('wakes the workflow before it charges, so that an API that dies leaves nothing open', async () => {
       stripe.delayMs = 300;
       const id = newId();
       const buying = buy(id);
@@ -126,7 +129,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       processing: 0,
     } as const;
     for (const [fate, charges] of Object.entries(unknown)) {
-      it(`pending, while nobody knows whether it is paid (${fate}): the allowance waits, and its workflow is woken`, async () => {
+      it(`pending while the outcome is unknown (${fate}): adds no allowance, wakes the workflow`, async () => {
         stripe.fates = [fate as keyof typeof unknown];
         const id = newId();
         const { status, body } = await buy(id);
@@ -144,7 +147,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
   });
 
   describe('402', () => {
-    it('payment_failed: a declined card changes nothing; the same id again answers the same, without a charge', async () => {
+    it('payment_failed: a declined card adds nothing, and its id again gets the same without a charge', async () => {
       stripe.fates = ['declined'];
       const id = newId();
       const first = await buy(id);
@@ -158,7 +161,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect((await buy(newId())).status).to.equal(201);
     });
 
-    it('payment_failed: a club without a payment method; nothing is charged', async () => {
+    it('payment_failed: charges nothing for a club without a payment method', async () => {
       stripe.paymentMethods.delete(customer);
       const id = newId();
       expectError(await buy(id), 'payment_failed');
@@ -166,7 +169,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await addOnRow(id)).to.include({ status: 'failed' });
     });
 
-    it('payment_failed: a club that billing does not know; nothing is written', async () => {
+    it('payment_failed: writes nothing for a club that billing does not know', async () => {
       const other = await buildClub();
       const before = await rowCounts();
       expectError(await buy(newId(), {}, other), 'payment_failed');
@@ -176,7 +179,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
   });
 
   describe('409', () => {
-    it('add_on_exists: an id of another purchase, or of another club’s, charges nothing', async () => {
+    it('add_on_exists: charges nothing for an id of another purchase or of another club', async () => {
       const id = newId();
       await buy(id);
       const other = await buildClub();
@@ -191,22 +194,23 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     });
   });
 
-  it('422: a quantity beyond 1 to 100, a kind that is none, an id that is no uuid; nothing is charged', async () => {
+  it('422: rejects a quantity outside 1 to 100, an unknown kind and a malformed id; charges nothing', async () => {
     const before = await rowCounts();
-    for (const wrong of [{ quantity: 0 }, { quantity: 101 }, { kind: 'agents' }, { id: 'one' }])
-      expectError(await buy(newId(), wrong), 'invalid_request');
+    await eachCase([{ quantity: 0 }, { quantity: 101 }, { kind: 'agents' }, { id: 'one' }], async (wrong) =>
+      expectError(await buy(newId(), wrong), 'invalid_request'),
+    );
     expect(await rowCounts()).to.deep.equal(before);
     expect(stripe.calls).to.deep.equal([]);
   });
 
-  it('501: not_configured, without a key', async () => {
+  it('501: answers not_configured without a Stripe key', async () => {
     const before = await rowCounts();
     const body = { id: newId(), kind: 'students', quantity: 1 };
     expectError(await call('POST', path(club), { token: club.owner.token, body }), 'not_configured');
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('the key is in no answer, no log and no row, also when the processor refuses it', async () => {
+  it('keeps the key out of answers, logs and rows, also when Stripe refuses it', async () => {
     const wrong = 'sk_test_wrong_but_secret';
     const other = await serveApp({ env: { STRIPE_SECRET_KEY: wrong, STRIPE_API_URL: stripe.url } });
     const { token } = club.owner;
@@ -215,16 +219,16 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     expect(refused.body.data.status).to.equal('pending');
     const { text } = await buy(newId());
     const said = [...other.log, ...api.log, refused.text, text].join('');
-    for (const secret of [wrong, stripe.secretKey]) {
+    await eachCase([wrong, stripe.secretKey], async (secret) => {
       expect(said).to.not.include(secret);
       expect(await columnsHolding(secret)).to.deep.equal([]);
-    }
+    });
     await other.close();
   });
 });
 
 describe('GET /v1/clubs/{clubId}/add-ons', () => {
-  it('200: newest first, a page at a time, of this club alone', async () => {
+  it('200: lists the add-ons of this club alone, newest first, by pages', async () => {
     const club = await buildClub();
     const ids: Id[] = [];
     for (const minutes of [3, 2, 1])

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildOpenAgent } from '../toolkit/builders/agents.ts';
-import { call, expectError } from '../toolkit/drive/api.ts';
-import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { endAnswer } from '../toolkit/drive/answers.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 
 describe('agent conversation reviews', () => {
   let classroom: AskingClassroom;
@@ -25,7 +25,7 @@ describe('agent conversation reviews', () => {
   }
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations', () => {
-    it('200: whose they are, newest message first; of one student alone', async () => {
+    it('200: lists every student’s conversations, newest message first, and filters by student', async () => {
       const other = await buildLearner(classroom.asked);
       const first = await talk();
       const second = await talk(other, 'And a hitch?');
@@ -41,7 +41,7 @@ describe('agent conversation reviews', () => {
       expect(own.data[0].id).to.equal(first);
     });
 
-    it('200: without what its student has deleted, and what a removed student said', async () => {
+    it('200: omits deleted conversations and those of a removed student', async () => {
       await classroom.remove(await talk());
       const other = await buildLearner(classroom.asked);
       await talk(other);
@@ -59,7 +59,7 @@ describe('agent conversation reviews', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}', () => {
-    it('200: its messages as the student reads them', async () => {
+    it('200: shows the messages as the student reads them, and names the student', async () => {
       const id = await talk();
       const read = (await conversations(`/${id}`)).body;
       const { data } = (await classroom.conversation(id)).body;
@@ -75,7 +75,7 @@ describe('agent conversation reviews', () => {
       ]);
     });
 
-    it('404: of another agent, of another club, deleted, unknown', async () => {
+    it('404: a conversation of another agent or club, a deleted and an unknown one', async () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
       expectError(await conversations(`/${id}`, { ...classroom, asked: sibling }), 'not_found');

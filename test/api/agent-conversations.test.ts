@@ -1,20 +1,21 @@
 /** Conversations of students with agents: listing, reading, renaming and deleting them, and what remains of them. */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
+import { buildOpenAgent } from '../toolkit/builders/agents.ts';
+import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
+import { buildCourse } from '../toolkit/builders/courses.ts';
+import { png } from '../toolkit/builders/pictures.ts';
+import { buildSource } from '../toolkit/builders/sources.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { appendWords, endAnswer, failAnswer } from '../toolkit/drive/answers.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
-import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
 import { uploadFile } from '../toolkit/drive/media.ts';
-import { png } from '../toolkit/builders/pictures.ts';
-import { wakesBy } from '../toolkit/assert/wakes.ts';
-import { buildOpenAgent } from '../toolkit/builders/agents.ts';
-import { buildCourse } from '../toolkit/builders/courses.ts';
-import { buildSource } from '../toolkit/builders/sources.ts';
-import { buildLearner } from '../toolkit/builders/access.ts';
-import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
-import { alter } from '../toolkit/drive/alter.ts';
-import { appendWords, failAnswer, endAnswer } from '../toolkit/drive/answers.ts';
+import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('agent conversations', () => {
   let classroom: AskingClassroom;
@@ -40,7 +41,7 @@ describe('agent conversations', () => {
     (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [classroom.student.id]);
 
   describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}', () => {
-    it('200: the agent without its instructions, and what may be asked', async () => {
+    it('200: shows the agent without its instructions, and the student’s limits', async () => {
       const { body } = await classroom.agent();
       expect(body.data).to.deep.equal({
         id: classroom.asked.id,
@@ -51,7 +52,7 @@ describe('agent conversations', () => {
       });
     });
 
-    it('403 not_entitled without access; 404 where it is not published, or another club’s', async () => {
+    it('403 not_entitled without access; 404 for an unpublished agent and one of another club', async () => {
       const { asked, club } = classroom;
       expectError(await askingOf(asked, await buildStudent(club.id)).agent(), 'not_entitled');
       const foreign = await buildOpenAgent((await buildClub()).id);
@@ -70,7 +71,7 @@ describe('agent conversations', () => {
       return [body.data.map(({ title }: { title: string }) => title), body.total];
     };
 
-    it('200: one’s own with this agent, newest message first, page by page', async () => {
+    it('200: lists the student’s own conversations with this agent, newest message first, by pages', async () => {
       expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
       const first = await classroom.ask({ content: 'first' });
       await classroom.ask({ content: 'second' });
@@ -83,7 +84,7 @@ describe('agent conversations', () => {
       expect((await classroom.conversations('?page_size=1')).body.data[0]).to.deep.equal(again.data.conversation);
     });
 
-    it('200: also after access has ended, and when the agent is not published any more', async () => {
+    it('200: also after access has ended and after the agent was archived', async () => {
       await classroom.ask({ content: 'first' });
       await loseAccess();
       expect(await titles()).to.deep.equal([['first'], 1]);
@@ -91,7 +92,7 @@ describe('agent conversations', () => {
       expect(await titles()).to.deep.equal([['first'], 1]);
     });
 
-    it('404: an unknown agent, and one that is not published to who never talked to it', async () => {
+    it('404: an unknown agent, and an archived one for a student without conversations', async () => {
       expectError(
         await askingOf({ ...classroom.asked, publicId: 'nobody' }, classroom.student).conversations(),
         'not_found',
@@ -107,7 +108,7 @@ describe('agent conversations', () => {
       return [body.data.messages.map(({ content }: { content: string }) => content), body.total];
     };
 
-    it('200: the conversation with its messages, questions and answers in turn', async () => {
+    it('200: shows the conversation with its messages, each question before its answer', async () => {
       const { data, answerId, conversationId } = await classroom.ask();
       await endAnswer(answerId, { text: 'Yes.' });
       const { body } = await classroom.conversation(conversationId.toUpperCase());
@@ -122,7 +123,7 @@ describe('agent conversations', () => {
       });
     });
 
-    it('a generating answer shows the text so far; it has no error, no citations and no end', async () => {
+    it('shows the text so far of a generating answer, without error, citations or end', async () => {
       const { answerId, conversationId } = await classroom.ask();
       await appendWords(answerId, 'So ', 'far 🪢');
       const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
@@ -130,7 +131,7 @@ describe('agent conversations', () => {
       expect(answer).to.not.have.any.keys('error_code', 'completed_at');
     });
 
-    it('a failed answer has its error code and the text written so far', async () => {
+    it('shows the error code and the text so far of a failed answer', async () => {
       const { answerId, conversationId } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await failAnswer(answerId, 'model_silent');
@@ -139,7 +140,7 @@ describe('agent conversations', () => {
       expect(answer).to.have.property('completed_at');
     });
 
-    it('of the pages the first has the newest messages, each the oldest first; total counts messages', async () => {
+    it('puts the newest messages on page 1, the oldest first on each page, and counts messages', async () => {
       const id = await converse(3);
       const all = ['question 1', 'answer 1', 'question 2', 'answer 2', 'question 3', 'answer 3'];
       expect(await contents(id)).to.deep.equal([all, 6]);
@@ -148,33 +149,36 @@ describe('agent conversations', () => {
         const read: string[] = [];
         for (let page = 1; page <= pages; page++) {
           const [texts, total] = await contents(id, `?page=${page}&page_size=${size}`);
-          expect(total).to.equal(6);
+          expect(total, `page ${page} of ${size}`).to.equal(6);
           read.unshift(...texts);
         }
         expect(read, `pages of ${size}`).to.deep.equal(all);
-        expect(await contents(id, `?page=${pages + 1}&page_size=${size}`)).to.deep.equal([[], 6]);
+        const beyond = await contents(id, `?page=${pages + 1}&page_size=${size}`);
+        expect(beyond, `beyond pages of ${size}`).to.deep.equal([[], 6]);
       }
     });
 
-    it('200: also after access has ended; asking on is 403 not_entitled', async () => {
+    it('200: also after access has ended, while a further question is 403 not_entitled', async () => {
       const id = await converse(1);
       await loseAccess();
       expect(await contents(id)).to.deep.equal([['question 1', 'answer 1'], 2]);
       expectError(await classroom.refused({ conversation_id: id }), 'not_entitled');
     });
 
-    it('404: another student’s, one in another club, an unknown one', async () => {
+    it('404: another student’s conversation, one in another club, an unknown one', async () => {
       const { conversationId } = await classroom.ask();
       const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
       const elsewhere = await openAskingClassroom();
-      for (const answer of [
-        await other.conversation(conversationId),
-        await other.rename(conversationId, 'Mine'),
-        await other.remove(conversationId),
-        await elsewhere.conversation(conversationId),
-        await classroom.conversation(newId()),
-      ])
-        expectError(answer, 'not_found');
+      await eachCase(
+        [
+          await other.conversation(conversationId),
+          await other.rename(conversationId, 'Mine'),
+          await other.remove(conversationId),
+          await elsewhere.conversation(conversationId),
+          await classroom.conversation(newId()),
+        ],
+        (answer) => expectError(answer, 'not_found'),
+      );
       expect((await classroom.conversation(conversationId)).status).to.equal(200);
     });
 
@@ -182,7 +186,7 @@ describe('agent conversations', () => {
       const citationsOf = async (conversationId: Id) =>
         (await classroom.conversation(conversationId)).body.data.messages[1].citations;
 
-      it('lesson_id only when the source is a lesson, media_id only when it is a file, pages where it has them', async () => {
+      it('gives lesson_id only for a lesson, media_id only for a file, and pages where they are known', async () => {
         const { club } = classroom;
         const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
         const file = await uploadFile(
@@ -213,7 +217,7 @@ describe('agent conversations', () => {
         ]);
       });
 
-      it('source_id is absent when the source left the index after the answer; the text stays, the link is lost', async () => {
+      it('omits source_id and lesson_id once the source has left the index, and keeps the cited text', async () => {
         const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
         const { id: source } = await buildSource(classroom.club.id, { lessonId, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();
@@ -227,41 +231,43 @@ describe('agent conversations', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-    it('200: a title of 1 to 120 characters, in tidy form; nothing else changes', async () => {
+    it('200: sets a title of 1 to 120 characters in tidy form, and changes nothing else', async () => {
       const { data, conversationId } = await classroom.ask();
-      for (const [title, kept] of [
-        [' My   knots\n', 'My knots'],
-        ['🪢'.repeat(120), '🪢'.repeat(120)],
-        ['a', 'a'],
-      ] as const) {
-        const { body } = await classroom.rename(conversationId, title);
-        expect(body).to.deep.equal({ data: { ...data.conversation, title: kept } });
-      }
+      await eachCase(
+        [
+          [' My   knots\n', 'My knots'],
+          ['🪢'.repeat(120), '🪢'.repeat(120)],
+          ['a', 'a'],
+        ] as const,
+        async ([title, kept]) => {
+          const { body } = await classroom.rename(conversationId, title);
+          expect(body).to.deep.equal({ data: { ...data.conversation, title: kept } });
+        },
+      );
       expect((await classroom.conversations()).body.data[0].title).to.equal('a');
     });
 
-    it('422: empty, blank, 121 characters', async () => {
+    it('422: an empty title, a blank one and one of 121 characters', async () => {
       const { conversationId } = await classroom.ask();
-      for (const title of ['', '  ', 'a'.repeat(121)])
-        expectError(await classroom.rename(conversationId, title), 'invalid_request');
+      await eachCase(['', '  ', 'a'.repeat(121)], async (title) =>
+        expectError(await classroom.rename(conversationId, title), 'invalid_request'),
+      );
     });
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-    it('204: it is gone from lists and reads', async () => {
+    it('204: removes the conversation from lists and reads', async () => {
       const id = await converse(1);
       const answer = await classroom.remove(id);
       expect([answer.status, answer.text]).to.deep.equal([204, '']);
       expect((await classroom.conversations()).body).to.deep.equal({ data: [], total: 0 });
-      for (const gone of [
-        await classroom.conversation(id),
-        await classroom.rename(id, 'x'),
-        await classroom.remove(id),
-      ])
-        expectError(gone, 'not_found');
+      await eachCase(
+        [await classroom.conversation(id), await classroom.rename(id, 'x'), await classroom.remove(id)],
+        (gone) => expectError(gone, 'not_found'),
+      );
     });
 
-    it('what was asked, answered and cited stands nowhere any more; the rows stay to be counted', async () => {
+    it('erases what was asked, answered and cited, and keeps the rows for the daily limit', async () => {
       const word = `w${randomUUID()}`;
       const { answerId, conversationId } = await classroom.ask({ content: `question ${word}` });
       await appendWords(answerId, `answer ${word}`);
@@ -280,7 +286,7 @@ describe('agent conversations', () => {
       expect((await classroom.agent()).body.data.limits.used).to.equal(2);
     });
 
-    it('its images go with it, unless another conversation shows them', async () => {
+    it('removes its images, unless another conversation shows them', async () => {
       const { club, student } = classroom;
       const upload = () => uploadFile({ club, student }, { fileName: 'knot.png', mime: 'image/png', bytes: png() });
       const [own, shared] = [await upload(), await upload()];
@@ -300,7 +306,7 @@ describe('agent conversations', () => {
       expect(await removed()).to.have.members([own.id, shared.id]);
     });
 
-    it('an answer under way ends as failed, its stream hears so, and its run is woken to settle it', async () => {
+    it('fails an answer under way, tells its stream, and wakes its run to settle it', async () => {
       const { stream, answerId, conversationId, data } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await stream.textOf(6);
@@ -313,7 +319,7 @@ describe('agent conversations', () => {
       expect(await stream.ended).to.equal('whole');
     });
 
-    it('words that are being written while it is deleted do not stay', async () => {
+    it('keeps no text that is written while the conversation is deleted', async () => {
       const word = `w${randomUUID()}`;
       const { answerId, conversationId } = await classroom.ask();
       let stop = false;

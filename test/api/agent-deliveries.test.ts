@@ -1,20 +1,21 @@
 /** Deliveries that open an AI agent: every way of access to a delivery is a way to the agent. */
 import { expect } from 'chai';
-import type { EventType } from '../../domain/facts/catalogue.policy.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
 import { isEntitled } from '../../domain/access/entitlement.ts';
+import { newId, type Id } from '../../domain/core/ids.ts';
+import type { EventType } from '../../domain/facts/catalogue.policy.ts';
 import { assembleBody } from '../../domain/webhooks/bodies.ts';
-import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
-import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
-import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
+import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { buildProduct, buildShop, purchaseNotice } from '../toolkit/builders/sales.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { importFile } from '../toolkit/drive/imports.ts';
 import { sell } from '../toolkit/drive/sales.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('agent deliveries', () => {
   let club: TestClub;
@@ -30,7 +31,7 @@ describe('agent deliveries', () => {
     write('POST', '/deliveries', { name: 'Ask the bosun', opens, ...further });
 
   describe('a delivery that opens an agent', () => {
-    it('201: the whole record, and what is read and listed afterwards; 200: changed, archived', async () => {
+    it('201: creates the delivery as reads and lists then show it; 200: renames and archives it', async () => {
       const { status, body } = await create(opening(), { free: true, access_days: 30 });
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
@@ -54,31 +55,34 @@ describe('agent deliveries', () => {
       });
     });
 
-    it('404: an unknown agent, one of another club, a course’s id; nothing is written', async () => {
+    it('404: an unknown agent, one of another club, an id of another kind; writes nothing', async () => {
       const foreign = await buildAgent((await buildClub()).id);
       const course = await buildCourse(club.id);
       const before = await rowCounts();
-      for (const id of [newId(), foreign.id, course.id])
-        expectError(await create({ kind: 'agent', agent_id: id }), 'not_found');
+      await eachCase([newId(), foreign.id, course.id], async (id) =>
+        expectError(await create({ kind: 'agent', agent_id: id }), 'not_found'),
+      );
       expectError(await create({ kind: 'course', course_id: agent.id }), 'not_found');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('400 and 422: the id of another kind, none, a cohort, a kind that is none', async () => {
+    it('400 and 422: an id of another kind, a missing id, a cohort, an unknown kind', async () => {
       const course = await buildCourse(club.id);
-      for (const opens of [
-        { kind: 'agent' },
-        { kind: 'agent', course_id: course.id },
-        { ...opening(), course_id: course.id },
-        { ...opening(), cohort_id: newId() },
-        { agent_id: agent.id },
-      ])
-        expectError(await create(opens), 'malformed_request');
+      await eachCase(
+        [
+          { kind: 'agent' },
+          { kind: 'agent', course_id: course.id },
+          { ...opening(), course_id: course.id },
+          { ...opening(), cohort_id: newId() },
+          { agent_id: agent.id },
+        ],
+        async (opens) => expectError(await create(opens), 'malformed_request'),
+      );
       expectError(await create({ kind: 'space', agent_id: agent.id }), 'invalid_request');
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
-    it('200: it can open something else, a course as well, until somebody is enrolled: 409 in_use; what is the same stays', async () => {
+    it('200: changes what it opens; once a student is enrolled, 409 in_use for anything else', async () => {
       const { id } = (await create(opening())).body.data;
       const course = await buildCourse(club.id);
       const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
@@ -92,7 +96,7 @@ describe('agent deliveries', () => {
       expect((await write('GET', `/deliveries/${id}`)).body.data.opens).to.deep.equal(opening());
     });
 
-    it('404: it has no cohorts: none to grant it in, none to move to', async () => {
+    it('404: a cohort, when it is granted and when its enrollment is moved', async () => {
       const delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
       const student = await buildStudent(club.id);
@@ -138,7 +142,7 @@ describe('agent deliveries', () => {
     );
   }
 
-  describe('each way of access opens the agent, and the webhook says what was opened', () => {
+  describe('each way of access opens the agent, and its webhook names the agent', () => {
     let delivery: { id: Id; name: string };
     beforeEach(async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
@@ -155,7 +159,7 @@ describe('agent deliveries', () => {
       return row?.id ?? '';
     };
 
-    it('a grant, which the student sees with what it opens; revoked, restored and shortened', async () => {
+    it('a grant: until it is revoked, again once it is restored, and until its new end', async () => {
       const student = await buildStudent(club.id);
       expect(await agentsOf(student.token)).to.deep.equal([]);
       expect(await entitled(student.id)).to.equal(false);
@@ -182,10 +186,10 @@ describe('agent deliveries', () => {
         'access.restored grant',
         'access.shortened grant',
       ]);
-      for (const [, said] of bodies) expect(said).to.deep.equal(opened());
+      await eachCase(bodies, ([, said]) => expect(said).to.deep.equal(opened()));
     });
 
-    it('an invitation, and a registration link', async () => {
+    it('an invitation and a registration link', async () => {
       const email = `${newId()}@example.com`;
       await write('POST', '/students', { name: 'Ada', email, delivery_ids: [delivery.id] });
       expect(await entitled(await studentOf(email))).to.equal(true);
@@ -202,7 +206,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('an import, for a new student and for one who is known', async () => {
+    it('an import, for a new and for a known student', async () => {
       const known = await buildStudent(club.id);
       const fresh = `${newId()}@example.com`;
       await importFile(club, `email,name\n${known.email},N\n${fresh},N\n`, `delivery_ids=${delivery.id}`);
@@ -214,7 +218,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('a free delivery, to who signs up', async () => {
+    it('a free delivery, at sign-up', async () => {
       delivery = await buildAccessDelivery(club.id, { agentId: agent.id, free: true });
       const email = `${newId()}@example.com`;
       await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
@@ -222,7 +226,7 @@ describe('agent deliveries', () => {
       expect(await told()).to.deep.equal([['access.granted free', opened()]]);
     });
 
-    it('the sale of a product that is mapped to it; its refund takes the access', async () => {
+    it('the sale of a product that is mapped to the delivery, until its refund', async () => {
       const shop = await buildShop();
       club = shop.club;
       agent = await buildAgent(club.id);
@@ -240,7 +244,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('nobody else: not by a course of the club, not in another club, not before it begins', async () => {
+    it('nothing else: not a course, not another club, not an enrollment before it begins', async () => {
       const student = await buildStudent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildAccessDelivery(club.id)).id });
       expect(await entitled(student.id)).to.equal(false);

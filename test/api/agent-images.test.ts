@@ -1,9 +1,13 @@
 /** Pictures that students show agents: reserved, put, completed, looked at. */
 import { expect } from 'chai';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
+import { buildPlan } from '../toolkit/builders/billing.ts';
+import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { gif, jpeg, png, webp } from '../toolkit/builders/pictures.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { askingOf } from '../toolkit/drive/asking.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
 import {
   completing,
   filesOf,
@@ -11,14 +15,11 @@ import {
   put,
   reserve,
   reserving,
-  uploadFile,
   type MediaRecord,
   type Uploader,
+  uploadFile,
 } from '../toolkit/drive/media.ts';
-import { gif, jpeg, png, webp } from '../toolkit/builders/pictures.ts';
-import { buildLearner } from '../toolkit/builders/access.ts';
-import { buildPlan } from '../toolkit/builders/billing.ts';
-import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 const picture = { fileName: 'My knot.png', mime: 'image/png', bytes: png(640, 480) };
 
@@ -33,7 +34,7 @@ describe('agent images', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/classroom/agent-images', () => {
-    it('201: the record, and a put descriptor whose address and headers are signed for 15 minutes', async () => {
+    it('201: returns the record, and an address and headers that are signed for 15 minutes', async () => {
       const { media, upload } = await reserve(uploader, picture);
       const { id, created_at: createdAt, ...rest } = media;
       expect(rest).to.deep.equal({
@@ -61,7 +62,7 @@ describe('agent images', () => {
       expect(pathname.endsWith(`/media/${club.id}/${id}`)).to.equal(true);
     });
 
-    it('402 feature_not_in_plan, without a word of the plan', async () => {
+    it('402 feature_not_in_plan, in a message that does not mention the plan', async () => {
       await buildPlan(club.id, 'starter');
       const answer = await reserving(uploader, picture);
       expectError(answer, 'feature_not_in_plan');
@@ -69,19 +70,23 @@ describe('agent images', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('422: other types, no bytes, more than 5 MB; 400: what is missing or unknown; nothing is left behind', async () => {
+    it('422: other types, no bytes, more than 5 MB; 400: missing and unknown fields; writes nothing', async () => {
       const before = await rowCounts();
-      for (const body of [
-        { mime: 'image/svg+xml' },
-        { mime: 'application/pdf' },
-        { size_bytes: 0 },
-        { size_bytes: 5 * 1_024 * 1_024 + 1 },
-        { file_name: '' },
-        { file_name: '../knot.png' },
-      ])
-        expectError(await reserving(uploader, picture, body), 'invalid_request');
-      for (const body of [{ size_bytes: undefined }, { title: 'Mine' }, { size_bytes: '3' }, { owner_id: student.id }])
-        expectError(await reserving(uploader, picture, body), 'malformed_request');
+      await eachCase(
+        [
+          { mime: 'image/svg+xml' },
+          { mime: 'application/pdf' },
+          { size_bytes: 0 },
+          { size_bytes: 5 * 1_024 * 1_024 + 1 },
+          { file_name: '' },
+          { file_name: '../knot.png' },
+        ],
+        async (body) => expectError(await reserving(uploader, picture, body), 'invalid_request'),
+      );
+      await eachCase(
+        [{ size_bytes: undefined }, { title: 'Mine' }, { size_bytes: '3' }, { owner_id: student.id }],
+        async (body) => expectError(await reserving(uploader, picture, body), 'malformed_request'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
       expect((await reserving(uploader, picture, { size_bytes: 5 * 1_024 * 1_024 })).status).to.equal(201);
     });
@@ -91,13 +96,13 @@ describe('agent images', () => {
     const answersOf = async (count: number) =>
       Promise.all(Array.from({ length: count }, () => reserving(uploader, picture)));
 
-    it('409 too_many_images: a student has at most 20, uploading or ready, also of many reserved at once', async () => {
+    it('409 too_many_images: beyond 20 that are uploading or ready, also for many at once', async () => {
       const ready = await uploadFile(uploader, picture);
       await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // failed: does not count
       const answers = await answersOf(23);
       const refused = answers.filter(({ status }) => status !== 201);
       expect(refused).to.have.length(4);
-      for (const answer of refused) expectError(answer, 'too_many_images');
+      await eachCase(refused, (answer) => expectError(answer, 'too_many_images'));
       const before = await rowCounts();
       expectError(await reserving(uploader, picture), 'too_many_images');
       expect(await rowCounts()).to.deep.equal(before);
@@ -105,7 +110,7 @@ describe('agent images', () => {
       expect((await completing(uploader, ready.id)).body.data.status).to.equal('ready');
     });
 
-    it('one that a question shows counts no more, one of a question that was refused does', async () => {
+    it('stops counting an image that a question shows, but not one of a refused question', async () => {
       const agent = await buildOpenAgent(club.id, { dailyLimit: 1 });
       student = await buildLearner(agent);
       uploader = { club, student };
@@ -122,14 +127,14 @@ describe('agent images', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete, of an image', () => {
-    it('200 ready: type, size and measures are those of the content, whatever was announced', async () => {
+    it('200 ready: takes type, size and dimensions from the content, whatever was announced', async () => {
       const kinds = {
         'image/png': png(640, 480),
         'image/jpeg': jpeg(300, 200),
         'image/gif': gif(7, 5),
         'image/webp': webp(64, 32),
       };
-      for (const [mime, bytes] of Object.entries(kinds)) {
+      await eachCase(Object.entries(kinds), async ([mime, bytes]) => {
         const ready = await uploadFile(uploader, { fileName: 'knot.gif', mime: 'image/gif', bytes });
         const [width, height] =
           { 'image/png': [640, 480], 'image/jpeg': [300, 200], 'image/gif': [7, 5], 'image/webp': [64, 32] }[mime] ??
@@ -152,10 +157,10 @@ describe('agent images', () => {
         const preview = await fetch(ready.preview_url ?? '');
         expect(preview.headers.get('content-disposition')).to.match(/^inline; /);
         await preview.arrayBuffer();
-      }
+      });
     });
 
-    it('200 failed, and the bucket holds it no more: no image, broken, too large, animated, no size', async () => {
+    it('200 failed: erases a file that is no image, broken, too large, animated or without size', async () => {
       const cut = (bytes: Buffer) => bytes.subarray(0, bytes.length - 3);
       const wrong: [string, Buffer][] = [
         ['content_not_allowed', Buffer.from('%PDF-1.7\n%%EOF')],
@@ -172,32 +177,35 @@ describe('agent images', () => {
         ['image_animated', webp(2, 2, true)],
         ['image_animated', png(2, 2, { animated: true })],
       ];
-      for (const [error, bytes] of wrong) {
+      await eachCase(wrong, async ([error, bytes]) => {
         const failed = await uploadFile(uploader, { ...picture, bytes });
         expect(failed, `${error} ${bytes.toString('latin1', 0, 12)}`).to.include({ status: 'failed', error });
         expect(failed).to.not.have.any.keys('preview_url', 'download_url', 'width', 'height');
-      }
+      });
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('is good from 1 × 1 to 8000 × 8000 pixels', async () => {
-      for (const [width, height] of [
-        [1, 1],
-        [8_000, 8_000],
-      ] as const) {
-        const ready = await uploadFile(uploader, { ...picture, bytes: png(width, height) });
-        expect(ready).to.include({ status: 'ready', width, height });
-      }
+    it('accepts images from 1 × 1 to 8000 × 8000 pixels', async () => {
+      await eachCase(
+        [
+          [1, 1],
+          [8_000, 8_000],
+        ] as const,
+        async ([width, height]) => {
+          const ready = await uploadFile(uploader, { ...picture, bytes: png(width, height) });
+          expect(ready).to.include({ status: 'ready', width, height });
+        },
+      );
     });
 
-    it('409 upload_missing before the file has arrived; it is not spoiled by it', async () => {
+    it('409 upload_missing before the file arrives; 200 once it has arrived', async () => {
       const { media, upload } = await reserve(uploader, picture);
       expectError(await completing(uploader, media.id), 'upload_missing');
       await put(upload, picture.bytes);
       expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
     });
 
-    it('once more changes nothing, and so do several at once', async () => {
+    it('answers alike when it is called again and several times at once', async () => {
       const { media, upload } = await reserve(uploader, picture);
       await put(upload, picture.bytes);
       // Addresses are signed anew each time.
@@ -205,14 +213,14 @@ describe('agent images', () => {
       const answers = await Promise.all(Array.from({ length: 5 }, () => completing(uploader, media.id)));
       clock.advance(60_000);
       answers.push(await completing(uploader, media.id));
-      for (const { status, body } of answers) {
+      await eachCase(answers, ({ status, body }) => {
         expect(status).to.equal(200);
         expect(facts(body.data)).to.deep.equal(facts(answers[0]?.body.data));
-      }
+      });
       expect(answers[0]?.body.data.status).to.equal('ready');
     });
 
-    it("404: another student's, another club's, an unknown one, the library's; and an administrator finds no image", async () => {
+    it('404: images of others, an unknown one, library files; administrators see no image', async () => {
       const { media } = await reserve(uploader, picture);
       const other = { club, student: await buildStudent(club.id) };
       const elsewhere = await buildClub();

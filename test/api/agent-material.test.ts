@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { indexedSourcesOf } from '../toolkit/assert/sources.ts';
-import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
-import { clock, expectError } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildAgent, type TestAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCourse, type TestCourse } from '../toolkit/builders/courses.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('agent material', () => {
   let club: TestClub;
@@ -34,7 +35,7 @@ describe('agent material', () => {
   const indexed = async () => (await indexedSourcesOf(club.id)).map(({ itemId }) => itemId);
 
   describe('PUT /v1/clubs/{clubId}/agents/{agentId}/material', () => {
-    it('200: what was named, in its order, is what is read; each is a source, whose indexing is asked for', async () => {
+    it('200: reads back what was named in its order, makes each a source and wakes its indexing', async () => {
       const [one, two, three] = lessonIds();
       const given = { ...none, lesson_ids: [three, one, two], media_ids: [file.id] };
       let answer = await put(none);
@@ -47,7 +48,7 @@ describe('agent material', () => {
       expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
     });
 
-    it('200: replaced as a whole: what is not named any more leaves the index, what stays is not read anew', async () => {
+    it('200: replaces the whole: dropped items leave the index, kept ones are not indexed again', async () => {
       await put({ course_ids: [course.id], media_ids: [file.id] });
       const before = await indexedSourcesOf(club.id);
       const [kept] = lessonIds();
@@ -58,7 +59,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([]);
     });
 
-    it('200: one lesson, named by a course, by itself and by two agents, is one source while one of them names it', async () => {
+    it('200: indexes a lesson that is named several times once, until no agent in use names it', async () => {
       const other = await buildAgent(club.id, { status: 'draft' });
       const [lesson] = lessonIds();
       await put({ course_ids: [course.id], lesson_ids: [lesson] });
@@ -72,7 +73,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([lesson]);
     });
 
-    it('200: what students do not see can be named, and counts once they do', async () => {
+    it('200: accepts what students do not see yet, and indexes lessons once they are published', async () => {
       const draft = await buildCourse(club.id, { modules: 1, lessons: 1, status: 'draft' });
       const arriving = await buildMedia(club.id, { status: 'processing' });
       const [lesson] = lessonIds();
@@ -85,7 +86,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal(sorted([lesson ?? '', draft.lessons[0]?.id ?? '']));
     });
 
-    it('200: the order of a course changes nothing in the index; a lesson that is removed leaves it, and the material', async () => {
+    it('200: a new order of lessons changes nothing; a removed lesson leaves index and material', async () => {
       const [first, second, third] = lessonIds();
       await put({ lesson_ids: lessonIds() });
       const before = await indexedSourcesOf(club.id);
@@ -98,7 +99,7 @@ describe('agent material', () => {
       expect((await put(await material())).status).to.equal(200);
     });
 
-    it('404: what is none of the club’s, with its field and place; nothing is changed', async () => {
+    it('404: names field and position of what the club does not have, and changes nothing', async () => {
       const elsewhere = await buildClub();
       const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
       const foreignFile = await buildMedia(elsewhere.id);
@@ -121,40 +122,40 @@ describe('agent material', () => {
         [{ media_ids: [removedFile.id] }, 'media_ids/0'],
         [{ media_ids: [image.id] }, 'media_ids/0'],
       ];
-      for (const [given, field] of refused) {
+      await eachCase(refused, async ([given, field]) => {
         const answer = await put(given);
         expectError(answer, 'not_found');
         expect(answer.body.error.message).to.match(new RegExp(`^${field}: `));
-      }
+      });
       expect([await rowCounts(), await material(), await indexedSourcesOf(club.id)]).to.deep.equal(before);
     });
 
-    it('200 and 422: 100 of each and 101, one twice, an id that is none; one in two spellings is named once', async () => {
+    it('200 and 422: at most 100 ids of a kind, all valid, none twice; another spelling counts once', async () => {
       const many = await buildCourse(club.id, { modules: 1, lessons: 101 });
       const ids = many.lessons.map(({ id }) => id);
       expect((await put({ lesson_ids: ids.slice(0, 100) })).status).to.equal(200);
-      for (const field of ['course_ids', 'lesson_ids', 'media_ids']) {
+      await eachCase(['course_ids', 'lesson_ids', 'media_ids'], async (field) => {
         expectError(await put({ [field]: field === 'lesson_ids' ? ids : ids.map(newId) }), 'invalid_request');
         expectError(await put({ [field]: ['x'] }), 'invalid_request');
-      }
+      });
       expectError(await put({ course_ids: [course.id, course.id] }), 'invalid_request');
       expect(await indexed()).to.have.length(100);
       const spelled = await put({ course_ids: [course.id, course.id.toUpperCase()] });
       expect(spelled.body.data).to.deep.equal({ ...none, course_ids: [course.id] });
     });
 
-    it('400: a field that is missing, or unknown', async () => {
+    it('400: a missing field and an unknown one', async () => {
       const at = `/agents/${agent.id}/material`;
-      for (const field of ['course_ids', 'lesson_ids', 'media_ids'] as const) {
+      await eachCase(['course_ids', 'lesson_ids', 'media_ids'] as const, async (field) => {
         const { [field]: _, ...rest } = none;
         expectError(await write('PUT', at, rest), 'malformed_request');
-      }
+      });
       expectError(await put({ file_ids: [] }), 'malformed_request');
     });
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/sources', () => {
-    it('200: of this agent alone, newest first, page by page, each with the state of its indexing', async () => {
+    it('200: lists this agent’s sources, newest first, by pages and status, with their indexing', async () => {
       const other = await buildAgent(club.id);
       await put({ course_ids: [course.id] }, other.id);
       const [lesson] = lessonIds();
@@ -195,7 +196,7 @@ describe('agent material', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex', () => {
-    it('202: wanted anew, and woken; what was indexed before stays', async () => {
+    it('202: asks for indexing again and wakes it; indexed passages stay', async () => {
       await put({ media_ids: [file.id] });
       const [{ id }] = (await sources()).data;
       const source = await testDatabase();
@@ -220,14 +221,15 @@ describe('agent material', () => {
       expect(row).to.deep.equal({ wanted_version: 2, indexed_version: 1, attempts: 0, due: true });
     });
 
-    it('404: an unknown source, one of another agent, one of another club; nothing is woken', async () => {
+    it('404: an unknown source, one of another agent and one of another club; wakes nothing', async () => {
       const other = await buildAgent(club.id);
       await put({ media_ids: [file.id] }, other.id);
       const [{ id }] = (await sources('', other.id)).data;
       const stranger = callsOf(await buildClub());
       const woken = await wakesBy(club.id, async () => {
-        for (const sourceId of [newId(), id])
-          expectError(await write('POST', `/agents/${agent.id}/sources/${sourceId}/reindex`), 'not_found');
+        await eachCase([newId(), id], async (sourceId) =>
+          expectError(await write('POST', `/agents/${agent.id}/sources/${sourceId}/reindex`), 'not_found'),
+        );
         expectError(await stranger('POST', `/agents/${other.id}/sources/${id}/reindex`), 'not_found');
       });
       expect(woken).to.deep.equal([]);

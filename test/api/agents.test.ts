@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { pricedModels } from '../../domain/agents/prices.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildAgent } from '../toolkit/builders/agents.ts';
-import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 describe('agents', () => {
   let club: TestClub;
@@ -51,7 +52,7 @@ describe('agents', () => {
 
   describe('POST /v1/clubs/{clubId}/agents', () => {
     describe('201', () => {
-      it('a draft: the whole record, and what is read afterwards', async () => {
+      it('creates a draft with defaults: the whole record, as it is read afterwards', async () => {
         const { status, body } = await create({ name: '  Bosun   Bill ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -75,7 +76,7 @@ describe('agents', () => {
         });
       });
 
-      it('everything given', async () => {
+      it('keeps every given field', async () => {
         const given = {
           name: 'Bosun',
           public_id: 'Bosun_1',
@@ -88,26 +89,26 @@ describe('agents', () => {
         expect((await create(given)).body.data).to.include(given);
       });
 
-      it('names that others have get a public_id of their own, ten at once as well', async () => {
+      it('gives equal names different public ids, also for ten at once', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name: 'Bosun' })));
         const ids = answers.map(({ body }) => body.data.public_id);
         expect(ids).to.include.members(['bosun', 'bosun-2', 'bosun-5']);
         expect(new Set(ids).size).to.equal(10);
       });
 
-      it('a name without Latin letters is called after what it is', async () => {
+      it('gives a name without Latin letters the public id `agent`', async () => {
         expect((await create({ name: '学生' })).body.data.public_id).to.equal('agent');
       });
     });
 
-    it('402 feature_not_in_plan: a club whose plan has no agents; nothing is written', async () => {
+    it('402 feature_not_in_plan: a plan without agents; writes nothing', async () => {
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       expectError(await create({ name: 'Bosun' }), 'feature_not_in_plan');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 public_id_taken: in the club, not in another, four at once as well; nothing is written', async () => {
+    it('409 public_id_taken: within the club, also for four at once; another club may use it', async () => {
       const body = { name: 'Bosun', public_id: 'bosun' };
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(body)));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
@@ -117,15 +118,15 @@ describe('agents', () => {
       expect((await callsOf(await buildClub())('POST', '/agents', body)).status).to.equal(201);
     });
 
-    it('422: the bounds of each field, at each limit and one beyond', async () => {
-      for (const body of within) expect((await create({ name: 'Bosun', ...body })).status).to.equal(201);
+    it('422: a field beyond its bounds; each bound itself is accepted', async () => {
+      await eachCase(within, async (body) => expect((await create({ name: 'Bosun', ...body })).status).to.equal(201));
       const before = await rowCounts();
-      for (const body of beyond) expectError(await create({ name: 'Bosun', ...body }), 'invalid_request');
+      await eachCase(beyond, async (body) => expectError(await create({ name: 'Bosun', ...body }), 'invalid_request'));
       expectError(await create({ name: 'Bosun', model: 'default' }), 'invalid_request');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('the models that can be chosen are those that have a price', () => {
+    it('offers exactly the models that have a price', () => {
       const { AgentModel, AgentModelOrDefault } = contractDocument.components.schemas;
       expect(AgentModel?.['enum']).to.deep.equal(pricedModels);
       expect(AgentModelOrDefault?.['enum']).to.deep.equal(['default', ...pricedModels]);
@@ -133,7 +134,7 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents', () => {
-    it('200: newest first, page by page, of one status; without instructions, and none of another club', async () => {
+    it('200: lists this club’s agents, newest first, by pages and status, without instructions', async () => {
       await callsOf(await buildClub())('POST', '/agents', { name: 'Stranger' });
       for (const name of ['First', 'Second', 'Third']) {
         await create({ name, instructions: 'Be brief.' });
@@ -143,7 +144,7 @@ describe('agents', () => {
       const { data, total } = await list();
       expect(data.map(({ name }: { name: string }) => name)).to.deep.equal(['Third', 'Second', 'First']);
       expect(total).to.equal(3);
-      for (const agent of data) expect(agent).not.to.have.property('instructions');
+      await eachCase(data, (agent) => expect(agent).not.to.have.property('instructions'));
       await change(data[1].id, { status: 'published' });
       expect((await list('?status=published')).data.map(({ id }: { id: string }) => id)).to.deep.equal([data[1].id]);
       const second = await list('?page=2&page_size=2');
@@ -154,17 +155,17 @@ describe('agents', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}', () => {
-    it('200: every member reads it, instructions too', async () => {
+    it('200: every member reads the agent with its instructions', async () => {
       const { body } = await create({ name: 'Bosun', instructions: 'Be brief.' });
       const support = callsOf(club, (await buildMember(club.id, 'support')).token);
       expect((await support('GET', `/agents/${body.data.id}`)).body).to.deep.equal(body);
     });
 
-    it('404: an unknown agent, and one of another club, wherever it is named', async () => {
+    it('404: an unknown agent and one of another club, in every operation on one', async () => {
       const foreign = await buildAgent((await buildClub()).id);
       const material = { course_ids: [], lesson_ids: [], media_ids: [] };
       const before = await rowCounts();
-      for (const id of [newId(), foreign.id]) {
+      await eachCase([newId(), foreign.id], async (id) => {
         expectError(await write('GET', `/agents/${id}`), 'not_found');
         expectError(await change(id, { name: 'Mine' }), 'not_found');
         expectError(await change(id, { status: 'published' }), 'not_found');
@@ -172,13 +173,13 @@ describe('agents', () => {
         expectError(await write('PUT', `/agents/${id}/material`, material), 'not_found');
         expectError(await write('GET', `/agents/${id}/sources`), 'not_found');
         expectError(await write('POST', `/agents/${id}/sources/${newId()}/reindex`), 'not_found');
-      }
+      });
       expect(await rowCounts()).to.deep.equal(before);
     });
   });
 
   describe('PATCH /v1/clubs/{clubId}/agents/{agentId}', () => {
-    it('200: changes what is given, each field by itself; what is absent stays', async () => {
+    it('200: changes each given field alone and keeps the others', async () => {
       let { data } = (await create({ name: 'Bosun', model: 'claude-opus-5' })).body;
       const changes = [
         { name: 'Mate' },
@@ -192,7 +193,7 @@ describe('agents', () => {
         { status: 'archived' },
         { status: 'draft' },
       ];
-      for (const given of changes) {
+      await eachCase(changes, async (given) => {
         clock.advance(1_000);
         const { status, body } = await change(data.id, given);
         expect(status).to.equal(200);
@@ -200,13 +201,13 @@ describe('agents', () => {
         expect(body.data.updated_at > data.updated_at).to.equal(true);
         expect((await write('GET', `/agents/${data.id}`)).body).to.deep.equal(body);
         ({ data } = body);
-      }
+      });
       const { model: _, ...without } = data;
       const { body } = await change(data.id, { model: 'default' });
       expect(body.data).to.deep.equal({ ...without, updated_at: body.data.updated_at });
     });
 
-    it('402 feature_not_in_plan: publishing; whatever else is changed, a plan without agents allows', async () => {
+    it('402 feature_not_in_plan: publishing, but no other change, on a plan without agents', async () => {
       const { id } = (await create({ name: 'Bosun' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { name: 'Mate', status: 'published' }), 'feature_not_in_plan');
@@ -221,7 +222,7 @@ describe('agents', () => {
       expectError(await change(id, { status: 'published' }), 'feature_not_in_plan');
     });
 
-    it('409 public_id_taken: nothing is changed, not even the name that came along; its own again is no conflict', async () => {
+    it('409 public_id_taken: changes nothing, not even the name; its own public id is no conflict', async () => {
       await create({ name: 'Bosun' });
       const { data } = (await create({ name: 'Mate' })).body;
       expectError(await change(data.id, { name: 'Other', public_id: 'bosun' }), 'public_id_taken');
@@ -229,19 +230,20 @@ describe('agents', () => {
       expect((await change(data.id, { public_id: 'mate' })).status).to.equal(200);
     });
 
-    it('422: the bounds of each field, at each limit and one beyond; 400: nothing known', async () => {
+    it('422: a field beyond its bounds, an empty change; 400: an unknown field', async () => {
       const { data } = (await create({ name: 'Bosun' })).body;
-      for (const body of within) expect((await change(data.id, body)).status).to.equal(200);
+      await eachCase(within, async (body) => expect((await change(data.id, body)).status).to.equal(200));
       const before = (await write('GET', `/agents/${data.id}`)).body;
-      for (const body of [...beyond, { status: 'ready' }, {}])
-        expectError(await change(data.id, body), 'invalid_request');
+      await eachCase([...beyond, { status: 'ready' }, {}], async (body) =>
+        expectError(await change(data.id, body), 'invalid_request'),
+      );
       expectError(await change(data.id, { title: 'Bosun' }), 'malformed_request');
       expect((await write('GET', `/agents/${data.id}`)).body).to.deep.equal(before);
     });
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/agents', () => {
-    it('200: the published agents that the student has access to now, newest first, and nothing else of them', async () => {
+    it('200: lists the published agents that the student may use now, newest first, in short form', async () => {
       const student = await buildStudent(club.id);
       const list = async (query = '') =>
         (await call('GET', `/v1/clubs/${club.id}/classroom/agents${query}`, { token: student.token })).body;
@@ -275,7 +277,7 @@ describe('agents', () => {
       expect(later).to.deep.equal(['First', 'Not yet']);
     });
 
-    it('200: another student’s access is theirs', async () => {
+    it('200: omits an agent that only another student may use', async () => {
       const agent = await buildAgent(club.id);
       await buildEnrollment(club.id, { deliveryId: (await buildAccessDelivery(club.id, { agentId: agent.id })).id });
       const { token } = await buildStudent(club.id);

@@ -1,26 +1,27 @@
 /** Why a question is not accepted: each row of the specification's table, in its order of meaning, with nothing left behind. */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import { startApi } from '../../api/server.ts';
 import type { ErrorCode } from '../../domain/core/error-codes.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { callAt, expectError, testConfig, type Answer } from '../toolkit/drive/api.ts';
-import {
-  askingOf,
-  questionTables,
-  openAskingClassroom,
-  type Asked,
-  type AskingClassroom,
-} from '../toolkit/drive/asking.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { uploadFile } from '../toolkit/drive/media.ts';
 import { png } from '../toolkit/builders/pictures.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { endAnswer } from '../toolkit/drive/answers.ts';
+import { callAt, expectError, testConfig, type Answer } from '../toolkit/drive/api.ts';
+import {
+  askingOf,
+  openAskingClassroom,
+  questionTables,
+  type Asked,
+  type AskingClassroom,
+} from '../toolkit/drive/asking.ts';
+import { uploadFile } from '../toolkit/drive/media.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const picture = { fileName: 'knot.png', mime: 'image/png', bytes: png(20, 10) };
 
@@ -51,7 +52,7 @@ describe('a question that is not accepted', () => {
   });
 
   describe('404', () => {
-    it('an unknown agent, a draft, an archived one, one of another club', async () => {
+    it('an unknown, a draft, an archived and a foreign agent', async () => {
       const { club, student } = classroom;
       const foreign = await buildOpenAgent((await buildClub()).id);
       const hidden = [
@@ -60,11 +61,12 @@ describe('a question that is not accepted', () => {
       ];
       for (const { id } of [foreign, ...hidden])
         await (await testDatabase()).query(`UPDATE agents SET public_id = $2 WHERE id = $1`, [id, id.slice(-12)]);
-      for (const publicId of ['nobody', foreign.id.slice(-12), ...hidden.map(({ id }) => id.slice(-12))])
-        await refusing(refused({}, askingOf({ clubId: club.id, publicId }, student)), 'not_found');
+      await eachCase(['nobody', foreign.id.slice(-12), ...hidden.map(({ id }) => id.slice(-12))], (publicId) =>
+        refusing(refused({}, askingOf({ clubId: club.id, publicId }, student)), 'not_found'),
+      );
     });
 
-    it('a conversation of another agent, of another student, a deleted and an unknown one, byte for byte alike', async () => {
+    it('conversations of another agent or student, a deleted and an unknown one, all alike', async () => {
       const { club, asked, student } = classroom;
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
@@ -72,79 +74,86 @@ describe('a question that is not accepted', () => {
       const ofOtherStudent = await askingOf(asked, await buildLearner(asked)).ask();
       const deleted = await classroom.ask();
       await classroom.remove(deleted.conversationId);
-      const answers = [];
-      for (const id of [ofOtherAgent.conversationId, ofOtherStudent.conversationId, deleted.conversationId, newId()])
-        answers.push((await refusing(refused({ conversation_id: id }), 'not_found')).text);
+      const answers: string[] = [];
+      await eachCase(
+        [ofOtherAgent.conversationId, ofOtherStudent.conversationId, deleted.conversationId, newId()],
+        async (id) => answers.push((await refusing(refused({ conversation_id: id }), 'not_found')).text),
+      );
       expect(new Set(answers)).to.have.property('size', 1);
     });
   });
 
-  it('402 feature_not_in_plan, addressed to that person and without mention of the plan', async () => {
+  it('402 feature_not_in_plan, in a message that does not mention the plan', async () => {
     await buildPlan(classroom.club.id, 'starter');
     const answer = await refusing(refused(), 'feature_not_in_plan');
     expect(answer.body.error.message).to.equal('This club does not offer this at the moment.');
   });
 
-  it('403 not_entitled: the student has no access to the agent: none given, not begun, ended, revoked, to another agent', async () => {
+  it('403 not_entitled: access that is absent, not begun, ended, revoked or to another agent', async () => {
     const { club, asked } = classroom;
     const stranger = await buildStudent(club.id);
     await refusing(refused({}, askingOf(asked, stranger)), 'not_entitled');
     const hour = 3_600_000;
     const other = await buildOpenAgent(club.id);
-    for (const terms of [
-      { startsAt: new Date(Date.now() + hour) },
-      { startsAt: new Date(Date.now() - 2 * hour), endsAt: new Date(Date.now() - hour) },
-      { startsAt: new Date(Date.now() - hour), revoked: 'revocation' as const },
-      { startsAt: new Date(Date.now() - hour), deliveryId: other.deliveryId },
-    ]) {
-      const student = await buildStudent(club.id);
-      await buildEnrollment(club.id, { studentId: student.id, deliveryId: asked.deliveryId, ...terms });
-      await refusing(refused({}, askingOf(asked, student)), 'not_entitled');
-    }
+    await eachCase(
+      [
+        { startsAt: new Date(Date.now() + hour) },
+        { startsAt: new Date(Date.now() - 2 * hour), endsAt: new Date(Date.now() - hour) },
+        { startsAt: new Date(Date.now() - hour), revoked: 'revocation' as const },
+        { startsAt: new Date(Date.now() - hour), deliveryId: other.deliveryId },
+      ],
+      async (terms) => {
+        const student = await buildStudent(club.id);
+        await buildEnrollment(club.id, { studentId: student.id, deliveryId: asked.deliveryId, ...terms });
+        await refusing(refused({}, askingOf(asked, student)), 'not_entitled');
+      },
+    );
   });
 
   describe('409 generation_in_progress: the conversation is already answering', () => {
-    it('until it has ended, whichever way', async () => {
-      for (const status of ['complete', 'truncated', 'refused', 'failed'] as const) {
+    it('ends with the answer, whatever its status', async () => {
+      await eachCase(['complete', 'truncated', 'refused', 'failed'] as const, async (status) => {
         const { answerId, conversationId } = await classroom.ask();
         const next = { conversation_id: conversationId };
         await refusing(refused(next), 'generation_in_progress');
         await endAnswer(answerId, { status, ...(status === 'failed' && { errorCode: 'interrupted' }) });
         await classroom.ask(next);
-      }
+      });
     });
 
-    it('another conversation of the student answers meanwhile', async () => {
+    it('does not block another conversation of the student', async () => {
       await classroom.ask();
       await classroom.ask();
     });
 
-    it('two questions at once in one conversation: one answer, one 409', async () => {
+    it('accepts one of two questions at once in one conversation', async () => {
       for (let round = 0; round < 6; round++) {
         const { answerId, conversationId } = await classroom.ask();
         await endAnswer(answerId);
         const outcomes = await Promise.allSettled([1, 2].map(() => classroom.ask({ conversation_id: conversationId })));
         const refusals = outcomes.filter((outcome) => outcome.status === 'rejected');
-        expect(refusals).to.have.length(1);
-        expect(String(refusals[0]?.reason)).to.include('"generation_in_progress"');
+        expect(refusals, `round ${round}`).to.have.length(1);
+        expect(String(refusals[0]?.reason), `round ${round}`).to.include('"generation_in_progress"');
       }
     });
   });
 
   describe('422 invalid_image: image not belonging to this person, or not ready', () => {
-    it('another student’s, one that is not ready, a file of the library, an unknown one, one named twice', async () => {
+    it('another student’s image, a library file, an unknown, a repeated and an unready one', async () => {
       const { club, student, asked } = classroom;
       const other = await buildLearner(asked);
       const own = await uploadFile({ club, student }, picture);
       const theirs = await uploadFile({ club, student: other }, picture);
       const library = await uploadFile({ club }, picture);
-      for (const ids of [[theirs.id], [library.id], [newId()], [own.id, theirs.id], [own.id, own.id.toUpperCase()]])
-        await refusing(refused({ image_ids: ids }), 'invalid_image');
+      await eachCase(
+        [[theirs.id], [library.id], [newId()], [own.id, theirs.id], [own.id, own.id.toUpperCase()]],
+        (ids) => refusing(refused({ image_ids: ids }), 'invalid_image'),
+      );
       await (await testDatabase()).query(`UPDATE media SET status = 'uploading' WHERE id = $1`, [own.id]);
       await refusing(refused({ image_ids: [own.id] }), 'invalid_image');
     });
 
-    it('two of one’s own are taken, in their order, and read again with the question; a third is too many', async () => {
+    it('accepts two own images and shows them in their order; refuses a third', async () => {
       const { club, student } = classroom;
       const images = [await uploadFile({ club, student }, picture), await uploadFile({ club, student }, picture)];
       const ids = images.map(({ id }) => id).toReversed();
@@ -159,37 +168,39 @@ describe('a question that is not accepted', () => {
   });
 
   describe('422: length 1 to 8000, counted in code points', () => {
-    it('1 and 8000 characters are taken, 0 and 8001 are not', async () => {
+    it('accepts 1 and 8000 characters, and refuses 0 and 8001', async () => {
       const knot = '🪢'; // two UTF-16 units, four bytes
-      for (const content of ['?', knot, knot.repeat(8_000)]) {
+      await eachCase(['?', knot, knot.repeat(8_000)], async (content) => {
         const { data } = await classroom.ask({ content });
         expect(data.question.content).to.equal(content);
-      }
-      for (const content of ['', knot.repeat(8_001), 'a'.repeat(8_001)])
-        await refusing(refused({ content }), 'invalid_request');
+      });
+      await eachCase(['', knot.repeat(8_001), 'a'.repeat(8_001)], (content) =>
+        refusing(refused({ content }), 'invalid_request'),
+      );
     });
 
-    it('white space has a length too', async () => {
+    it('accepts white space alone', async () => {
       const { data } = await classroom.ask({ content: ' \n' });
       expect([data.question.content, data.conversation.title]).to.deep.equal([' \n', '…']);
     });
 
-    it('a NUL byte and half a character', async () => {
-      for (const content of ['a\0b', 'a\ud800b']) {
+    it('refuses a NUL byte and half of a character', async () => {
+      await eachCase(['a\0b', 'a\ud800b'], async (content) => {
         const answer = await refusing(refused({ content }), 'invalid_request');
         expect(answer.body.error.message).to.include('content must not hold a NUL byte or half of a character');
-      }
+      });
     });
   });
 
-  it('400: no other properties allowed, and those of other types', async () => {
-    for (const asked of [{ model: 'x' }, { content: 5 }, { image_ids: 'x' }, { conversation_id: null }])
-      await refusing(refused(asked), 'malformed_request');
+  it('400: unknown properties and wrong types; 422: malformed ids', async () => {
+    await eachCase([{ model: 'x' }, { content: 5 }, { image_ids: 'x' }, { conversation_id: null }], (asked) =>
+      refusing(refused(asked), 'malformed_request'),
+    );
     await refusing(refused({ conversation_id: 'x' }), 'invalid_request');
     await refusing(refused({ image_ids: ['x'] }), 'invalid_request');
   });
 
-  it('501 not_configured: the environment has no model configured; nothing is reserved, and reading goes on', async () => {
+  it('501 not_configured without a model: reserves nothing, and reads go on', async () => {
     const { answerId, conversationId } = await classroom.ask();
     await endAnswer(answerId);
     const api = await startApi(await testConfig({ ANTHROPIC_API_KEY: '' }));
@@ -211,7 +222,7 @@ describe('a question that is not accepted', () => {
     }
   });
 
-  describe('the order of meaning: of several reasons the first is told', () => {
+  describe('several reasons at once: the first in order is told', () => {
     /** Each makes one more reason, from the last to the first. */
     it('agent, feature, access, conversation, message, generation, images, daily limit, budget', async () => {
       const { club, asked, student } = classroom;

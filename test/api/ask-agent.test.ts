@@ -1,14 +1,15 @@
 /** Operation 1 of the specification, sentence by sentence: asking an agent. */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import { v1, v7 } from 'uuid';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildLearner } from '../toolkit/builders/access.ts';
+import { appendWords, endAnswer, failAnswer, notifyStreams } from '../toolkit/drive/answers.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
-import { wakesBy } from '../toolkit/assert/wakes.ts';
-import { buildLearner } from '../toolkit/builders/access.ts';
-import { appendWords, failAnswer, endAnswer, notifyStreams } from '../toolkit/drive/answers.ts';
 
 describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   let classroom: AskingClassroom;
@@ -16,8 +17,8 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     classroom = await openAskingClassroom(); // each student may ask 20 times a minute
   });
 
-  describe('1. Without conversation_id, a new conversation opens and its title comes from the first line of the question', () => {
-    it('a conversation for each question without one', async () => {
+  describe('1. Without conversation_id, a new conversation opens; its title is the first line of the question', () => {
+    it('opens a conversation for each question without conversation_id', async () => {
       const [first, second] = [await classroom.ask(), await classroom.ask()];
       expect(first.conversationId).to.not.equal(second.conversationId);
       expect(first.data.conversation).to.deep.equal({
@@ -28,7 +29,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('the title is the first line that is not blank, in tidy form', async () => {
+    it('takes the first line that is not blank as the title, in tidy form', async () => {
       const { data } = await classroom.ask({ content: ' \r\n\n  Which   knot\tholds?  \nAnd why?' });
       expect(data.conversation.title).to.equal('Which knot holds?');
       expect(data.question.content).to.equal(' \r\n\n  Which   knot\tholds?  \nAnd why?');
@@ -47,14 +48,14 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 
   describe('2. The question id is chosen by the client (uuid v4)', () => {
-    it('the question and the reply of its answer have the id that was sent', async () => {
+    it('stores the question, and the reply_to of its answer, under the id that was sent', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id });
       expect(data.question).to.include({ id, role: 'user' });
       expect(data.answer).to.include({ reply_to: id, role: 'assistant' });
     });
 
-    it('repeating a send with the same id returns 409 message_exists instead of asking and charging twice', async () => {
+    it('answers 409 message_exists to a repeated id, and neither asks nor charges again', async () => {
       const asked = { id: randomUUID() };
       const { answerId } = await classroom.ask(asked);
       const before = await traces(classroom);
@@ -64,7 +65,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
     });
 
-    it('an id in upper case is the same id', async () => {
+    it('treats an id in upper case as the same id', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id: id.toUpperCase() });
       expect(data.question.id).to.equal(id);
@@ -72,7 +73,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expectError(await classroom.refused({ id: id.toUpperCase() }), 'message_exists');
     });
 
-    it('the id of another student, of another agent, in another club, and of a deleted conversation is used too', async () => {
+    it('counts an id as used by other students, agents and clubs, and after its conversation is deleted', async () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const others = [
@@ -80,53 +81,56 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
         await openAskingClassroom(),
         classroom,
       ];
-      for (const other of others) expectError(await other.refused({ id }), 'message_exists');
+      await eachCase(others, async (other) => expectError(await other.refused({ id }), 'message_exists'));
       await classroom.remove(conversationId);
-      for (const other of others) expectError(await other.refused({ id }), 'message_exists');
+      await eachCase(others, async (other) => expectError(await other.refused({ id }), 'message_exists'));
     });
 
-    it('two identical sends at once: one answer, one 409', async () => {
+    it('accepts one of three identical questions at once; the others get 409', async () => {
       for (let round = 0; round < 6; round++) {
         const asked = { id: randomUUID() };
         const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(asked))));
-        expect(outcomes.toSorted()).to.deep.equal(['accepted', 'message_exists', 'message_exists']);
+        expect(outcomes.toSorted(), `round ${round}`).to.deep.equal(['accepted', 'message_exists', 'message_exists']);
       }
     });
 
-    it('the same id of two students at once: one answer, one 409', async () => {
+    it('accepts one of two students who send the same id at once; the other gets 409', async () => {
       const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
       for (let round = 0; round < 10; round++) {
         const asked = { id: randomUUID() };
         const outcomes = await Promise.all([classroom, other].map((student) => outcomeOf(() => student.ask(asked))));
-        expect(outcomes.toSorted()).to.deep.equal(['accepted', 'message_exists']);
+        expect(outcomes.toSorted(), `round ${round}`).to.deep.equal(['accepted', 'message_exists']);
       }
     });
 
-    it('422: a uuid of another version, the nil uuid, no uuid; a version 4 of another variant', async () => {
-      for (const id of [v7(), v1(), '00000000-0000-0000-0000-000000000000', 'first', '', `urn:uuid:${randomUUID()}`]) {
-        const answer = await classroom.refused({ id });
-        expectError(answer, 'invalid_request');
-        expect(answer.body.error.message, id).to.match(/\bid must be a UUID/);
-      }
+    it('422: a uuid of another version or variant, the nil uuid, no uuid', async () => {
+      await eachCase(
+        [v7(), v1(), '00000000-0000-0000-0000-000000000000', 'first', '', `urn:uuid:${randomUUID()}`],
+        async (id) => {
+          const answer = await classroom.refused({ id });
+          expectError(answer, 'invalid_request');
+          expect(answer.body.error.message).to.match(/\bid must be a UUID/);
+        },
+      );
       expectError(await classroom.refused({ id: '9f3c1b2a-7d4e-4f00-0a1b-2c3d4e5f6071' }), 'invalid_request');
     });
   });
 
-  describe('3. Everything that can fail before generation returns ordinary JSON; otherwise the response is text/event-stream', () => {
-    it('a refusal is JSON with its status, not a stream', async () => {
+  describe('3. What can fail before generation returns JSON; otherwise the response is text/event-stream', () => {
+    it('answers a refusal as JSON with its status', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
       expectError(answer, 'not_found');
     });
 
-    it('200 text/event-stream', async () => {
+    it('answers an accepted question with 200 text/event-stream', async () => {
       const { stream } = await classroom.ask();
       expect([stream.status, stream.headers['content-type']]).to.deep.equal([200, 'text/event-stream']);
     });
   });
 
   describe('4. Events', () => {
-    it('accepted: the stored question and the new answer (generating), conversation and limits', async () => {
+    it('accepted: holds the stored question, the generating answer, the conversation and the limits', async () => {
       const { data, answerId, conversationId } = await classroom.ask({ content: '# Raw *text* 🪢\0'.slice(0, -1) });
       expect(Object.keys(data)).to.have.members(['conversation', 'question', 'answer', 'limits']);
       const at = data.conversation.created_at;
@@ -153,7 +157,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(body.data.messages).to.deep.equal([data.question, data.answer]);
     });
 
-    it('delta one per chunk of text; done with the final answer and its citations', async () => {
+    it('delta: one per chunk of text; done: the final answer with its citations', async () => {
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'A knot is ');
       await stream.textOf(10);
@@ -176,7 +180,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
 
     for (const status of ['truncated', 'refused'] as const)
-      it(`done with an answer that is ${status}: it has no error`, async () => {
+      it(`done: an answer that is ${status} has no error`, async () => {
         const { stream, answerId } = await classroom.ask();
         await endAnswer(answerId, { status, text: 'So far' });
         const { data } = await stream.event('done');
@@ -184,7 +188,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
         expect(stream.events.filter(({ event }) => event === 'error')).to.deep.equal([]);
       });
 
-    it('error = {error: {code, message}, answer with status failed and the text written so far}; the status stays 200', async () => {
+    it('error: holds the code, the message and the failed answer with its text; the status stays 200', async () => {
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'A knot is ');
       await failAnswer(answerId, 'interrupted', { text: 'a' });
@@ -202,7 +206,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(stream.events.filter(({ event }) => event === 'done')).to.deep.equal([]);
     });
 
-    it('done comes once and last, however often it is told', async () => {
+    it('done: comes once and last, however often the answer is notified', async () => {
       const { stream, answerId } = await classroom.ask();
       await endAnswer(answerId, { text: 'At once' });
       for (let times = 0; times < 5; times++) await notifyStreams();
@@ -212,7 +216,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 
   describe('5. Generation does not depend on the connection', () => {
-    it('the complete answer is afterwards available at GET …/conversations/{id}', async () => {
+    it('GET …/conversations/{id} shows the complete answer after the client has gone', async () => {
       const { stream, answerId, conversationId } = await classroom.ask();
       stream.close();
       await appendWords(answerId, 'Nobody ');
@@ -237,7 +241,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('the run of the answer is woken by the question, once; only opaque ids go with it', async () => {
+    it('wakes the run of the answer once, with opaque ids only', async () => {
       const id = randomUUID();
       const { club, asked } = classroom;
       expect(await wakesBy(club.id, () => classroom.ask({ id }))).to.deep.equal([`agent-answer/${id}`]);
@@ -251,7 +255,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('what is stored for the run: the environment’s model or the agent’s own, and the agent’s size cap', async () => {
+    it('stores the default model or the agent’s own for the run, and the agent’s size limit', async () => {
       const own = await openAskingClassroom({ model: 'claude-haiku-4-5', answerMaxTokens: 77 });
       const rows = async (answerId: string) =>
         (await testDatabase()).query<object[]>(

@@ -1,12 +1,15 @@
-/** Who may call what: a row for every operation of the contract (specification: Authentication; DESIGN §4, roles). */
-import { expect } from 'chai';
-import type { OperationId } from '../../contract/contract.ts';
+/**
+ * Who may call what: a row for every operation of the contract (specification: Authentication; DESIGN §4, roles). Ids that
+ * another club's records have: foreign-ids.test.ts.
+ */
+import type { OperationId, RecordOf } from '../../contract/contract.ts';
+import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
 import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
-import { call, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
 import { endedSession, expiredSession } from '../toolkit/builders/sessions.ts';
+import { call, expectError, type Answer, visible } from '../toolkit/drive/api.ts';
 import {
   bodyOf,
   everyOperation,
@@ -16,7 +19,10 @@ import {
   sentTo,
   withBody,
 } from '../toolkit/drive/every-operation.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { expect } from 'chai';
 
+type Membership = RecordOf<'OrganizationMembership'>;
 type Kind = 'student' | 'admin';
 
 interface Row {
@@ -290,63 +296,65 @@ describe('the authorization table', () => {
     withoutSession = await strangers();
   });
 
-  it('has a row for every operation of the contract, and no other', () => {
+  it('has exactly one row for each operation of the contract', () => {
     expect(Object.keys(table).toSorted()).to.deep.equal(
       everyOperation.map(({ operationId }) => operationId).toSorted(),
     );
   });
 
-  for (const operation of everyOperation) {
-    const { operationId, method, pathParameters } = operation;
-    it(nameOf(operation), async () => {
-      const club = await buildClub();
-      const underClub = pathParameters.includes('clubId');
-      const callers = { ...withoutSession, ...(await callersOf(underClub, club.id, club.owner.token)) };
-      const got: Record<string, unknown> = {};
-      const wanted: Record<string, unknown> = {};
-      for (const [name, caller] of Object.entries(callers)) {
-        const path = pathOf(operation, { clubId: caller.clubId ?? club.id });
-        const answer = await call(method.toUpperCase(), path, { token: caller.token, ...sentTo(operation) });
-        got[name] = outcomeOf(answer);
-        wanted[name] = expected(operationId, caller);
-        if (answer.status >= 400) expect(answer.status).to.equal(errorStatus[answer.body.error.code as ErrorCode]);
-      }
-      expect(got).to.deep.equal(wanted);
-    });
-  }
+  describe('an operation answers each caller as its row says', () => {
+    for (const operation of everyOperation) {
+      const { operationId, method, pathParameters } = operation;
+      it(nameOf(operation), async () => {
+        const club = await buildClub();
+        const underClub = pathParameters.includes('clubId');
+        const callers = { ...withoutSession, ...(await callersOf(underClub, club.id, club.owner.token)) };
+        const got: Record<string, unknown> = {};
+        const wanted: Record<string, unknown> = {};
+        await eachCase(Object.entries(callers), async ([name, caller]) => {
+          const path = pathOf(operation, { clubId: caller.clubId ?? club.id });
+          const answer = await call(method.toUpperCase(), path, { token: caller.token, ...sentTo(operation) });
+          got[name] = outcomeOf(answer);
+          wanted[name] = expected(operationId, caller);
+          if (answer.status >= 400) expect(answer.status).to.equal(errorStatus[answer.body.error.code as ErrorCode]);
+        });
+        expect(got).to.deep.equal(wanted);
+      });
+    }
+  });
 });
 
 describe('403: a session that does not act in the organization', () => {
-  it('is answered byte for byte alike for a foreign, an unknown and a malformed club id, by every operation', async () => {
+  it('has the same bytes for a foreign, an unknown and a malformed club id, in every operation', async () => {
     const [own, foreign] = [await buildClub(), await buildClub()];
     const studentToken = (await buildStudent(own.id)).token;
     const answers = new Set<string>();
-    for (const operation of everyOperation) {
-      if (!operation.pathParameters.includes('clubId') || operation.auth.length === 0) continue;
+    await eachCase(everyOperation, async (operation) => {
+      if (!operation.pathParameters.includes('clubId') || operation.auth.length === 0) return;
       const token = operation.auth.includes('student') ? studentToken : own.owner.token;
-      for (const clubId of [foreign.id, newId(), 'my-club', `${own.id}0`, '%00', '..%2F..']) {
+      await eachCase([foreign.id, newId(), 'my-club', `${own.id}0`, '%00', '..%2F..'], async (clubId) => {
         const path = pathOf(operation, { clubId });
         const answer = await call(operation.method.toUpperCase(), path, { token, ...sentTo(operation) });
         expectError(answer, 'forbidden');
         answers.add(visible(answer));
-      }
-    }
+      });
+    });
     expect([...answers]).to.have.length(1);
   });
 
-  it('is the one that sign-up in an unknown club gets, whatever the body', async () => {
+  it('has the same text as a sign-up in an unknown club, whatever its body', async () => {
     const { owner } = await buildClub();
     const foreign = await call('GET', `/v1/clubs/${newId()}/students`, { token: owner.token });
-    for (const clubId of [newId(), 'my-club']) {
-      for (const body of [bodyOf(operationOf('signUpStudent')), {}]) {
+    await eachCase([newId(), 'my-club'], async (clubId) =>
+      eachCase([bodyOf(operationOf('signUpStudent')), {}], async (body) => {
         const answer = await call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body });
         expect(answer.text).to.equal(foreign.text);
         expect(answer.status).to.equal(403);
-      }
-    }
+      }),
+    );
   });
 
-  it('does not depend on how the own club id is spelled: upper case is the same uuid', async () => {
+  it('does not depend on the letter case of the club id', async () => {
     const { id, owner } = await buildClub();
     const answer = await call('GET', `/v1/clubs/${id.toUpperCase()}/students`, { token: owner.token });
     expect(answer.body).to.deep.equal({ data: [], total: 0 });
@@ -355,19 +363,22 @@ describe('403: a session that does not act in the organization', () => {
 
 describe('the order of the checks', () => {
   it('401, 403 of the club, 403 of the role, then 400: a broken body changes no earlier answer', async () => {
-    for (const operation of withBody.filter(({ auth }) => auth.includes('admin'))) {
-      const club = await buildClub();
-      const outsider = await buildClub();
-      const support = await buildMember(club.id, 'support');
-      const path = pathOf(operation, { clubId: club.id });
-      const send = (token?: string) => call(operation.method.toUpperCase(), path, { token, raw: '{"broken' });
-      expectError(await send(), 'unauthenticated');
-      if (operation.pathParameters.includes('clubId')) {
-        expectError(await send(outsider.owner.token), 'forbidden');
-        expectError(await send(support.token), 'role_not_permitted');
-      }
-      expectError(await send(club.owner.token), 'malformed_request');
-    }
+    await eachCase(
+      withBody.filter(({ auth }) => auth.includes('admin')),
+      async (operation) => {
+        const club = await buildClub();
+        const outsider = await buildClub();
+        const support = await buildMember(club.id, 'support');
+        const path = pathOf(operation, { clubId: club.id });
+        const send = (token?: string) => call(operation.method.toUpperCase(), path, { token, raw: '{"broken' });
+        expectError(await send(), 'unauthenticated');
+        if (operation.pathParameters.includes('clubId')) {
+          expectError(await send(outsider.owner.token), 'forbidden');
+          expectError(await send(support.token), 'role_not_permitted');
+        }
+        expectError(await send(club.owner.token), 'malformed_request');
+      },
+    );
   });
 
   it('400 and 422 come before 404', async () => {
@@ -380,7 +391,27 @@ describe('the order of the checks', () => {
 });
 
 describe('a change of membership', () => {
-  it('takes effect at once: a role that was changed, a member who was removed', async () => {
+  it('leaves the membership in another club as it is', async () => {
+    const [club, other] = [await buildClub(), await buildClub()];
+    const member = await buildMember(club.id, 'admin');
+    await (
+      await testDatabase()
+    ).query(`INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($1, $2, 'owner', now())`, [
+      other.id,
+      member.id,
+    ]);
+    const rolesNow = async () => {
+      const { body } = await call('GET', '/v1/me', { token: member.token });
+      return Object.fromEntries(body.data.organizations.map((one: Membership) => [one.organization_id, one.role]));
+    };
+    const path = `/v1/clubs/${club.id}/members/${member.id}`;
+    await call('PATCH', path, { token: club.owner.token, body: { role: 'support' } });
+    expect(await rolesNow()).to.deep.equal({ [club.id]: 'support', [other.id]: 'owner' });
+    await call('DELETE', path, { token: club.owner.token });
+    expect(await rolesNow()).to.deep.equal({ [other.id]: 'owner' });
+  });
+
+  it('takes effect at once, for a changed role and for a removed member', async () => {
     const { id, owner } = await buildClub();
     const member = await buildMember(id, 'admin');
     const read = () => call('GET', `/v1/clubs/${id}/webhook-endpoints`, { token: member.token });

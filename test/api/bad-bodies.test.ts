@@ -104,7 +104,7 @@ async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; 
     : { clubId: club.id };
 }
 
-describe('a bad body', () => {
+describe('a bad body gets its error, and nothing is written', () => {
   for (const operation of withBody) {
     it(nameOf(operation), async () => {
       const good = bodyOf(operation) ?? {};
@@ -120,7 +120,7 @@ describe('a bad body', () => {
           got[what] = [answer.status, answer.body?.error?.code];
           wanted[what] = [errorStatus[code], code];
         }
-        expect(await rowCounts()).to.deep.equal(before);
+        expect(await rowCounts(), `cases from ${from}`).to.deep.equal(before);
       }
       expect(got).to.deep.equal(wanted);
       expect(({} as JsonObject)['polluted']).to.equal(undefined);
@@ -137,16 +137,19 @@ describe('the size of a body', () => {
     limit = (await testConfig()).api.bodyLimitBytes;
   });
 
-  for (const operation of withBody) {
-    it(`${nameOf(operation)}: the limit passes, one byte more is body_too_large`, async () => {
-      const { clubId, token } = await tokenFor(operation);
-      const send = (raw: string) => call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, raw });
-      const good = () => bodyOf(operation);
-      const usual = outcome(await send(JSON.stringify(good())));
-      expect(outcome(await send(padded(good(), limit)))).to.equal(usual);
-      expectError(await send(padded(good(), limit + 1)), 'body_too_large');
-    });
-  }
+  describe('the limit is accepted; one byte more is body_too_large', () => {
+    for (const operation of withBody) {
+      it(nameOf(operation), async () => {
+        const { clubId, token } = await tokenFor(operation);
+        const send = (raw: string) =>
+          call(operation.method.toUpperCase(), pathOf(operation, { clubId }), { token, raw });
+        const good = () => bodyOf(operation);
+        const usual = outcome(await send(JSON.stringify(good())));
+        expect(outcome(await send(padded(good(), limit)))).to.equal(usual);
+        expectError(await send(padded(good(), limit + 1)), 'body_too_large');
+      });
+    }
+  });
 
   const verify = operationOf('verifyStudentEmail');
   const send = (raw: Uint8Array | string, headers: Record<string, string>) =>
@@ -158,7 +161,7 @@ describe('the size of a body', () => {
     expectError(await send(body, {}), 'body_too_large');
   });
 
-  it('counts a body whose length was not announced', async () => {
+  it('counts a body without Content-Length', async () => {
     const { port } = await testApi();
     const chunk = new TextEncoder().encode(' '.repeat(65_536));
     const answerTo = async (chunks: number) => {
@@ -180,7 +183,7 @@ describe('the size of a body', () => {
     expect(await answerTo(limit / chunk.length)).to.equal('body_too_large');
   });
 
-  it('a compressed body is read, and its size is what it unpacks to', async () => {
+  it('counts the unpacked bytes of a compressed body', async () => {
     const gzip = (text: string) => gzipSync(text);
     const headers = { 'content-encoding': 'gzip' };
     expectError(await send(gzip(JSON.stringify({ token: 'unknown' })), headers), 'token_gone');

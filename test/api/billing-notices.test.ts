@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { outcomeOfEvent, planRow } from '../toolkit/assert/billing.ts';
-import { call, callAt, clock, expectError } from '../toolkit/drive/api.ts';
-import type { ServedApp } from '../toolkit/stack/app.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { billingEvents, unixNow } from '../toolkit/builders/billing-events.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
-import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
+import { call, callAt, clock, expectError } from '../toolkit/drive/api.ts';
 import { postBillingEvent, serveBilling, signatureOf, webhookSecret } from '../toolkit/drive/billing.ts';
+import type { ServedApp } from '../toolkit/stack/app.ts';
+import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
 
 const accepted = { data: { accepted: true } };
 
@@ -31,7 +32,7 @@ describe('POST /webhooks/billing', () => {
     );
 
   describe('202', () => {
-    it('a subscription puts the club that its metadata name on its plan', async () => {
+    it('a subscription puts the club that its metadata names on its plan', async () => {
       const { status, body } = await subscribe('business');
       expect([status, body]).to.deep.equal([202, accepted]);
       expect(await planRow(club.id)).to.deep.equal({
@@ -44,12 +45,12 @@ describe('POST /webhooks/billing', () => {
       });
     });
 
-    it('a price counts by its lookup key or the configured map', async () => {
+    it('takes the plan from the price’s lookup key or from the configured map', async () => {
       await postBillingEvent(api, billingEvents.subscription('created', { ...about(club.id), price: 'price_old' }));
       expect(await planRow(club.id)).to.include({ plan: 'starter' });
     });
 
-    it('after the first event, the customer says which club it is', async () => {
+    it('finds the club by the customer after the first event that names the club', async () => {
       await postBillingEvent(api, billingEvents.checkout({ ...about(club.id), at: start }));
       await postBillingEvent(
         api,
@@ -61,7 +62,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'active' });
     });
 
-    it('what came before the first event that names the club counts once it is known', async () => {
+    it('applies an event that came before the first one that names the club', async () => {
       const early = billingEvents.subscription('created', { ...about(), plan: 'starter', at: start });
       await postBillingEvent(api, early);
       expect([await outcomeOfEvent(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);
@@ -70,7 +71,7 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(early)).to.equal('applied');
     });
 
-    it('a canceled subscription leaves the club on starter, and nothing of it brings the plan back', async () => {
+    it('a canceled subscription puts the club on starter for good; a new subscription counts', async () => {
       await subscribe('business');
       await postBillingEvent(
         api,
@@ -83,7 +84,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(club.id)).to.include({ plan: 'professional', status: 'active' });
     });
 
-    it('an older event than the last changes nothing of what that said', async () => {
+    it('ignores an event that is older than the last one applied', async () => {
       await subscribe('business', start + 10);
       const older = billingEvents.subscription('updated', {
         ...about(),
@@ -96,10 +97,10 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(older)).to.equal('outdated');
     });
 
-    it('the same event again is answered alike and counted once', async () => {
+    it('answers a repeated event alike and applies it once', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const answers = await Promise.all([1, 2, 3].map(() => postBillingEvent(api, event)));
-      for (const { status, body } of answers) expect([status, body]).to.deep.equal([202, accepted]);
+      await eachCase(answers, ({ status, body }) => expect([status, body]).to.deep.equal([202, accepted]));
       const before = await rowCounts();
       await postBillingEvent(api, { ...event, data: { object: {} } });
       expect(await rowCounts()).to.deep.equal(before);
@@ -112,7 +113,7 @@ describe('POST /webhooks/billing', () => {
       ignored: () => ({ ...billingEvents.checkout(about(club.id)), type: 'customer.tax_id.created' }),
     };
     for (const [outcome, event] of Object.entries(unknown)) {
-      it(`${outcome}: recorded, seen in the log by code, and no plan changes`, async () => {
+      it(`${outcome}: records the event, logs its code and changes no plan`, async () => {
         const sent = event();
         expect((await postBillingEvent(api, sent)).body).to.deep.equal(accepted);
         expect([await outcomeOfEvent(sent), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
@@ -124,7 +125,7 @@ describe('POST /webhooks/billing', () => {
       });
     }
 
-    it('customer_of_another_club: an event that names another club than its customer’s is not followed', async () => {
+    it('customer_of_another_club: ignores an event that names another club than its customer’s', async () => {
       await subscribe('starter');
       const other = await buildClub();
       const event = billingEvents.subscription('updated', { ...about(other.id), plan: 'business' });
@@ -134,9 +135,9 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(other.id)).to.equal(undefined);
     });
 
-    it('fields of any shape do no harm: what cannot be read says nothing', async () => {
+    it('accepts fields of any shape, and reads nothing from them', async () => {
       const odd: unknown[] = [null, 7, 'x', [], {}, { id: {} }, { data: [[]] }, 'x'.repeat(300)];
-      for (const value of odd) {
+      await eachCase(odd, async (value) => {
         const object = {
           id: subscription,
           customer: value,
@@ -145,11 +146,14 @@ describe('POST /webhooks/billing', () => {
           metadata: value,
           parent: value,
         };
-        for (const type of ['customer.subscription.updated', 'invoice.paid', 'checkout.session.completed', '__proto__'])
-          expect(
-            (await postBillingEvent(api, { id: `evt_${newId()}`, type, created: start, data: { object } })).status,
-          ).to.equal(202);
-      }
+        await eachCase(
+          ['customer.subscription.updated', 'invoice.paid', 'checkout.session.completed', '__proto__'],
+          async (type) =>
+            expect(
+              (await postBillingEvent(api, { id: `evt_${newId()}`, type, created: start, data: { object } })).status,
+            ).to.equal(202),
+        );
+      });
     });
   });
 
@@ -158,7 +162,7 @@ describe('POST /webhooks/billing', () => {
     const post = (raw: string, headers: Record<string, string> = {}) =>
       callAt(api.base, 'POST', '/webhooks/billing', { raw, headers });
 
-    it('signature_invalid: unsigned, signed with another secret, of another body, or unreadable; nothing is stored', async () => {
+    it('signature_invalid: missing, malformed, of another secret or body; stores nothing', async () => {
       const before = await rowCounts();
       const payload = good();
       const headers = [
@@ -169,13 +173,14 @@ describe('POST /webhooks/billing', () => {
         signatureOf(`${payload} `),
         signatureOf(payload).replace('v1=', 'v0='),
       ];
-      for (const signature of headers)
-        expectError(await post(payload, { 'stripe-signature': signature }), 'signature_invalid');
+      await eachCase(headers, async (signature) =>
+        expectError(await post(payload, { 'stripe-signature': signature }), 'signature_invalid'),
+      );
       expectError(await post(payload), 'signature_invalid');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('signature_invalid: signed more than 5 minutes ago by the API’s clock', async () => {
+    it('signature_invalid: signed more than 5 minutes from the API’s clock; stores nothing', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const before = await rowCounts();
       expectError(await postBillingEvent(api, event, { at: unixNow() - 310 }), 'signature_invalid');
@@ -186,26 +191,28 @@ describe('POST /webhooks/billing', () => {
       expect((await postBillingEvent(api, event, { at: unixNow() - 290 })).status).to.equal(202);
     });
 
-    it('malformed_request: signed, but no event, or no JSON object', async () => {
+    it('malformed_request: signed, but no event or no JSON object; stores nothing', async () => {
       const before = await rowCounts();
-      for (const raw of ['{}', '{"id":1}', '{"id":"evt_1","type":"x"}', '[]', 'null', '{'])
-        expectError(await post(raw, { 'stripe-signature': signatureOf(raw) }), 'malformed_request');
+      await eachCase(['{}', '{"id":1}', '{"id":"evt_1","type":"x"}', '[]', 'null', '{'], async (raw) =>
+        expectError(await post(raw, { 'stripe-signature': signatureOf(raw) }), 'malformed_request'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('neither the answer nor the log quotes the secret, the signature or the body', async () => {
+    it('quotes neither secret nor signature nor body in the answer or the log', async () => {
       const payload = JSON.stringify({ ...billingEvents.checkout(about(club.id)), note: 'a-private-note' });
       const signature = signatureOf(payload, { secret: 'whsec_another' });
       const { text } = await post(payload, { 'stripe-signature': signature });
       await post(payload, { 'stripe-signature': signatureOf(payload) });
       const said = text + api.log.join('');
-      for (const secret of [webhookSecret, signature, signature.slice(-40), 'a-private-note', customer])
-        expect(said).to.not.include(secret);
+      await eachCase([webhookSecret, signature, signature.slice(-40), 'a-private-note', customer], (secret) =>
+        expect(said).to.not.include(secret),
+      );
       expect(await columnsHolding('a-private-note')).to.deep.equal([]);
     });
   });
 
-  it('501: not_configured, without a secret', async () => {
+  it('501: answers not_configured without a webhook secret', async () => {
     const payload = JSON.stringify(billingEvents.checkout(about(club.id)));
     const headers = { 'stripe-signature': signatureOf(payload) };
     expectError(await call('POST', '/webhooks/billing', { raw: payload, headers }), 'not_configured');

@@ -1,7 +1,8 @@
+import { expect } from 'chai';
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
-import { expect } from 'chai';
 import { completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';
 import { call, expectError, testApi, visible } from '../toolkit/drive/api.ts';
@@ -61,7 +62,7 @@ describe('GET /certificates/{certificateCode}', () => {
   });
 
   describe('200', () => {
-    it('JSON for programs: course, club, name, state, version and days; no id, no e-mail', async () => {
+    it('JSON for programs: course, club, name, state, version and dates; no id, no e-mail', async () => {
       const answer = await verify(certificate.code);
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([
         200,
@@ -86,25 +87,26 @@ describe('GET /certificates/{certificateCode}', () => {
       });
     });
 
-    it('a page for people, which says the same; days are days of the club', async () => {
+    it('HTML for people says the same, with dates in the club’s time zone', async () => {
       const answer = await see(certificate.code);
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
-      for (const said of [
-        '<!doctype html>\n<html lang="en">',
-        'This certificate is valid',
-        'Zoë Ōtsuka',
-        'Knots &amp; Bends',
-        certificate.club_name,
-        certificate.code_formatted,
-        '4 lessons · 9 hours',
-        '>1 March 2026</time>',
-      ]) {
-        expect(answer.text).to.include(said);
-      }
+      await eachCase(
+        [
+          '<!doctype html>\n<html lang="en">',
+          'This certificate is valid',
+          'Zoë Ōtsuka',
+          'Knots &amp; Bends',
+          certificate.club_name,
+          certificate.code_formatted,
+          '4 lessons · 9 hours',
+          '>1 March 2026</time>',
+        ],
+        (said) => expect(answer.text).to.include(said),
+      );
       expect(answer.text).to.not.include(certificate.student_email).and.to.not.include(certificate.student_id);
     });
 
-    it('any spelling of the code answers alike, as JSON and as a page', async () => {
+    it('answers any spelling of the code alike, as JSON and as HTML', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         printed,
@@ -119,7 +121,7 @@ describe('GET /certificates/{certificateCode}', () => {
       }
     });
 
-    it('Accept decides: HTML only for those who prefer it to JSON; caches are told', async () => {
+    it('chooses HTML only for clients that prefer it to JSON, and says so in Vary', async () => {
       const types: Record<string, string> = {
         'text/html': 'text/html',
         'text/*': 'text/html',
@@ -130,11 +132,11 @@ describe('GET /certificates/{certificateCode}', () => {
         '*/*': 'application/json',
         'image/png': 'application/json',
       };
-      for (const [accept, type] of Object.entries(types)) {
+      await eachCase(Object.entries(types), async ([accept, type]) => {
         const { headers } = await verify(certificate.code, accept);
-        expect(headers.get('content-type'), accept).to.equal(`${type}; charset=utf-8`);
+        expect(headers.get('content-type')).to.equal(`${type}; charset=utf-8`);
         expect(headers.get('vary')).to.match(/\bAccept\b/);
-      }
+      });
     });
 
     it('HEAD: the same headers and no body', async () => {
@@ -156,7 +158,7 @@ describe('GET /certificates/{certificateCode}', () => {
             .on('error', reject)
             .end();
         });
-      for (const accept of ['application/json', 'text/html']) {
+      await eachCase(['application/json', 'text/html'], async (accept) => {
         const { bytes } = await verify(certificate.code, accept);
         expect(await head(accept)).to.deep.equal({
           status: 200,
@@ -164,24 +166,24 @@ describe('GET /certificates/{certificateCode}', () => {
           length: String(bytes.length),
           bytes: 0,
         });
-      }
+      });
     });
 
-    it('the page takes no notice of parameters that others add to links; programs are told', async () => {
+    it('the page ignores query parameters that others add to links; JSON answers 400', async () => {
       expect(visible(await see(`${certificate.code}?utm_source=mail&fbclid=1`))).to.equal(
         visible(await see(certificate.code)),
       );
       expectError(await verify(`${certificate.code}?utm_source=mail`), 'malformed_request');
     });
 
-    it('needs no session, and takes no notice of one', async () => {
+    it('needs no session and ignores one', async () => {
       const answer = await call('GET', `/certificates/${certificate.code}`, { token: 'no-token-of-ours' });
       expect(answer.status).to.equal(200);
     });
   });
 
   describe('the page', () => {
-    it('allows nothing but its own style: no script, no form, no frame, no other host', async () => {
+    it('allows only its own style: no script, form, frame or other host', async () => {
       const { headers, text } = await see(certificate.code);
       const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? [];
       const hash = createHash('sha256').update(style).digest('base64');
@@ -195,7 +197,7 @@ describe('GET /certificates/{certificateCode}', () => {
       expect(text).to.include('<meta name="viewport" content="width=device-width, initial-scale=1">');
     });
 
-    it('what people are called stays text: markup, quotes and ampersands do nothing', async () => {
+    it('escapes markup, quotes and ampersands in names', async () => {
       const hostile = `<script>alert(1)</script><img src=x onerror="alert('2')">&amp;`;
       const escaped =
         '&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=&quot;alert(&#39;2&#39;)&quot;&gt;&amp;amp;';
@@ -210,7 +212,7 @@ describe('GET /certificates/{certificateCode}', () => {
     });
   });
 
-  it('200: revoked says so and since when, not why; issued again it is valid, in the next version', async () => {
+  it('200: shows since when it is revoked, but not why; a reissued one is valid again', async () => {
     const { id, code } = await issueCertificateByHand(club);
     const revoked = (await certificateCalls(club, id).revoke('A secret reason.')).body.data;
     const { body } = await verify(code);
@@ -219,25 +221,26 @@ describe('GET /certificates/{certificateCode}', () => {
     expect([page.status, page.text]).to.satisfy(
       ([status, text]: [number, string]) => status === 200 && text.includes('was revoked'),
     );
-    for (const { text } of [await verify(code), page])
-      expect(text).to.not.include('secret').and.to.not.include('is valid');
+    await eachCase([await verify(code), page], ({ text }) =>
+      expect(text).to.not.include('secret').and.to.not.include('is valid'),
+    );
     await certificateCalls(club, id).reissue();
     const again = (await verify(code)).body.data;
     expect(again).to.include({ state: 'valid', version: 2 }).and.to.not.have.property('revoked_at');
   });
 
   describe('404', () => {
-    it('unknown, mistyped and malformed codes answer byte for byte alike, as JSON', async () => {
+    it('unknown, mistyped and malformed codes get the same JSON, byte for byte', async () => {
       const answers = new Set<string>();
-      for (const code of wrongCodes(certificate.code)) {
+      await eachCase(wrongCodes(certificate.code), async (code) => {
         const answer = await verify(code);
         expectError(answer, 'not_found');
         answers.add(visible(answer));
-      }
+      });
       expect([...answers]).to.have.length(1);
     });
 
-    it('and as a page, which repeats nothing of what was typed', async () => {
+    it('unknown, mistyped and malformed codes get the same page, byte for byte, without the code', async () => {
       const answers = new Set<string>();
       for (const code of wrongCodes(certificate.code)) {
         const answer = await see(code);

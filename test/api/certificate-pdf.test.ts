@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import QRCode from 'qrcode';
 import { newId } from '../../domain/core/ids.ts';
-import { call, expectError, type Answer } from '../toolkit/drive/api.ts';
-import { certificateCalls, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { readPdf } from '../toolkit/assert/pdf.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';
+import { call, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { certificateCalls, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 
 const printOwn = (club: TestClub, student: TestStudent, id: string) =>
   call('GET', `/v1/clubs/${club.id}/classroom/certificates/${id}/pdf`, { token: student.token });
@@ -31,7 +32,7 @@ function printedModules(answer: Answer): number[] {
 
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
   describe('200', () => {
-    it('a page in landscape A4, shown where it is opened, kept under the name of its code', async () => {
+    it('is one page in landscape A4, shown inline, with its code in the file name', async () => {
       const club = await buildClub();
       const { id, code_formatted: code } = await issueCertificateByHand(club);
       const answer = await certificateCalls(club, id).print();
@@ -42,7 +43,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       expect(readPdf(answer.bytes).pages).to.deep.equal([[841.89, 595.28]]);
     });
 
-    it('says who completed what, where, when and how much of it, by which code; days are days of the club', async () => {
+    it('names club, student, course, lessons, hours and code, with dates in the club’s time zone', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id, { name: 'José Ángel Świętopełk' });
       const course = await buildCourse(club.id, { title: 'Nós e amarrações', hours: 1 });
@@ -77,7 +78,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       expect(links).to.deep.equal([url]);
     });
 
-    it('the QR code is that of verify_url, with light around it', async () => {
+    it('prints verify_url as a QR code with a quiet zone', async () => {
       const club = await buildClub();
       const { id, verify_url: url } = await issueCertificateByHand(club);
       const { modules } = QRCode.create(url, { errorCorrectionLevel: 'M' });
@@ -92,7 +93,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       Armenian: 'Արամ Խաչատրյան',
     };
     for (const [script, name] of Object.entries(names)) {
-      it(`a name in letters outside Latin-1 is printed: ${script}`, async () => {
+      it(`prints a name outside Latin-1: ${script}`, async () => {
         const club = await buildClub();
         const { id } = await issueCertificateByHand(club, { student: await buildStudent(club.id, { name }) });
         const { lines } = readPdf((await certificateCalls(club, id).print()).bytes);
@@ -100,16 +101,16 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       });
     }
 
-    it('scripts that run from right to left are set in the order in which they are seen', async () => {
+    it('prints right-to-left scripts in visual order', async () => {
       const club = await buildClub();
-      for (const name of ['שרה בת אברהם', 'محمد عبد الله']) {
+      await eachCase(['שרה בת אברהם', 'محمد عبد الله'], async (name) => {
         const { id } = await issueCertificateByHand(club, { student: await buildStudent(club.id, { name }) });
         const { lines } = readPdf((await certificateCalls(club, id).print()).bytes);
         expect(lines.map((line) => line.split('').toReversed().join(''))).to.include(name);
-      }
+      });
     });
 
-    it('the longest name, title and club stay on one page, every letter of them', async () => {
+    it('fits the longest name, title and club name on one page, without losing a letter', async () => {
       const club = await buildClub();
       const [name, title, clubName] = ['W'.repeat(120), 'M'.repeat(200), 'Q'.repeat(120)];
       const student = await buildStudent(club.id, { name });
@@ -118,10 +119,10 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       const { id } = await issueCertificateByHand(club, { student, courseId: course.id });
       const { lines, pages } = readPdf((await certificateCalls(club, id).print()).bytes);
       expect(pages).to.have.length(1);
-      for (const text of [name, title, clubName]) expect(lines.join('')).to.include(text);
+      await eachCase([name, title, clubName], (text) => expect(lines.join('')).to.include(text));
     });
 
-    it('the same bytes every time, until it is issued again', async () => {
+    it('gives the same bytes every time, until the certificate is reissued', async () => {
       const club = await buildClub();
       const { id } = await issueCertificateByHand(club);
       const { print, reissue } = certificateCalls(club, id);
@@ -131,7 +132,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       expect(readPdf((await print()).bytes).lines).to.include('Date of issue · version 2');
     });
 
-    it('every member may print, support too', async () => {
+    it('lets every member print, support too', async () => {
       const club = await buildClub();
       const { id } = await issueCertificateByHand(club);
       const support = await buildMember(club.id, 'support');
@@ -139,7 +140,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
     });
   });
 
-  it('409: a revoked one is not printed, until it is issued again', async () => {
+  it('409: a revoked certificate, until it is reissued', async () => {
     const club = await buildClub();
     const { id } = await issueCertificateByHand(club);
     const { print, revoke, reissue } = certificateCalls(club, id);
@@ -151,7 +152,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', () => {
-  it('200: the student’s own, byte for byte what the club prints', async () => {
+  it('200: the student’s own certificate, byte for byte as the club prints it', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { id } = await issueCertificateByHand(club, { student });
@@ -160,14 +161,14 @@ describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', ()
     expect(own.bytes.equals((await certificateCalls(club, id).print()).bytes)).to.equal(true);
   });
 
-  it('404: of another student, of another club, unknown', async () => {
+  it('404: a certificate of another student or club, and an unknown one', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
     const ids = [(await issueCertificateByHand(club)).id, (await issueCertificateByHand(other)).id, newId()];
-    for (const id of ids) expectError(await printOwn(club, student, id), 'not_found');
+    await eachCase(ids, async (id) => expectError(await printOwn(club, student, id), 'not_found'));
   });
 
-  it('409: revoked', async () => {
+  it('409: a revoked certificate', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { id } = await issueCertificateByHand(club, { student });

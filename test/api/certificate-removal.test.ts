@@ -1,6 +1,7 @@
 /** What a student's correction and removal do to their certificates. */
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { certificateCalls, certificatesPath, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
@@ -17,7 +18,7 @@ const find = async (club: TestClub, q: string): Promise<string[]> => {
 };
 
 describe('a correction of name or e-mail', () => {
-  it('the e-mail follows on all of the student’s certificates, for searching; the printed name only by issuing again', async () => {
+  it('changes the searchable e-mail on all certificates, and the printed name only when reissued', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Before' });
     const certificate = await issueCertificateByHand(club, { student });
@@ -36,7 +37,7 @@ describe('a correction of name or e-mail', () => {
 });
 
 describe('the removal of a student', () => {
-  it('their certificates keep code and course, lose the name, and verify as withdrawn', async () => {
+  it('keeps code and course, erases name and e-mail, and shows certificates as withdrawn', async () => {
     const club = await buildClub();
     const tag = newId().slice(-12);
     const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `rosalind.${tag}@example.com` });
@@ -58,29 +59,29 @@ describe('the removal of a student', () => {
       .to.include({ revoked: true })
       .and.to.not.have.property('revoked_reason');
     expect(await find(club, certificate.code_formatted)).to.deep.equal([certificate.id]);
-    for (const { code, course_title: title } of [certificate, revoked]) {
+    await eachCase([certificate, revoked], async ({ code, course_title: title }) => {
       const { body } = await call('GET', `/certificates/${code}`);
       expect(body.data).to.include({ state: 'withdrawn', code, course_title: title });
       expect(body.data).to.not.have.any.keys('student_name', 'revoked_at');
       const page = await call('GET', `/certificates/${code}`, { headers: { accept: 'text/html' } });
       expect(page.text).to.include('was withdrawn').and.to.not.include('Awarded to');
-    }
+    });
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
   });
 
-  it('409: a withdrawn one is neither issued again, nor revoked, nor printed', async () => {
+  it('409: a withdrawn certificate is not reissued, revoked or printed', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     await remove(club, certificate.student_id);
     const before = await rowCounts();
     const { reissue, revoke, print, read } = certificateCalls(club, certificate.id);
     const { body } = await read();
-    for (const ask of [reissue, revoke, print]) expectError(await ask(), 'certificate_withdrawn');
+    await eachCase([reissue, revoke, print], async (ask) => expectError(await ask(), 'certificate_withdrawn'));
     expect((await read()).body).to.deep.equal(body);
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('at once with an issue and a re-issue: nothing with a name is left', async () => {
+  it('leaves no name when it runs at the same time as an issue and a reissue', async () => {
     for (let round = 0; round < 5; round++) {
       const club = await buildClub();
       const tag = newId().slice(-12);
@@ -91,8 +92,8 @@ describe('the removal of a student', () => {
         issueCertificateByHand(club, { student }).catch(() => undefined), // refused where the removal came first
         certificateCalls(club, id).reissue(),
       ]);
-      expect(removed.status).to.equal(204);
-      expect(await columnsHolding(tag)).to.deep.equal([]);
+      expect(removed.status, `round ${round}`).to.equal(204);
+      expect(await columnsHolding(tag), `round ${round}`).to.deep.equal([]);
     }
   });
 });

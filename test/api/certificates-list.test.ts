@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';
 import { call, clock } from '../toolkit/drive/api.ts';
@@ -26,7 +27,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       expect([answer.status, answer.body]).to.deep.equal([200, { data: [], total: 0 }]);
     });
 
-    it('whole records, newest first, of this club alone; pages', async () => {
+    it('lists whole records of this club alone, newest first, by pages', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       await issueCertificateByHand(other);
       const made: CertificateRecord[] = [];
@@ -64,13 +65,13 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       expect(await idsOf(club, { course_id: newId() })).to.deep.equal([]);
     });
 
-    it('revoked=true, revoked=false; absent returns both', async () => {
+    it('revoked=true, revoked=false; both without the parameter', async () => {
       expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([made.bob.id]);
       expect(await idsOf(club, { revoked: 'false' })).to.have.members([made.ada.id, made.adas.id]);
       expect(await idsOf(club, {})).to.have.length(3);
     });
 
-    it('together with q', async () => {
+    it('revoked together with q', async () => {
       expect(await idsOf(club, { q: made.bob.code, revoked: 'true' })).to.deep.equal([made.bob.id]);
       expect(await idsOf(club, { q: made.bob.code, revoked: 'false' })).to.deep.equal([]);
     });
@@ -89,7 +90,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       await issueCertificateByHand(club, { student: await buildStudent(club.id, { name: 'Bob' }) });
     });
 
-    it('finds the code as printed and run together, in any case, with spaces, and a part of it', async () => {
+    it('finds a code as printed or run together, in any case, with spaces, and a part of it', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         code,
@@ -106,7 +107,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       for (const q of spellings) expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
     });
 
-    it('finds name and e-mail, any part of them, in any case; what LIKE gives a meaning to is taken as it stands', async () => {
+    it('finds any part of name and e-mail in any case, and takes LIKE wildcards literally', async () => {
       for (const q of ['zoë', 'ZOË 100%', '100% o', '@ELSEWHERE.example', certificate.student_email]) {
         expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
       }
@@ -115,18 +116,18 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       }
     });
 
-    it('empty or blank finds all', async () => {
-      for (const q of ['', '  ']) expect(await idsOf(club, { q })).to.have.length(2);
+    it('finds all when it is empty or blank', async () => {
+      await eachCase(['', '  '], async (q) => expect(await idsOf(club, { q })).to.have.length(2));
     });
 
-    it('finds no other club’s', async () => {
+    it('finds nothing of another club', async () => {
       expect(await idsOf(await buildClub(), { q: certificate.code })).to.deep.equal([]);
     });
   });
 });
 
 describe('GET /v1/clubs/{clubId}/classroom/certificates', () => {
-  it('200: the student’s own, newest first, revoked ones with their reason; nobody else’s; pages', async () => {
+  it('200: lists the student’s own, newest first, by pages; revoked ones with their reason', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await issueCertificateByHand(club);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { codeAlphabet, completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
 import { issueCertificate } from '../../domain/learning/certificates.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
@@ -25,7 +26,7 @@ async function renameEverything(club: TestClub, ids: { student: string; course: 
 
 describe('POST /v1/clubs/{clubId}/certificates', () => {
   describe('201', () => {
-    it('the whole record: what is printed, and the address where anyone can verify it', async () => {
+    it('returns the whole record: what is printed, and the address for verification', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id, { name: 'Zoë Ōtsuka' });
       const course = await buildCourse(club.id, { title: 'Knots', hours: 9 });
@@ -55,7 +56,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       expect(Math.abs(Date.parse(issuedAt) - Date.now())).to.be.below(60_000);
     });
 
-    it('certificate.issued is raised once, about the certificate', async () => {
+    it('raises one certificate.issued about the certificate', async () => {
       const club = await buildClub();
       const certificate = await issueCertificateByHand(club);
       const source = await testDatabase();
@@ -74,7 +75,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       ]);
     });
 
-    it('counts published lessons alone; hours are absent where the course has none', async () => {
+    it('counts published lessons only, and omits hours when the course has none', async () => {
       const club = await buildClub();
       const course = await buildCourse(club.id);
       const source = await testDatabase();
@@ -86,7 +87,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       expect(certificate).to.not.have.any.keys('hours', 'completed_at', 'revoked_at', 'revoked_reason');
     });
 
-    it('a code that is taken already is drawn again', async () => {
+    it('draws another code when the first is taken', async () => {
       const club = await buildClub();
       const taken = await issueCertificateByHand(club);
       const student = await buildStudent(club.id);
@@ -106,7 +107,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
     });
   });
 
-  it('404: unknown student or course, those of another club, a removed student; nothing is left behind', async () => {
+  it('404: an unknown, foreign or removed student, an unknown or foreign course; writes nothing', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed, foreign] = [
       await buildStudent(club.id),
@@ -116,19 +117,21 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
     await call('DELETE', `/v1/clubs/${club.id}/students/${removed.id}`, { token: club.owner.token });
     const [course, foreignCourse] = [await buildCourse(club.id), await buildCourse(other.id)];
     const before = await rowCounts();
-    for (const [studentId, courseId] of [
-      [newId(), course.id],
-      [foreign.id, course.id],
-      [removed.id, course.id],
-      [student.id, newId()],
-      [student.id, foreignCourse.id],
-    ]) {
-      expectError(await issue(club, { student_id: studentId, course_id: courseId }), 'not_found');
-    }
+    await eachCase(
+      [
+        [newId(), course.id],
+        [foreign.id, course.id],
+        [removed.id, course.id],
+        [student.id, newId()],
+        [student.id, foreignCourse.id],
+      ],
+      async ([studentId, courseId]) =>
+        expectError(await issue(club, { student_id: studentId, course_id: courseId }), 'not_found'),
+    );
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('409: the student has one of this course, revoked or not; three at once make one, with one fact', async () => {
+  it('409: a second certificate of one course, after a revocation and at the same time too', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id);
@@ -143,27 +146,27 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
-  it('200: as it was issued', async () => {
+  it('200: returns the record as it was issued', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     const answer = await certificateCalls(club, certificate.id).read();
     expect([answer.status, answer.body]).to.deep.equal([200, { data: certificate }]);
   });
 
-  it('404: an unknown one, one of another club; for every operation on a certificate', async () => {
+  it('404: an unknown certificate and one of another club, in every operation on one', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const foreign = await issueCertificateByHand(other);
     const before = await rowCounts();
-    for (const id of [newId(), foreign.id]) {
-      for (const ask of Object.values(certificateCalls(club, id))) expectError(await ask(), 'not_found');
-    }
+    await eachCase([newId(), foreign.id], async (id) =>
+      eachCase(Object.values(certificateCalls(club, id)), async (ask) => expectError(await ask(), 'not_found')),
+    );
     expect(await rowCounts()).to.deep.equal(before);
     expect((await certificateCalls(other, foreign.id).read()).body.data).to.deep.equal(foreign);
   });
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
-  it('200: the same code, the next version, everything printed anew; no second certificate.issued', async () => {
+  it('200: keeps the code, raises the version, prints current names; raises no second fact', async () => {
     const club = await buildClub();
     const course = await buildCourse(club.id, { hours: 9 });
     const before = await issueCertificateByHand(club, { courseId: course.id });
@@ -186,7 +189,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['certificate.issued']);
   });
 
-  it('200: a revoked one is valid again', async () => {
+  it('200: makes a revoked certificate valid again', async () => {
     const club = await buildClub();
     const before = await issueCertificateByHand(club);
     const { revoke, reissue } = certificateCalls(club, before.id);
@@ -203,7 +206,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
-  it('200: revoked, when and why; no fact', async () => {
+  it('200: records when and why it is revoked, and raises no fact', async () => {
     const club = await buildClub();
     const before = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, before.id);
@@ -216,7 +219,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect(await factsOf(club.id)).to.have.length(1);
   });
 
-  it('409: revoked already, and of two at once one; the first reason stays', async () => {
+  it('409: already revoked; of two at once one succeeds, and the first reason stays', async () => {
     const club = await buildClub();
     const { revoke, read } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all(['First', 'Second'].map(revoke));
@@ -226,11 +229,13 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect((await read()).body.data.revoked_reason).to.equal(reason);
   });
 
-  it('422: a reason that is empty, blank or longer than 500 characters; 400: none', async () => {
+  it('422: an empty, a blank and a too long reason; 400: a reason of another type', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, certificate.id);
-    for (const reason of ['', ' \n', 'x'.repeat(501)]) expectError(await revoke(reason), 'invalid_request');
+    await eachCase(['', ' \n', 'x'.repeat(501)], async (reason) =>
+      expectError(await revoke(reason), 'invalid_request'),
+    );
     expectError(await revoke(7), 'malformed_request');
     expect((await read()).body.data).to.deep.equal(certificate);
     expect((await revoke('x'.repeat(500))).status).to.equal(200);

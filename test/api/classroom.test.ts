@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { clock, expectError } from '../toolkit/drive/api.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import {
   buildEnrollment,
   buildLearner,
@@ -9,6 +9,7 @@ import {
 } from '../toolkit/builders/access.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildLesson } from '../toolkit/builders/courses.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
 
@@ -27,7 +28,7 @@ describe('classroom', () => {
   const publicIds = () => course.lessons.map(({ publicId }) => publicId);
 
   describe('GET /v1/clubs/{clubId}/classroom/courses', () => {
-    it('200: the published courses that the student has access to, with their progress, and no others', async () => {
+    it('200: lists only the published courses that the student may open, with progress', async () => {
       const [first = ''] = publicIds();
       const [draft, archived, lost] = [
         await buildOpenCourse(club.id, { status: 'draft' }),
@@ -59,7 +60,7 @@ describe('classroom', () => {
       expect((await other.courses()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('200: newest first, page by page; a course that two deliveries open stands once', async () => {
+    it('200: newest first, by pages; a course that two enrollments open appears once', async () => {
       await buildEnrollment(club.id, {
         studentId: learner.id,
         deliveryId: course.deliveryId,
@@ -79,7 +80,7 @@ describe('classroom', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
-    it('200: the published lessons in order, each with whether it is completed; modules without any are left out', async () => {
+    it('200: shows published lessons in order with their completion, without empty modules', async () => {
       const [first = '', second = ''] = publicIds();
       const write = callsOf(club);
       const hidden = await buildLesson(course, { published: false });
@@ -122,7 +123,7 @@ describe('classroom', () => {
       });
     });
 
-    it('200: the lessons of a module in the order that administrators gave them, not in that of their making', async () => {
+    it('200: orders the lessons of a module as administrators did, not by creation', async () => {
       const third = await buildLesson(course);
       const [first, second] = course.lessons.map(({ id }) => id);
       const ordered = [third.id, first, second];
@@ -132,7 +133,7 @@ describe('classroom', () => {
       expect(shown.lessons.map(({ id }: { id: string }) => id)).to.deep.equal(ordered);
     });
 
-    it('200: what others have completed is theirs', async () => {
+    it('200: shows nothing of what other students have completed', async () => {
       for (let others = 0; others < 2; others++) {
         const other = classroomOf(course, await buildLearner(course));
         for (const publicId of publicIds()) await other.complete(publicId);
@@ -148,7 +149,7 @@ describe('classroom', () => {
       ]);
     });
 
-    it('200: a course without published lessons is empty, and not completed', async () => {
+    it('200: shows a course without published lessons as empty and not completed', async () => {
       const empty = await buildOpenCourse(club.id, { lessons: 0 });
       await buildLesson(empty, { published: false });
       await buildLearner(empty, learner);
@@ -157,9 +158,9 @@ describe('classroom', () => {
       expect(data).to.not.have.any.keys('completed_at');
     });
 
-    it('200: public ids of 1 and of 32 characters lead to their course and lesson', async () => {
+    it('200: finds course and lesson by public ids of 1 and of 32 characters', async () => {
       const write = callsOf(club);
-      for (const publicId of ['k', 'K'.repeat(32)]) {
+      await eachCase(['k', 'K'.repeat(32)], async (publicId) => {
         await write('PATCH', `/courses/${course.id}`, { public_id: publicId });
         await write('PATCH', `/lessons/${course.lessons[0]?.id}`, { public_id: publicId });
         expect((await classroom.course(publicId)).body.data.id).to.equal(course.id);
@@ -168,13 +169,13 @@ describe('classroom', () => {
         expect((await classroom.undo(publicId)).status).to.equal(204);
         expect((await classroom.comment(publicId, 'It holds.')).status).to.equal(201);
         expect((await classroom.comments(publicId)).status).to.equal(200);
-      }
+      });
       expectError(await classroom.course(course.publicId), 'not_found');
     });
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/lessons/{publicId}', () => {
-    it('200: the content; completed_at while it is completed', async () => {
+    it('200: shows the content, and completed_at while the lesson is completed', async () => {
       const [first = ''] = publicIds();
       const lesson = {
         id: course.lessons[0]?.id,

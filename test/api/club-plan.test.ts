@@ -1,12 +1,13 @@
 import { expect } from 'chai';
-import { roles } from '../../domain/clubs/roles.policy.ts';
 import { plans } from '../../domain/billing/plans.policy.ts';
+import { roles } from '../../domain/clubs/roles.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
-import { buildStudents, buildPlan } from '../toolkit/builders/billing.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildPlan, buildStudents } from '../toolkit/builders/billing.ts';
 import { buildClub, buildMember, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError, visible } from '../toolkit/drive/api.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
 import { operationOf } from '../toolkit/drive/every-operation.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 describe('club plan', () => {
   let club: TestClub;
@@ -16,7 +17,7 @@ describe('club plan', () => {
   const read = (token = club.owner.token) => call('GET', `/v1/clubs/${club.id}/plan`, { token });
 
   describe('GET /v1/clubs/{clubId}/plan', () => {
-    it('200: a new club is on professional, with all its features and nothing used', async () => {
+    it('200: a new club has the professional plan with all its features and nothing used', async () => {
       const { status, body } = await read();
       expect(status).to.equal(200);
       expect(body.data).to.deep.equal({
@@ -31,7 +32,7 @@ describe('club plan', () => {
       });
     });
 
-    it('200: what billing said, and the students there are: not those who were removed', async () => {
+    it('200: shows the plan from billing, and counts students without removed ones', async () => {
       const end = new Date('2026-12-24T18:00:00Z');
       await buildPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
       await buildStudents(club.id, 7);
@@ -42,7 +43,7 @@ describe('club plan', () => {
       expect(data.allowances.students).to.deep.equal({ included: 50_000, add_ons: 0, used: 7, overage: 'billed' });
     });
 
-    it('200: every member of the club reads it', async () => {
+    it('200: every member of the club may read it', async () => {
       for (const role of roles) {
         const { token } = await buildMember(club.id, role);
         expect((await read(token)).status, role).to.equal(200);
@@ -51,7 +52,7 @@ describe('club plan', () => {
   });
 
   describe('a plan without a feature', () => {
-    it('402 feature_not_in_plan, which names the feature; nothing is written', async () => {
+    it('402 feature_not_in_plan: names the feature and writes nothing', async () => {
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       const body = { name: 'Open day', delivery_ids: [newId()] };
@@ -61,13 +62,13 @@ describe('club plan', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('402 stands in the contract of every operation that needs one', () => {
+    it('the contract declares 402 for every operation that needs a feature', () => {
       for (const id of ['registerWebhookEndpoint', 'createSalesConnection', 'createRegistrationLink'] as const)
         expect(operationOf(id).errorCodes, id).to.include('feature_not_in_plan');
     });
   });
 
-  describe('a club without a place for another student', () => {
+  describe('a club whose plan has no room for another student', () => {
     beforeEach(async () => {
       await buildPlan(club.id, 'starter');
       await buildStudents(club.id, plans.starter.allowances.students.included - 1);
@@ -75,17 +76,17 @@ describe('club plan', () => {
     const signUp = (email: string) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-    it('402 limit_reached at the sign-up: addressed to the person, without a word of plans, and alike for a known e-mail', async () => {
+    it('402 limit_reached at sign-up: the same for a known e-mail, in a message without plan terms', async () => {
       const known = await buildStudent(club.id);
       const before = await rowCounts();
       const answers = [await signUp(`${newId()}@example.com`), await signUp(known.email)];
-      for (const answer of answers) expectError(answer, 'limit_reached');
+      await eachCase(answers, (answer) => expectError(answer, 'limit_reached'));
       expect(new Set(answers.map(visible)).size).to.equal(1);
       expect(answers[0]?.body.error.message).to.not.match(/plan|allowance|limit|subscri/i);
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('402 limit_reached for an administrator: the message names the resource', async () => {
+    it('402 limit_reached for an administrator: names the resource', async () => {
       await buildStudent(club.id);
       const body = { name: 'Ada', email: `${newId()}@example.com` };
       const answer = await call('POST', `/v1/clubs/${club.id}/students`, { token: club.owner.token, body });

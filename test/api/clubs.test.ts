@@ -1,12 +1,13 @@
 import { expect } from 'chai';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { indexedSourcesOf } from '../toolkit/assert/sources.ts';
-import { buildAgent } from '../toolkit/builders/agents.ts';
-import { expectError } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
+import { buildAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
+import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('clubs', () => {
   let club: TestClub;
@@ -19,7 +20,7 @@ describe('clubs', () => {
   const change = (body: object) => write('PATCH', '', body);
 
   describe('GET /v1/clubs/{clubId}', () => {
-    it('200: the whole record of a new club, to every member', async () => {
+    it('200: shows the whole record of a new club, to every member', async () => {
       const { data } = (await write('GET', '')).body;
       expect(data).to.deep.equal({
         id: club.id,
@@ -35,31 +36,34 @@ describe('clubs', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}', () => {
-    it('200: changes what is given, each field by itself; what is absent stays, and so does the slug', async () => {
+    it('200: changes each given field alone and keeps the others, the slug too', async () => {
       let data = await read();
-      for (const given of [
-        { name: 'Harbour Club' },
-        { time_zone: 'America/Sao_Paulo' },
-        { time_zone: 'Asia/Kolkata' },
-        { language: 'pt' },
-      ]) {
-        const { status, body } = await change(given);
-        expect(status).to.equal(200);
-        expect(body.data).to.deep.equal({ ...data, ...given });
-        expect(await read()).to.deep.equal(body.data);
-        ({ data } = body);
-      }
+      await eachCase(
+        [
+          { name: 'Harbour Club' },
+          { time_zone: 'America/Sao_Paulo' },
+          { time_zone: 'Asia/Kolkata' },
+          { language: 'pt' },
+        ],
+        async (given) => {
+          const { status, body } = await change(given);
+          expect(status).to.equal(200);
+          expect(body.data).to.deep.equal({ ...data, ...given });
+          expect(await read()).to.deep.equal(body.data);
+          ({ data } = body);
+        },
+      );
       expect((await change({ name: '  Old   Pier ' })).body.data.name).to.equal('Old Pier');
     });
 
-    it('200: of other clubs nothing changes', async () => {
+    it('200: changes no other club', async () => {
       const other = callsOf(await buildClub());
       const { data } = (await other('GET', '')).body;
       await change({ name: 'Harbour Club', time_zone: 'Europe/Lisbon', language: 'pt' });
       expect((await other('GET', '')).body.data).to.deep.equal(data);
     });
 
-    it('200: another language has every source read anew, the same one none; and neither does a name', async () => {
+    it('200: another language has every source indexed again; the same one and a new name do not', async () => {
       const agent = await buildAgent(club.id);
       const files = [await buildMedia(club.id), await buildMedia(club.id)];
       const media = files.map(({ id }) => id);
@@ -73,7 +77,7 @@ describe('clubs', () => {
       expect(await versions()).to.deep.equal([2, 2]);
     });
 
-    it('200: more sources than a statement wakes are woken, all of them', async () => {
+    it('200: wakes all of more sources than one statement can wake', async () => {
       const source = await testDatabase();
       const agent = await buildAgent(club.id);
       const count = 1_001;
@@ -99,22 +103,24 @@ describe('clubs', () => {
       expectError(await editor('PATCH', '', { name: 'Mine' }), 'role_not_permitted');
     });
 
-    it('422: a time zone or a language that is none, a blank name, nothing; the whole change is refused', async () => {
+    it('422: an unknown time zone or language, a bad name, no field; refuses the whole change', async () => {
       const [before, counts] = [await read(), await rowCounts()];
-      for (const body of [
-        { name: 'New', time_zone: 'Europe/Atlantis' },
-        { time_zone: 'europe/lisbon' },
-        { time_zone: 'posixrules' },
-        { time_zone: '+03:00' },
-        { time_zone: '' },
-        { time_zone: 'x'.repeat(65) },
-        { language: 'xx' },
-        { language: 'EN' },
-        { name: ' ' },
-        { name: 'x'.repeat(121) },
-        {},
-      ])
-        expectError(await change(body), 'invalid_request');
+      await eachCase(
+        [
+          { name: 'New', time_zone: 'Europe/Atlantis' },
+          { time_zone: 'europe/lisbon' },
+          { time_zone: 'posixrules' },
+          { time_zone: '+03:00' },
+          { time_zone: '' },
+          { time_zone: 'x'.repeat(65) },
+          { language: 'xx' },
+          { language: 'EN' },
+          { name: ' ' },
+          { name: 'x'.repeat(121) },
+          {},
+        ],
+        async (body) => expectError(await change(body), 'invalid_request'),
+      );
       expectError(await change({ slug: 'mine' }), 'malformed_request');
       expect(await read()).to.deep.equal(before);
       expect(await rowCounts()).to.deep.equal(counts);

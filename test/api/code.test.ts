@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, password, type TestStudent } from '../toolkit/builders/clubs.ts';
-import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { mailsTo, testDatabase } from '../toolkit/stack/database.ts';
 import { mailedToken } from '../toolkit/builders/sessions.ts';
 import { studentAccounts } from '../toolkit/drive/accounts.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { mailsTo, testDatabase } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const someone = () => `${newId()}@example.com`;
@@ -16,7 +17,7 @@ const exchange = (clubId: Id, email: string, code: string) =>
 const wrongFor = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0');
 
 describe('POST /v1/auth/code', () => {
-  it('202: for a confirmed, an unconfirmed and an unknown e-mail and an unknown club alike', async () => {
+  it('202: the same for a confirmed, an unconfirmed and an unknown e-mail and an unknown club', async () => {
     const club = await buildClub();
     const answers = [
       await request(club.id, (await buildStudent(club.id)).email),
@@ -29,7 +30,7 @@ describe('POST /v1/auth/code', () => {
     expect(new Set(answers.map(visible)).size).to.equal(1);
   });
 
-  it('sends six digits, which are kept nowhere', async () => {
+  it('mails six digits, and stores neither them nor their hash', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await request(club.id, student.email.toUpperCase());
@@ -45,7 +46,7 @@ describe('POST /v1/auth/code', () => {
     expect(row).to.deep.equal({ token_hash: null, tries_left: 5 });
   });
 
-  it('at most 5 mails an hour go to one person; the fifth code stays good', async () => {
+  it('mails at most 5 codes an hour to one person; the fifth stays valid', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     for (let times = 0; times < 6; times++) await request(club.id, student.email);
@@ -67,7 +68,7 @@ describe('POST /v1/auth/code/exchange', () => {
   };
 
   describe('200', () => {
-    it('opens a session; the code is spent', async () => {
+    it('opens a session and uses up the code', async () => {
       const { id, email, code } = await asking();
       const { status, body } = await exchange(clubId, email.toUpperCase(), code);
       expect(status).to.equal(200);
@@ -76,19 +77,21 @@ describe('POST /v1/auth/code/exchange', () => {
       expectError(await exchange(clubId, email, code), 'token_gone');
     });
 
-    it('within 10 minutes', async () => {
+    it('accepts the code within 10 minutes', async () => {
       const { email, code } = await asking();
       clock.advance(10 * minute - 1_000);
       expect((await exchange(clubId, email, code)).status).to.equal(200);
     });
 
-    it('after four wrong tries', async () => {
+    it('accepts the code after four wrong attempts', async () => {
       const { email, code } = await asking();
-      for (let tries = 0; tries < 4; tries++) expectError(await exchange(clubId, email, wrongFor(code)), 'token_gone');
+      await eachCase([1, 2, 3, 4], async () =>
+        expectError(await exchange(clubId, email, wrongFor(code)), 'token_gone'),
+      );
       expect((await exchange(clubId, email, code)).status).to.equal(200);
     });
 
-    it('confirms the e-mail, and forgets the password of a sign-up that was never confirmed', async () => {
+    it('confirms the e-mail, and removes the password of a sign-up that was never confirmed', async () => {
       const students = studentAccounts(clubId);
       const email = someone();
       await students.signUp(email, 'the phrase of a stranger');
@@ -99,7 +102,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expectError(await students.signIn(email, 'the phrase of a stranger'), 'invalid_credentials');
     });
 
-    it('leaves the password of a confirmed student alone', async () => {
+    it('keeps the password of a confirmed student', async () => {
       const { email, code } = await asking();
       expect((await exchange(clubId, email, code)).body.data.student.has_password).to.equal(true);
       expect((await studentAccounts(clubId).signIn(email, password)).status).to.equal(200);
@@ -107,7 +110,7 @@ describe('POST /v1/auth/code/exchange', () => {
   });
 
   describe('410', () => {
-    it('a wrong, a used and an expired code, an unknown e-mail and an unknown club answer byte for byte alike', async () => {
+    it('a wrong, used or expired code, an unknown e-mail and an unknown club get the same bytes', async () => {
       const used = await asking();
       await exchange(clubId, used.email, used.code);
       const wrong = await asking();
@@ -121,17 +124,17 @@ describe('POST /v1/auth/code/exchange', () => {
       const expiring = await asking();
       clock.advance(10 * minute + 1_000);
       answers.push(await exchange(clubId, expiring.email, expiring.code));
-      for (const answer of answers) expectError(answer, 'token_gone');
+      await eachCase(answers, (answer) => expectError(answer, 'token_gone'));
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('after five wrong tries the right code is none any more', async () => {
+    it('the right code after five wrong attempts', async () => {
       const { email, code } = await asking();
       for (let tries = 0; tries < 5; tries++) await exchange(clubId, email, wrongFor(code));
       expectError(await exchange(clubId, email, code), 'token_gone');
     });
 
-    it('tries at once count each: of twenty guesses five are judged', async () => {
+    it('counts twenty attempts at once until none is left', async () => {
       const { email, code } = await asking();
       await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, email, wrongFor(code))));
       const source = await testDatabase();
@@ -143,7 +146,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(row?.tries_left).to.equal(0);
     });
 
-    it('only the newest code counts, with five tries of its own', async () => {
+    it('an earlier code; the newest has five attempts of its own', async () => {
       const { id, email, code } = await asking();
       for (let tries = 0; tries < 5; tries++) await exchange(clubId, email, wrongFor(code));
       await request(clubId, email);
@@ -152,7 +155,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, email, newest)).status).to.equal(200);
     });
 
-    it('the code of another student of the same e-mail, in another club', async () => {
+    it('the code of another student with the same e-mail in another club', async () => {
       const elsewhere = await buildClub();
       const { email, code } = await asking();
       await buildStudent(elsewhere.id, { email });
@@ -160,10 +163,10 @@ describe('POST /v1/auth/code/exchange', () => {
     });
   });
 
-  it('422: what is not six digits', async () => {
+  it('422: anything but six digits', async () => {
     const { email, code } = await asking();
-    for (const malformed of [code.slice(1), `${code}0`, ' 12345', '12345a', '１２３４５６', '']) {
-      expectError(await exchange(clubId, email, malformed), 'invalid_request');
-    }
+    await eachCase([code.slice(1), `${code}0`, ' 12345', '12345a', '１２３４５６', ''], async (malformed) =>
+      expectError(await exchange(clubId, email, malformed), 'invalid_request'),
+    );
   });
 });

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../toolkit/drive/api.ts';
-import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse, type TestCourse } from '../toolkit/builders/courses.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
+import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 const spring = { starts_at: '2026-03-01T00:00:00.000Z', ends_at: '2026-06-01T00:00:00.000Z' };
 describe('cohorts of a course', () => {
@@ -19,7 +20,7 @@ describe('cohorts of a course', () => {
   });
 
   describe('GET and POST /v1/clubs/{clubId}/courses/{courseId}/cohorts', () => {
-    it('201: the whole record, listed newest first among those of the course', async () => {
+    it('201: returns the whole record, and lists it newest first in its course', async () => {
       await buildCohort(club.id, (await buildCourse(club.id)).id);
       const plain = await send('POST', `/courses/${course.id}/cohorts`, { name: 'Plain' });
       const { status, body } = await send('POST', `/courses/${course.id}/cohorts`, {
@@ -43,23 +44,29 @@ describe('cohorts of a course', () => {
 
     it('404: an unknown course and one of another club', async () => {
       const foreign = await buildCourse((await buildClub()).id);
-      for (const id of [newId(), foreign.id]) {
+      await eachCase([newId(), foreign.id], async (id) => {
         expectError(await send('GET', `/courses/${id}/cohorts`), 'not_found');
         expectError(await send('POST', `/courses/${id}/cohorts`, { name: 'Spring' }), 'not_found');
-      }
+      });
     });
 
-    it('422: an end that is not after the beginning, times that do not exist; nothing is written', async () => {
+    it('422: an end not after the beginning, times that do not exist; writes nothing', async () => {
       const before = await rowCounts();
-      for (const dates of [
-        { starts_at: spring.ends_at, ends_at: spring.starts_at },
-        { starts_at: spring.starts_at, ends_at: spring.starts_at },
-        { ends_at: '2026-02-31T00:00:00Z' },
-        { ends_at: '2016-12-31T23:59:60Z' },
-        { ends_at: 'tomorrow' },
-        { ends_at: '' },
-      ])
-        expectError(await send('POST', `/courses/${course.id}/cohorts`, { name: 'Bad', ...dates }), 'invalid_request');
+      await eachCase(
+        [
+          { starts_at: spring.ends_at, ends_at: spring.starts_at },
+          { starts_at: spring.starts_at, ends_at: spring.starts_at },
+          { ends_at: '2026-02-31T00:00:00Z' },
+          { ends_at: '2016-12-31T23:59:60Z' },
+          { ends_at: 'tomorrow' },
+          { ends_at: '' },
+        ],
+        async (dates) =>
+          expectError(
+            await send('POST', `/courses/${course.id}/cohorts`, { name: 'Bad', ...dates }),
+            'invalid_request',
+          ),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
   });
@@ -68,7 +75,7 @@ describe('cohorts of a course', () => {
     const build = async (): Promise<Id> =>
       (await send('POST', `/courses/${course.id}/cohorts`, { name: 'Spring', ...spring })).body.data.id;
 
-    it('200: changes what is given; what is absent stays; the empty text takes a date away', async () => {
+    it('200: changes given fields and keeps the others; an empty text removes a date', async () => {
       const id = await build();
       const change = async (body: object) => (await send('PATCH', `/cohorts/${id}`, body)).body.data;
       expect(await change({ name: 'Early' })).to.include({ name: 'Early', ...spring });
@@ -80,37 +87,39 @@ describe('cohorts of a course', () => {
       expect(await change({ starts_at: '' })).to.not.have.property('starts_at');
     });
 
-    it('422: an end that is not after the beginning that stands, and what is no time', async () => {
+    it('422: an end not after the stored beginning, times that do not exist, no field', async () => {
       const id = await build();
-      for (const bad of [
-        { ends_at: spring.starts_at },
-        { starts_at: spring.ends_at },
-        { ends_at: '2026-02-30T00:00:00Z' },
-        { ends_at: '2026-7-1' },
-        {},
-      ])
-        expectError(await send('PATCH', `/cohorts/${id}`, bad), 'invalid_request');
+      await eachCase(
+        [
+          { ends_at: spring.starts_at },
+          { starts_at: spring.ends_at },
+          { ends_at: '2026-02-30T00:00:00Z' },
+          { ends_at: '2026-7-1' },
+          {},
+        ],
+        async (bad) => expectError(await send('PATCH', `/cohorts/${id}`, bad), 'invalid_request'),
+      );
     });
   });
 
   describe('DELETE /v1/clubs/{clubId}/cohorts/{cohortId}', () => {
-    it('204: one that nobody and nothing is in', async () => {
+    it('204: deletes a cohort without deliveries and enrollments', async () => {
       const { id } = await buildCohort(club.id, course.id);
       expect((await send('DELETE', `/cohorts/${id}`)).status).to.equal(204);
       expect((await send('GET', `/courses/${course.id}/cohorts`)).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('409 in_use: while a delivery opens it, or an enrollment is in it, a revoked one too', async () => {
+    it('409 in_use: while a delivery opens it or an enrollment, even a revoked one, is in it', async () => {
       const [one, two] = [await buildCohort(club.id, course.id), await buildCohort(club.id, course.id)];
       await buildAccessDelivery(club.id, { courseId: course.id, cohortId: one.id });
       const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
       const enrollment = await buildEnrollment(club.id, { deliveryId, cohortId: two.id, revoked: 'refund' });
-      for (const { id } of [one, two]) expectError(await send('DELETE', `/cohorts/${id}`), 'in_use');
+      await eachCase([one, two], async ({ id }) => expectError(await send('DELETE', `/cohorts/${id}`), 'in_use'));
       await send('DELETE', `/enrollments/${enrollment.id}`);
       expect((await send('DELETE', `/cohorts/${two.id}`)).status).to.equal(204);
     });
 
-    it('against grants at once: each grant is in it or is refused, and it goes only if none is', async () => {
+    it('with a grant at once: either the grant is refused or the deletion', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
       for (let round = 0; round < 5; round++) {
         const cohort = await buildCohort(club.id, course.id);
@@ -120,7 +129,7 @@ describe('cohorts of a course', () => {
           send('POST', '/enrollments', grant),
           send('DELETE', `/cohorts/${cohort.id}`),
         ]);
-        expect(['201 409', '404 204']).to.include(`${granted.status} ${deleted.status}`);
+        expect(['201 409', '404 204'], `round ${round}`).to.include(`${granted.status} ${deleted.status}`);
       }
     });
   });
@@ -128,9 +137,9 @@ describe('cohorts of a course', () => {
   it('404: an unknown cohort and one of another club', async () => {
     const other = await buildClub();
     const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
-    for (const id of [newId(), foreign.id]) {
+    await eachCase([newId(), foreign.id], async (id) => {
       expectError(await send('PATCH', `/cohorts/${id}`, { name: 'New' }), 'not_found');
       expectError(await send('DELETE', `/cohorts/${id}`), 'not_found');
-    }
+    });
   });
 });

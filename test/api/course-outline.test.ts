@@ -1,11 +1,12 @@
 /** Modules, lessons and their order, as administrators write them. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildOpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('course outline', () => {
   let club: TestClub;
@@ -32,7 +33,7 @@ describe('course outline', () => {
   }
 
   describe('modules', () => {
-    it('201: one after another at the end of the course', async () => {
+    it('201: adds each module at the end of the course', async () => {
       const { status, body } = await write('POST', `/courses/${courseId}/modules`, { title: ' Bends ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -46,7 +47,7 @@ describe('course outline', () => {
       ]);
     });
 
-    it('200: is renamed', async () => {
+    it('200: renames a module', async () => {
       const id = await addModule('Bends');
       expect((await write('PATCH', `/modules/${id}`, { title: 'Hitches' })).body.data).to.include({
         id,
@@ -55,7 +56,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Hitches', []]]);
     });
 
-    it('204: deleted once it has no lessons; 409 in_use while it has some', async () => {
+    it('204: deletes a module without lessons; 409 in_use while it has some', async () => {
       const id = await addModule('Bends');
       const lesson = await addLesson(id, 'Sheet bend');
       expectError(await write('DELETE', `/modules/${id}`), 'in_use');
@@ -65,29 +66,30 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('a lesson and the deletion of its module at once: never a lesson without a module', async () => {
+    it('a lesson and the deletion of its module at once: one of them is refused', async () => {
       for (let round = 0; round < 10; round++) {
         const id = await addModule(`Round ${round}`);
         const [made, deleted] = await Promise.all([
           write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }),
           write('DELETE', `/modules/${id}`),
         ]);
-        expect([made.status, deleted.status].join(' ')).to.be.oneOf(['201 409', '404 204']);
+        expect([made.status, deleted.status].join(' '), `round ${round}`).to.be.oneOf(['201 409', '404 204']);
       }
     });
 
-    it('404: a module or course that is unknown, or of another club', async () => {
+    it('404: a module or course that is unknown or of another club', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
-      for (const id of [newId(), foreign.id])
-        expectError(await write('POST', `/courses/${id}/modules`, { title: 'Bends' }), 'not_found');
-      for (const id of [newId(), foreign.moduleId]) {
+      await eachCase([newId(), foreign.id], async (id) =>
+        expectError(await write('POST', `/courses/${id}/modules`, { title: 'Bends' }), 'not_found'),
+      );
+      await eachCase([newId(), foreign.moduleId], async (id) => {
         expectError(await write('PATCH', `/modules/${id}`, { title: 'Bends' }), 'not_found');
         expectError(await write('DELETE', `/modules/${id}`), 'not_found');
         expectError(await write('POST', `/modules/${id}/lessons`, { title: 'Sheet bend' }), 'not_found');
-      }
+      });
     });
 
-    it('409: course_full: 100 modules and 500 lessons a course, and no more; removed lessons leave room', async () => {
+    it('409 course_full: beyond 100 modules or 500 lessons; removed lessons make room', async () => {
       const source = await testDatabase();
       const id = await addModule('Bends');
       await source.query(
@@ -111,7 +113,10 @@ describe('course outline', () => {
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([
         201, 201, 409, 409, 409, 409,
       ]);
-      for (const answer of answers.filter(({ status }) => status === 409)) expectError(answer, 'course_full');
+      await eachCase(
+        answers.filter(({ status }) => status === 409),
+        (answer) => expectError(answer, 'course_full'),
+      );
       await write('DELETE', `/lessons/${lesson}`);
       expect((await write('POST', `/modules/${id}/lessons`, { title: 'Carrick bend' })).status).to.equal(201);
     });
@@ -129,7 +134,7 @@ describe('course outline', () => {
     const order = (...modules: [id: Id, lessonIds: (Id | undefined)[]][]) =>
       write('PUT', `/courses/${courseId}/order`, { modules: modules.map(([id, ids]) => ({ id, lesson_ids: ids })) });
 
-    it('200: modules and lessons in the new order, lessons in other modules; new ones come at the end', async () => {
+    it('200: reorders modules and moves lessons between them; later ones come at the end', async () => {
       const [sheet, carrick, clove] = lessons;
       const { status, body } = await order(
         [hitches, [carrick, clove?.toUpperCase(), sheet]],
@@ -151,12 +156,12 @@ describe('course outline', () => {
       ]);
     });
 
-    it('200: a course without modules', async () => {
+    it('200: accepts a course without modules', async () => {
       courseId = (await write('POST', '/courses', { title: 'Empty' })).body.data.id;
       expect((await order()).status).to.equal(200);
     });
 
-    it('422: a module or lesson that is missing, named twice, unknown, removed or of another course; nothing is moved', async () => {
+    it('422: a module or lesson that is missing, repeated, unknown, removed or foreign; moves nothing', async () => {
       const [sheet, carrick, clove] = lessons;
       const removed = await addLesson(bends, 'Removed');
       await write('DELETE', `/lessons/${removed}`);
@@ -177,17 +182,18 @@ describe('course outline', () => {
         await order([bends, [sheet, carrick]], [hitches, [clove]], [other.moduleId, []]),
         await order(),
       ];
-      for (const answer of answers) expectError(answer, 'invalid_request');
+      await eachCase(answers, (answer) => expectError(answer, 'invalid_request'));
       expect([await outline(), await rowCounts()]).to.deep.equal(before);
     });
 
-    it('404: an unknown course, and one of another club', async () => {
+    it('404: an unknown course and one of another club', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
-      for (const id of [newId(), foreign.id])
-        expectError(await write('PUT', `/courses/${id}/order`, { modules: [] }), 'not_found');
+      await eachCase([newId(), foreign.id], async (id) =>
+        expectError(await write('PUT', `/courses/${id}/order`, { modules: [] }), 'not_found'),
+      );
     });
 
-    it('with a new lesson at once: it is in the order, or the order is refused', async () => {
+    it('with a new lesson at once: either the new lesson stays last or the order is refused', async () => {
       const [sheet, carrick, clove] = lessons;
       const [ordered, made] = await Promise.all([
         order([hitches, [clove]], [bends, [carrick, sheet]]),

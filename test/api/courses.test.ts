@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { buildLesson } from '../toolkit/builders/courses.ts';
-import { clock, expectError } from '../toolkit/drive/api.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildOpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 describe('courses', () => {
   let club: TestClub;
@@ -20,7 +21,7 @@ describe('courses', () => {
 
   describe('POST /v1/clubs/{clubId}/courses', () => {
     describe('201', () => {
-      it('a draft without modules: the whole record, and what is read afterwards', async () => {
+      it('creates a draft without modules: the whole record, as it is read afterwards', async () => {
         const { status, body } = await create({ title: '  Knots   for Beginners ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -40,7 +41,7 @@ describe('courses', () => {
         expect((await write('GET', `/courses/${id}`)).body).to.deep.equal(body);
       });
 
-      it('everything given', async () => {
+      it('keeps every given field', async () => {
         const given = {
           title: 'Splices',
           description: 'Eye and back.',
@@ -51,22 +52,22 @@ describe('courses', () => {
         expect((await create(given)).body.data).to.include(given);
       });
 
-      it('a title that others have gets a public_id of its own', async () => {
+      it('gives equal titles different public ids', async () => {
         const made = [];
         for (let course = 0; course < 7; course++) made.push((await create({ title: 'Knots' })).body.data.public_id);
         expect(made.slice(0, 5)).to.deep.equal(['knots', 'knots-2', 'knots-3', 'knots-4', 'knots-5']);
-        for (const drawn of made.slice(5)) expect(drawn).to.match(/^knots-[0-9a-f]{6}$/);
+        await eachCase(made.slice(5), (drawn) => expect(drawn).to.match(/^knots-[0-9a-f]{6}$/));
         expect(new Set(made).size).to.equal(7);
       });
 
-      it('ten with one title at once: ten public_ids', async () => {
+      it('gives ten equal titles at once ten public ids', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });
     });
 
     describe('409', () => {
-      it('public_id_taken: in the club, not in another; nothing is written', async () => {
+      it('public_id_taken: within the club only; writes nothing', async () => {
         const body = { title: 'Knots', public_id: 'knots' };
         await create(body);
         const before = await rowCounts();
@@ -75,13 +76,13 @@ describe('courses', () => {
         expect((await callsOf(await buildClub())('POST', '/courses', body)).status).to.equal(201);
       });
 
-      it('public_id_taken: four at once with one public_id: one course', async () => {
+      it('public_id_taken: of four at once with one public id one succeeds', async () => {
         const answers = await Promise.all([1, 2, 3, 4].map(() => create({ title: 'Knots', public_id: 'knots' })));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
       });
     });
 
-    it('422: the bounds of each field, at each limit and one beyond', async () => {
+    it('422: a field beyond its bounds; each bound itself is accepted', async () => {
       const within = [
         { public_id: 'a' },
         { public_id: 'A'.repeat(32) },
@@ -105,15 +106,15 @@ describe('courses', () => {
         { hours: -1 },
         { hours: 10_001 },
       ];
-      for (const body of within) expect((await create({ title: 'Knots', ...body })).status).to.equal(201);
+      await eachCase(within, async (body) => expect((await create({ title: 'Knots', ...body })).status).to.equal(201));
       const before = await rowCounts();
-      for (const body of beyond) expectError(await create({ title: 'Knots', ...body }), 'invalid_request');
+      await eachCase(beyond, async (body) => expectError(await create({ title: 'Knots', ...body }), 'invalid_request'));
       expect(await rowCounts()).to.deep.equal(before);
     });
   });
 
   describe('GET /v1/clubs/{clubId}/courses', () => {
-    it('200: newest first, page by page, of one status; without their outlines', async () => {
+    it('200: lists the club’s courses newest first, by pages and status, without outlines', async () => {
       for (const title of ['First', 'Second', 'Third']) {
         await create({ title });
         clock.advance(1_000);
@@ -132,7 +133,7 @@ describe('courses', () => {
       expect((await callsOf(await buildClub())('GET', '/courses')).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('200: counts lessons, and published ones; not removed ones', async () => {
+    it('200: counts lessons and published lessons, without removed ones', async () => {
       const course = await buildOpenCourse(club.id, { lessons: 2 });
       await buildLesson(course, { published: false });
       await write('DELETE', `/lessons/${course.lessons[0]?.id}`);
@@ -146,7 +147,7 @@ describe('courses', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/courses/{courseId}', () => {
-    it('200: changes what is given, each field by itself; what is absent stays', async () => {
+    it('200: changes each given field alone and keeps the others', async () => {
       let record = (await create({ title: 'Knots', hours: 9 })).body.data;
       const changes = [
         { title: 'Splices' },
@@ -157,19 +158,19 @@ describe('courses', () => {
         { certificate_on_completion: false },
         { description: '' },
       ];
-      for (const given of changes) {
+      await eachCase(changes, async (given) => {
         clock.advance(1_000);
         const { status, body } = await change(record.id, given);
         expect(status).to.equal(200);
         expect(body.data.updated_at > record.updated_at).to.equal(true);
         record = { ...record, ...given, updated_at: body.data.updated_at };
         expect(body.data).to.deep.equal(record);
-      }
+      });
       expect((await change(record.id, { hours: 0 })).body.data).to.not.have.any.keys('hours');
       expect((await write('GET', `/courses/${record.id}`)).body.data).to.include({ title: 'Splices' });
     });
 
-    it('200: published_at is when it was last published; archiving and a second "published" leave it', async () => {
+    it('200: publishing sets published_at; archiving and publishing a published course keep it', async () => {
       const { id } = (await create({ title: 'Knots' })).body.data;
       const publishedAt = async (status: string) => {
         clock.advance(1_000);
@@ -179,28 +180,31 @@ describe('courses', () => {
       };
       const [first, at] = await publishedAt('published');
       expect(first).to.equal(at);
-      for (const status of ['published', 'archived', 'draft']) expect((await publishedAt(status))[0]).to.equal(first);
+      await eachCase(['published', 'archived', 'draft'], async (status) =>
+        expect((await publishedAt(status))[0]).to.equal(first),
+      );
       expect((await publishedAt('published'))[0] > first).to.equal(true);
     });
 
-    it('200: its own public_id again', async () => {
+    it('200: accepts its own public id', async () => {
       const { id } = (await create({ title: 'Knots', public_id: 'knots' })).body.data;
       expect((await change(id, { public_id: 'knots' })).status).to.equal(200);
     });
 
-    it('409: public_id_taken; nothing is changed, not even the title that came along', async () => {
+    it('409 public_id_taken: changes nothing, not even the title', async () => {
       await create({ title: 'Knots', public_id: 'knots' });
       const other = (await create({ title: 'Splices' })).body;
       expectError(await change(other.data.id, { title: 'New', public_id: 'knots' }), 'public_id_taken');
       expect((await write('GET', `/courses/${other.data.id}`)).body).to.deep.equal(other);
     });
 
-    it('404: an unknown course, and one of another club; 422: nothing to change', async () => {
+    it('404: an unknown course and one of another club; 422: no field to change', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
-      for (const id of [newId(), foreign.id]) {
-        for (const answer of [await change(id, { title: 'Knots' }), await write('GET', `/courses/${id}`)])
-          expectError(answer, 'not_found');
-      }
+      await eachCase([newId(), foreign.id], async (id) =>
+        eachCase([await change(id, { title: 'Knots' }), await write('GET', `/courses/${id}`)], (answer) =>
+          expectError(answer, 'not_found'),
+        ),
+      );
       expectError(await change(newId(), {}), 'invalid_request');
     });
   });

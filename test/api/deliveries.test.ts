@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { expectError } from '../toolkit/drive/api.ts';
-import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
-import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
+import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
 
-describe('what a club sells or grants', () => {
+describe('deliveries', () => {
   let club: TestClub;
   let send: ClubCalls;
   const opening = (courseId: Id, cohortId?: Id) => ({
@@ -22,7 +23,7 @@ describe('what a club sells or grants', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/deliveries', () => {
-    it('201: the whole record, as it is read afterwards; no fact', async () => {
+    it('201: returns the whole record, as it is read afterwards, and raises no fact', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { status, body } = await send('POST', '/deliveries', {
@@ -47,41 +48,45 @@ describe('what a club sells or grants', () => {
       expect(await factsOf(club.id)).to.deep.equal([]);
     });
 
-    it('201: what is absent is absent: no cohort, not free, no limit of days', async () => {
+    it('201: omitted fields mean no cohort, not free and no limit of days', async () => {
       const course = await buildCourse(club.id);
       const { body } = await send('POST', '/deliveries', { name: 'Knots', opens: opening(course.id) });
       expect(body.data).to.not.have.property('access_days');
       expect(body.data).to.deep.include({ free: false, opens: opening(course.id) });
     });
 
-    it('404: a course of another club, a cohort of another course; nothing is written', async () => {
+    it('404: an unknown or foreign course, a cohort of another course; writes nothing', async () => {
       const [course, other] = [await buildCourse(club.id), await buildCourse(club.id)];
       const foreign = await buildCourse((await buildClub()).id);
       const cohort = await buildCohort(club.id, other.id);
       const before = await rowCounts();
-      for (const opens of [opening(newId()), opening(foreign.id), opening(course.id, cohort.id)])
-        expectError(await send('POST', '/deliveries', { name: 'Knots', opens }), 'not_found');
+      await eachCase([opening(newId()), opening(foreign.id), opening(course.id, cohort.id)], async (opens) =>
+        expectError(await send('POST', '/deliveries', { name: 'Knots', opens }), 'not_found'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: the bounds of name and days, and kinds that it cannot open', async () => {
+    it('422: name and days beyond their bounds, a kind that a delivery cannot open', async () => {
       const { id } = await buildCourse(club.id);
       const good = { name: 'Knots', opens: opening(id) };
-      for (const days of [1, 36_500])
-        expect((await send('POST', '/deliveries', { ...good, access_days: days })).status).to.equal(201);
-      for (const bad of [
-        { ...good, name: ' ' },
-        { ...good, name: 'a'.repeat(121) },
-        { ...good, access_days: 0 },
-        { ...good, access_days: 36_501 },
-        { ...good, opens: { kind: 'space', course_id: id } },
-      ])
-        expectError(await send('POST', '/deliveries', bad), 'invalid_request');
+      await eachCase([1, 36_500], async (days) =>
+        expect((await send('POST', '/deliveries', { ...good, access_days: days })).status).to.equal(201),
+      );
+      await eachCase(
+        [
+          { ...good, name: ' ' },
+          { ...good, name: 'a'.repeat(121) },
+          { ...good, access_days: 0 },
+          { ...good, access_days: 36_501 },
+          { ...good, opens: { kind: 'space', course_id: id } },
+        ],
+        async (bad) => expectError(await send('POST', '/deliveries', bad), 'invalid_request'),
+      );
     });
   });
 
   describe('GET /v1/clubs/{clubId}/deliveries', () => {
-    it('200: newest first, archived or not, those of the club alone', async () => {
+    it('200: lists this club’s newest first, by pages, and filters by archived', async () => {
       await buildAccessDelivery((await buildClub()).id);
       const [first, second] = [
         await buildAccessDelivery(club.id),
@@ -99,7 +104,7 @@ describe('what a club sells or grants', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/deliveries/{deliveryId}', () => {
-    it('200: changes what is given; what is absent stays; 0 days take the limit away', async () => {
+    it('200: changes given fields and keeps the others; 0 days removes the limit', async () => {
       const delivery = await buildAccessDelivery(club.id, { accessDays: 7 });
       const path = `/deliveries/${delivery.id}`;
       const before = (await send('GET', path)).body.data;
@@ -109,7 +114,7 @@ describe('what a club sells or grants', () => {
       expect((await send('PATCH', path, { access_days: 0 })).body.data).to.not.have.property('access_days');
     });
 
-    it('200: what it opens can be changed while nobody is enrolled, and by the same opening always', async () => {
+    it('200: changes what it opens while nobody is enrolled; accepts the same opening always', async () => {
       const [course, cohort] = [await buildCourse(club.id), { id: '' }];
       cohort.id = (await buildCohort(club.id, course.id)).id;
       const delivery = await buildAccessDelivery(club.id);
@@ -121,19 +126,20 @@ describe('what a club sells or grants', () => {
       expect((await send('PATCH', path, same)).status).to.equal(200);
     });
 
-    it('409 in_use: another course or cohort once somebody is or was enrolled; nothing is changed', async () => {
+    it('409 in_use: another course or cohort after an enrollment; changes nothing', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const delivery = await buildAccessDelivery(club.id, { courseId: course.id });
       await buildEnrollment(club.id, { deliveryId: delivery.id, revoked: 'refund' });
       const path = `/deliveries/${delivery.id}`;
       const before = (await send('GET', path)).body;
-      for (const opens of [opening((await buildCourse(club.id)).id), opening(course.id, cohort.id)])
-        expectError(await send('PATCH', path, { name: 'New', opens }), 'in_use');
+      await eachCase([opening((await buildCourse(club.id)).id), opening(course.id, cohort.id)], async (opens) =>
+        expectError(await send('PATCH', path, { name: 'New', opens }), 'in_use'),
+      );
       expect((await send('GET', path)).body).to.deep.equal(before);
     });
 
-    it('404 comes before 409: a course of another club', async () => {
+    it('404 before 409: a course of another club', async () => {
       const delivery = await buildAccessDelivery(club.id);
       await buildEnrollment(club.id, { deliveryId: delivery.id });
       const foreign = await buildCourse((await buildClub()).id);
@@ -142,26 +148,29 @@ describe('what a club sells or grants', () => {
   });
 
   describe('POST …/deliveries/{deliveryId}/archive and …/unarchive', () => {
-    it('200: each once changes it, a second time nothing', async () => {
+    it('200: archives and unarchives; a repetition changes nothing', async () => {
       const { id } = await buildAccessDelivery(club.id);
-      for (const [verb, archived] of [
-        ['archive', true],
-        ['unarchive', false],
-      ] as const) {
-        const once = await send('POST', `/deliveries/${id}/${verb}`);
-        expect([once.status, once.body.data.archived]).to.deep.equal([200, archived]);
-        expect((await send('POST', `/deliveries/${id}/${verb}`)).body).to.deep.equal(once.body);
-      }
+      await eachCase(
+        [
+          ['archive', true],
+          ['unarchive', false],
+        ] as const,
+        async ([verb, archived]) => {
+          const once = await send('POST', `/deliveries/${id}/${verb}`);
+          expect([once.status, once.body.data.archived]).to.deep.equal([200, archived]);
+          expect((await send('POST', `/deliveries/${id}/${verb}`)).body).to.deep.equal(once.body);
+        },
+      );
     });
   });
 
   it('404: an unknown delivery and one of another club, in every operation on one', async () => {
     const foreign = await buildAccessDelivery((await buildClub()).id);
-    for (const id of [newId(), foreign.id]) {
+    await eachCase([newId(), foreign.id], async (id) => {
       expectError(await send('GET', `/deliveries/${id}`), 'not_found');
       expectError(await send('PATCH', `/deliveries/${id}`, { name: 'New' }), 'not_found');
       expectError(await send('POST', `/deliveries/${id}/archive`), 'not_found');
       expectError(await send('POST', `/deliveries/${id}/unarchive`), 'not_found');
-    }
+    });
   });
 });

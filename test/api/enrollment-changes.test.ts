@@ -1,17 +1,18 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { factRecordsOf } from '../toolkit/assert/facts.ts';
-import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { buildEnrollment, buildAccessDelivery, type TestEnrollment } from '../toolkit/builders/access.ts';
+import { buildAccessDelivery, buildEnrollment, type TestEnrollment } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort } from '../toolkit/builders/courses.ts';
-import { factsOf, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { factsOf, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const dayMs = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * dayMs);
 
-describe('an enrollment changed by hand', () => {
+describe('changes of an enrollment', () => {
   let club: TestClub;
   let send: ClubCalls;
   let enrollment: TestEnrollment;
@@ -25,7 +26,7 @@ describe('an enrollment changed by hand', () => {
   });
 
   describe('POST …/revoke', () => {
-    it('200: revoked with the reason revocation, one access.revoked; once more changes nothing', async () => {
+    it('200: revokes with the reason revocation and one access.revoked; a repetition changes nothing', async () => {
       const { status, body } = await change('revoke');
       expect(status).to.equal(200);
       expect(body.data).to.include({ status: 'revoked', revoked_reason: 'revocation' });
@@ -37,33 +38,33 @@ describe('an enrollment changed by hand', () => {
       ]);
     });
 
-    it('two at once: one access.revoked', async () => {
+    it('four at once: one access.revoked', async () => {
       await Promise.all([1, 2, 3, 4].map(() => change('revoke')));
       expect(await types()).to.deep.equal(['access.revoked']);
     });
   });
 
   describe('POST …/restore', () => {
-    it('200: the record is what it was before; access.restored', async () => {
+    it('200: restores the record as it was and raises access.restored', async () => {
       const before = (await send('GET', `/enrollments/${enrollment.id}`)).body;
       await change('revoke');
       expect((await change('restore')).body).to.deep.equal(before);
       expect(await types()).to.deep.equal(['access.revoked', 'access.restored']);
     });
 
-    it('409 enrollment_not_revoked, and no fact', async () => {
+    it('409 enrollment_not_revoked: raises no fact', async () => {
       expectError(await change('restore'), 'enrollment_not_revoked');
       expect(await types()).to.deep.equal([]);
     });
 
-    it('409 already_enrolled: the student was given the delivery anew', async () => {
+    it('409 already_enrolled: the student was granted the delivery again', async () => {
       await change('revoke');
       await send('POST', '/enrollments', { student_id: enrollment.studentId, delivery_id: enrollment.deliveryId });
       expectError(await change('restore'), 'already_enrolled');
       expect(await types()).to.deep.equal(['access.revoked', 'access.granted']);
     });
 
-    it('200: what a sale gave can be restored beside a grant', async () => {
+    it('200: restores a purchase beside a grant', async () => {
       const { studentId, deliveryId } = enrollment;
       const sold = {
         studentId,
@@ -85,44 +86,46 @@ describe('an enrollment changed by hand', () => {
       return { id, from: from.id, to: to.id };
     };
 
-    it('200: to another cohort, the dates stay; access.moved with the cohort before; the same again is no change', async () => {
+    it('200: changes the cohort alone, with one access.moved; the same cohort changes nothing', async () => {
       const { id, from, to } = await build();
       const before = (await send('GET', `/enrollments/${id}`)).body.data;
-      for (const cohort of [to, to, to.toUpperCase()]) {
+      await eachCase([to, to, to.toUpperCase()], async (cohort) => {
         const { status, body } = await change('move', { cohort_id: cohort }, id);
         expect(status).to.equal(200);
         expect(body.data).to.deep.equal({ ...before, cohort_id: to });
-      }
+      });
       const [fact, ...more] = await factRecordsOf(club.id);
       expect(more).to.deep.equal([]);
       expect(fact).to.include({ type: 'access.moved', subjectId: id });
       expect(fact?.details).to.deep.equal({ previousCohortId: from });
     });
 
-    it('404: an unknown cohort, and one of another course', async () => {
+    it('404: an unknown cohort and one of another course', async () => {
       const [{ id }, other] = [await build(), await build()];
-      for (const cohort of [newId(), other.to])
-        expectError(await change('move', { cohort_id: cohort }, id), 'not_found');
+      await eachCase([newId(), other.to], async (cohort) =>
+        expectError(await change('move', { cohort_id: cohort }, id), 'not_found'),
+      );
     });
 
-    it('409 enrollment_revoked, but 404 for an unknown cohort', async () => {
+    it('409 enrollment_revoked; 404 for an unknown or foreign cohort', async () => {
       const [{ id, to }, other] = [await build(), await build()];
       await change('revoke', undefined, id);
-      for (const cohort of [newId(), other.to])
-        expectError(await change('move', { cohort_id: cohort }, id), 'not_found');
+      await eachCase([newId(), other.to], async (cohort) =>
+        expectError(await change('move', { cohort_id: cohort }, id), 'not_found'),
+      );
       expectError(await change('move', { cohort_id: to }, id), 'enrollment_revoked');
     });
   });
 
   describe('PUT …/end', () => {
-    it('200: later, earlier, without an end; each with its fact and the end before; the same end is no change', async () => {
+    it('200: moves or removes the end, each change with one fact; the same end changes nothing', async () => {
       const [one, two] = [inDays(10).toISOString(), inDays(20).toISOString()];
-      for (const end of [one, one, two, one]) {
+      await eachCase([one, one, two, one], async (end) => {
         const { status, body } = await change('end', { ends_at: end });
         expect([status, body.data.ends_at]).to.deep.equal([200, end]);
-      }
+      });
       for (let times = 0; times < 2; times++)
-        expect((await change('end', {})).body.data).to.not.have.property('ends_at');
+        expect((await change('end', {})).body.data, `times ${times}`).to.not.have.property('ends_at');
       const facts = (await factRecordsOf(club.id)).map(({ type, details }) => [type, details]);
       expect(facts).to.deep.equal([
         ['access.shortened', null],
@@ -132,7 +135,7 @@ describe('an enrollment changed by hand', () => {
       ]);
     });
 
-    it('200: an end that is past ends the access', async () => {
+    it('200: an end in the past ends the access', async () => {
       const { id } = await buildEnrollment(club.id, { startsAt: inDays(-9) });
       const { body } = await change('end', { ends_at: inDays(-1).toISOString() }, id);
       expect(body.data.status).to.equal('expired');
@@ -143,7 +146,7 @@ describe('an enrollment changed by hand', () => {
       expectError(await change('end', {}), 'enrollment_revoked');
     });
 
-    it('409 already_enrolled: one that had ended cannot be extended beside what followed it; without that, it can', async () => {
+    it('409 already_enrolled: an ended enrollment cannot be extended beside a later active one', async () => {
       await change('end', { ends_at: inDays(1 / 24).toISOString() });
       clock.advance(dayMs / 24);
       const { studentId: student_id, deliveryId: delivery_id } = enrollment;
@@ -155,7 +158,7 @@ describe('an enrollment changed by hand', () => {
       expectError(await change('restore', undefined, next.id), 'already_enrolled');
     });
 
-    it('422: an end that is not after the beginning; nothing is changed', async () => {
+    it('422: an end not after the beginning; changes nothing', async () => {
       const before = await rowCounts();
       expectError(await change('end', { ends_at: inDays(-1).toISOString() }), 'invalid_request');
       expectError(await change('end', { ends_at: '2027-02-30T00:00:00Z' }), 'invalid_request');
@@ -170,7 +173,7 @@ describe('an enrollment changed by hand', () => {
       return source.query<object[]>(`SELECT revoked_reason FROM enrollments WHERE id = $1`, [id]);
     };
 
-    it('204: access.revoked with the reason removal; it is gone from lists and reads, and its row stays', async () => {
+    it('204: raises access.revoked with the reason removal, and hides the row from lists and reads', async () => {
       const { status, text } = await remove();
       expect([status, text]).to.deep.equal([204, '']);
       expect(await types()).to.deep.equal(['access.revoked']);
@@ -180,24 +183,26 @@ describe('an enrollment changed by hand', () => {
       expect(await types()).to.deep.equal(['access.revoked']);
     });
 
-    it('204: one that is revoked already is removed without a further fact', async () => {
+    it('204: removes a revoked enrollment without another fact', async () => {
       await change('revoke');
       expect((await remove()).status).to.equal(204);
       expect(await types()).to.deep.equal(['access.revoked']);
     });
   });
 
-  it('404: an unknown, a removed and a foreign enrollment, and one whose student was removed, in every change', async () => {
+  it('404: an unknown, removed or foreign enrollment and one of a removed student, in every change', async () => {
     const foreign = await buildEnrollment((await buildClub()).id);
     const removed = await buildEnrollment(club.id, { revoked: 'removal' });
     await call('DELETE', `/v1/clubs/${club.id}/students/${enrollment.studentId}`, { token: club.owner.token });
     const facts = await types();
-    for (const id of [newId(), foreign.id, removed.id, enrollment.id]) {
-      for (const verb of ['revoke', 'restore']) expectError(await change(verb, undefined, id), 'not_found');
+    await eachCase([newId(), foreign.id, removed.id, enrollment.id], async (id) => {
+      await eachCase(['revoke', 'restore'], async (verb) =>
+        expectError(await change(verb, undefined, id), 'not_found'),
+      );
       expectError(await change('move', { cohort_id: newId() }, id), 'not_found');
       expectError(await change('end', {}, id), 'not_found');
       expectError(await send('DELETE', `/enrollments/${id}`), 'not_found');
-    }
+    });
     expect(await types()).to.deep.equal(facts);
   });
 });

@@ -1,17 +1,18 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { factRecordsOf } from '../toolkit/assert/facts.ts';
-import { clock, expectError } from '../toolkit/drive/api.ts';
-import { buildEnrollment, buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
-import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { factsOf, rowCounts } from '../toolkit/stack/database.ts';
 
 const dayMs = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * dayMs).toISOString();
 
-describe('access granted by hand', () => {
+describe('enrollments', () => {
   let club: TestClub;
   let send: ClubCalls;
   let student: TestStudent;
@@ -24,7 +25,7 @@ describe('access granted by hand', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/enrollments', () => {
-    it('201: the whole record, as it is read afterwards, and one access.granted', async () => {
+    it('201: returns the whole record, as it is read afterwards, and raises one access.granted', async () => {
       const delivery = await buildAccessDelivery(club.id);
       const { status, body } = await grant(delivery.id);
       expect(status).to.equal(201);
@@ -44,7 +45,7 @@ describe('access granted by hand', () => {
       ]);
     });
 
-    it('201: with dates and a cohort of its own', async () => {
+    it('201: takes given dates and cohort in place of the delivery’s', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { id } = await buildAccessDelivery(club.id, { courseId: course.id, accessDays: 7 });
@@ -52,7 +53,7 @@ describe('access granted by hand', () => {
       expect((await grant(id, given)).body.data).to.include({ ...given, status: 'active' });
     });
 
-    it('201: without dates it lasts for the days of the delivery, else as long as its cohort', async () => {
+    it('201: without dates, lasts for the delivery’s days, else as long as its cohort', async () => {
       const course = await buildCourse(club.id);
       const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
       const cohort = await buildCohort(club.id, course.id, dates);
@@ -71,37 +72,40 @@ describe('access granted by hand', () => {
       ]);
     });
 
-    it('404: a student or delivery that is unknown or of another club, a cohort of another course, a removed student', async () => {
+    it('404: an unknown, foreign or removed student, an unknown or foreign delivery, a wrong cohort', async () => {
       const other = await buildClub();
       const delivery = await buildAccessDelivery(club.id);
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
       const removed = await buildStudent(club.id);
       await send('DELETE', `/students/${removed.id}`);
       const before = await rowCounts();
-      for (const bad of [
-        { student_id: newId() },
-        { student_id: (await buildStudent(other.id)).id },
-        { student_id: removed.id },
-        { delivery_id: newId() },
-        { delivery_id: (await buildAccessDelivery(other.id)).id },
-        { cohort_id: cohort.id },
-      ])
-        expectError(await grant(delivery.id, bad), 'not_found');
+      await eachCase(
+        [
+          { student_id: newId() },
+          { student_id: (await buildStudent(other.id)).id },
+          { student_id: removed.id },
+          { delivery_id: newId() },
+          { delivery_id: (await buildAccessDelivery(other.id)).id },
+          { cohort_id: cohort.id },
+        ],
+        async (bad) => expectError(await grant(delivery.id, bad), 'not_found'),
+      );
       expect((await rowCounts())['enrollments']).to.equal(before['enrollments']);
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
     });
 
-    it('404 before 409: a cohort of another club, though the student has the delivery', async () => {
+    it('404 before 409: an unknown and a foreign cohort, though the student has the delivery', async () => {
       const [delivery, other] = [await buildAccessDelivery(club.id), await buildClub()];
       const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
       await grant(delivery.id);
-      for (const cohort of [foreign.id, newId()])
-        expectError(await grant(delivery.id, { cohort_id: cohort }), 'not_found');
+      await eachCase([foreign.id, newId()], async (cohort) =>
+        expectError(await grant(delivery.id, { cohort_id: cohort }), 'not_found'),
+      );
       const own = await buildCohort(club.id, delivery.courseId);
       expectError(await grant(delivery.id, { cohort_id: own.id }), 'already_enrolled');
     });
 
-    it('409 already_enrolled: nothing changes, and no fact; once it has ended it can be granted anew', async () => {
+    it('409 already_enrolled: changes nothing; 201 once the enrollment has ended', async () => {
       const { id } = await buildAccessDelivery(club.id);
       await grant(id, { ends_at: inDays(1 / 24) });
       const before = await rowCounts();
@@ -113,7 +117,7 @@ describe('access granted by hand', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['access.granted', 'access.granted']);
     });
 
-    it('201: what was bought is no obstacle, nor what was revoked', async () => {
+    it('201: beside a purchase and a revoked enrollment', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const ofStudent = { studentId: student.id, deliveryId: id };
       await buildEnrollment(club.id, { ...ofStudent, source: 'purchase', originId: newId() });
@@ -121,7 +125,7 @@ describe('access granted by hand', () => {
       expect((await grant(id)).status).to.equal(201);
     });
 
-    it('409 delivery_archived, and nothing is written', async () => {
+    it('409 delivery_archived: writes nothing', async () => {
       const { id } = await buildAccessDelivery(club.id, { archived: true });
       const before = await rowCounts();
       expectError(await grant(id), 'delivery_archived');
@@ -132,27 +136,31 @@ describe('access granted by hand', () => {
       const { id } = await buildAccessDelivery(club.id);
       const answers = await Promise.all(Array.from({ length: 10 }, () => grant(id)));
       expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
-      for (const answer of answers) if (answer.status !== 201) expectError(answer, 'already_enrolled');
+      await eachCase(answers, (answer) => {
+        if (answer.status !== 201) expectError(answer, 'already_enrolled');
+      });
       expect((await send('GET', `/enrollments?student_id=${student.id}`)).body.total).to.equal(1);
       expect(await factsOf(club.id)).to.have.length(1);
     });
 
-    it('422: an end that is not after the beginning', async () => {
+    it('422: an end not after the beginning', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const before = await rowCounts();
-      for (const bad of [
-        { ends_at: inDays(-1) },
-        { starts_at: inDays(2), ends_at: inDays(1) },
-        { starts_at: '2027-01-01T00:00:00Z', ends_at: '2027-01-01T00:00:00Z' },
-        { ends_at: '2027-02-29T00:00:00Z' },
-      ])
-        expectError(await grant(id, bad), 'invalid_request');
+      await eachCase(
+        [
+          { ends_at: inDays(-1) },
+          { starts_at: inDays(2), ends_at: inDays(1) },
+          { starts_at: '2027-01-01T00:00:00Z', ends_at: '2027-01-01T00:00:00Z' },
+          { ends_at: '2027-02-29T00:00:00Z' },
+        ],
+        async (bad) => expectError(await grant(id, bad), 'invalid_request'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
   });
 
   describe('GET /v1/clubs/{clubId}/enrollments', () => {
-    it('200: newest first, by student, delivery and revocation; removed ones and other clubs’ are not shown', async () => {
+    it('200: newest first, by student, delivery and revocation, without removed and foreign ones', async () => {
       await buildEnrollment((await buildClub()).id);
       const first = await buildEnrollment(club.id, { studentId: student.id });
       const second = await buildEnrollment(club.id, { deliveryId: first.deliveryId, revoked: 'refund' });
@@ -174,7 +182,7 @@ describe('access granted by hand', () => {
       expect(await ids(`student_id=${newId()}`)).to.deep.equal([0]);
     });
 
-    it('200: status as it is at that time: active, then expired; revoked with when and why', async () => {
+    it('200: shows the status of the moment: active, expired, revoked with time and reason', async () => {
       const endsAt = new Date(inDays(1 / 24));
       const one = await buildEnrollment(club.id, { endsAt });
       const statusOf = async () => (await send('GET', `/enrollments/${one.id}`)).body.data.status;
@@ -187,15 +195,16 @@ describe('access granted by hand', () => {
     });
   });
 
-  it('404: GET of an unknown, a removed and a foreign enrollment', async () => {
+  it('404: an unknown, a removed and a foreign enrollment', async () => {
     const foreign = await buildEnrollment((await buildClub()).id);
     const removed = await buildEnrollment(club.id, { revoked: 'removal' });
-    for (const id of [newId(), foreign.id, removed.id])
-      expectError(await send('GET', `/enrollments/${id}`), 'not_found');
+    await eachCase([newId(), foreign.id, removed.id], async (id) =>
+      expectError(await send('GET', `/enrollments/${id}`), 'not_found'),
+    );
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/enrollments', () => {
-    it('200: the student’s own with the names of their deliveries, and nobody else’s', async () => {
+    it('200: lists the student’s own with the names of their deliveries, without removed ones', async () => {
       const delivery = await buildAccessDelivery(club.id);
       const own = await buildEnrollment(club.id, { studentId: student.id, deliveryId: delivery.id });
       const revoked = await buildEnrollment(club.id, { studentId: student.id, revoked: 'refund' });

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
 import { call, callAt, expectError } from '../toolkit/drive/api.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
@@ -27,7 +28,7 @@ describe('500: the service fails', () => {
       headers: { 'x-request-id': 'the-request-1' },
     });
 
-  it('is answered in the envelope, with the id of the request and nothing of ours', async () => {
+  it('answers in the error envelope with the request id and no internals', async () => {
     const answer = await signUp();
     expectError(answer, 'internal_error');
     expect(answer.body.error.message).to.equal('Something went wrong on our side. Request id: the-request-1');
@@ -36,7 +37,7 @@ describe('500: the service fails', () => {
     expect(answer.text).to.not.include(email);
   });
 
-  it('is found in the log by that id: the kind of the error, its code and its place; no data, no statement', async () => {
+  it('logs name, code and place of the error under the request id, without data or statement', async () => {
     await signUp();
     const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
     const failed = lines.find(({ msg, request_id: id }) => msg === 'request failed' && id === 'the-request-1');
@@ -44,12 +45,12 @@ describe('500: the service fails', () => {
     expect(error).to.include({ name: 'QueryFailedError', code: '22P02' });
     expect(error.frames.join('\n')).to.match(/domain\/clubs\/organizations\.ts:\d+/);
     const text = api.log.join('');
-    for (const secret of [email, 'Rosalind', password, clubId, 'the quoted row', '::uuid', process.cwd()]) {
-      expect(text).to.not.include(secret);
-    }
+    await eachCase([email, 'Rosalind', password, clubId, 'the quoted row', '::uuid', process.cwd()], (secret) =>
+      expect(text).to.not.include(secret),
+    );
   });
 
-  it('its line has the route’s pattern, never the path or the query', async () => {
+  it('logs the route’s pattern, never the path or the query', async () => {
     await callAt(api.base, 'GET', `/v1/clubs/${clubId}/students?q=${encodeURIComponent(email)}`);
     await callAt(api.base, 'POST', `/webhooks/platform/a-token-in-the-path`, { body: {} });
     const routes = api.log
@@ -58,12 +59,12 @@ describe('500: the service fails', () => {
       .map(({ route }) => route);
     expect(routes).to.include.members(['/v1/clubs/{clubId}/students', '/webhooks/{platform}/{token}']);
     const text = api.log.join('');
-    for (const secret of [email, encodeURIComponent(email), 'a-token-in-the-path', clubId]) {
-      expect(text).to.not.include(secret);
-    }
+    await eachCase([email, encodeURIComponent(email), 'a-token-in-the-path', clubId], (secret) =>
+      expect(text).to.not.include(secret),
+    );
   });
 
-  it('tokens never reach the log', async () => {
+  it('logs no token', async () => {
     const token = `student_${'T'.repeat(43)}`;
     await callAt(api.base, 'GET', '/v1/auth/session', { token });
     await callAt(api.base, 'POST', '/v1/auth/verify-email', { body: { token: 'a-token-of-a-mail' } });
@@ -90,7 +91,7 @@ function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
 }
 
 describe('a transaction that fails midway', () => {
-  it('leaves nothing half-written: 500, and every table as before', async () => {
+  it('leaves every table as before, and answers 500', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const name = `refuse_mails_${newId().replaceAll('-', '')}`;

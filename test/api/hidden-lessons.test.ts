@@ -1,13 +1,14 @@
 /** What a student does not see: every operation of the classroom answers it like what does not exist, and writes nothing. */
 import { expect } from 'chai';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { completionsOf } from '../toolkit/assert/facts.ts';
-import { buildLesson } from '../toolkit/builders/courses.ts';
-import { call, clock, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
+import { call, clock, expectError, type Answer, visible } from '../toolkit/drive/api.ts';
 import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 type Classroom = ReturnType<typeof classroomOf>;
 
@@ -37,7 +38,7 @@ describe('hidden lessons', () => {
 
   /** Asserts that all are 404, that nothing tells them apart, and that nothing was written since. */
   async function expectAlike(before: Record<string, number>, answers: readonly Answer[]): Promise<void> {
-    for (const answer of answers) expectError(answer, 'not_found');
+    await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     // A budget that is spent call by call shows in no answer but a refused one.
     expect(new Set(answers.map(visible)).size).to.equal(1);
     expect(await rowCounts()).to.deep.equal(before);
@@ -45,7 +46,7 @@ describe('hidden lessons', () => {
 
   for (const [operation, act] of Object.entries(onLessons)) {
     describe(operation, () => {
-      it('404: unknown, unpublished, removed, of a draft, of an archived course, without access, of another club: byte for byte alike', async () => {
+      it('404: every lesson that the student may not see and an unknown one get the same bytes', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildLesson(await buildOpenCourse((await buildClub()).id));
         const hidden = await buildLesson(course, { published: false });
@@ -64,8 +65,8 @@ describe('hidden lessons', () => {
         await expectAlike(before, answers);
       });
 
-      it('422: a publicId of 33 characters; 1 and 32 are well formed', async () => {
-        for (const length of [1, 32]) expectError(await act(classroom, 'x'.repeat(length)), 'not_found');
+      it('422: a public id of 33 characters; 404 for one of 1 and of 32', async () => {
+        await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });
     });
@@ -73,7 +74,7 @@ describe('hidden lessons', () => {
 
   for (const [operation, act] of Object.entries(onCourses)) {
     describe(operation, () => {
-      it('404: unknown, a draft, archived, without access, of another club: byte for byte alike', async () => {
+      it('404: every course that the student may not see and an unknown one get the same bytes', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildOpenCourse((await buildClub()).id);
         const answers = [await act(outsider, course.publicId)];
@@ -87,8 +88,8 @@ describe('hidden lessons', () => {
         await expectAlike(before, answers);
       });
 
-      it('422: a publicId of 33 characters; 1 and 32 are well formed', async () => {
-        for (const length of [1, 32]) expectError(await act(classroom, 'x'.repeat(length)), 'not_found');
+      it('422: a public id of 33 characters; 404 for one of 1 and of 32', async () => {
+        await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });
     });
@@ -97,7 +98,7 @@ describe('hidden lessons', () => {
   describe('access to the lessons of a course', () => {
     const [first, second] = [() => course.lessons[0]?.publicId ?? '', () => course.lessons[1]?.publicId ?? ''];
 
-    it('ends to the moment when the enrollment ends, begins when it begins, and ends with its revocation', async () => {
+    it('begins with the enrollment, and ends with it or with its revocation', async () => {
       const source = await testDatabase();
       const change = (set: string) =>
         source.query(`UPDATE enrollments SET ${set} WHERE id = $1`, [learner.enrollmentId]);
@@ -115,11 +116,13 @@ describe('hidden lessons', () => {
       expect(await completionsOf(learner.id)).to.deep.equal([]);
     });
 
-    it('a course that is unpublished meanwhile: nothing is written; published again, it goes on', async () => {
+    it('is closed while the course is unpublished, and goes on once it is published again', async () => {
       const write = callsOf(club);
       await classroom.complete(first());
       await write('PATCH', `/courses/${course.id}`, { status: 'draft' });
-      for (const publicId of [first(), second()]) expectError(await classroom.complete(publicId), 'not_found');
+      await eachCase([first(), second()], async (publicId) =>
+        expectError(await classroom.complete(publicId), 'not_found'),
+      );
       expectError(await classroom.undo(first()), 'not_found');
       await write('PATCH', `/courses/${course.id}`, { status: 'published' });
       await classroom.complete(second());
@@ -130,7 +133,7 @@ describe('hidden lessons', () => {
       ]);
     });
 
-    it('an administrator’s session is none of a student: 401', async () => {
+    it('401: an administrator’s session', async () => {
       const { token } = club.owner;
       const path = `/v1/clubs/${club.id}/classroom/lessons/${first()}`;
       expectError(await call('GET', path, { token }), 'unauthenticated');

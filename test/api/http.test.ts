@@ -6,6 +6,7 @@ import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, testApi } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';
 import { everyOperation, nameOf, pathOf } from '../toolkit/drive/every-operation.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 interface RawAnswer {
   status: number;
@@ -42,20 +43,25 @@ const request = (line: string, ...headers: string[]) =>
 const codeOf = ({ body }: RawAnswer): string => (JSON.parse(body) as { error: { code: string } }).error.code;
 
 describe('404: an unknown path', () => {
-  it('is answered in the envelope, with and without a session, for every method', async () => {
+  it('answers in the error envelope, with and without a session, for every method', async () => {
     const { owner } = await buildClub();
-    for (const path of ['/', '/v1', '/v2/me', '/v1/nothing', '/internal/anything', '/v1/clubs', '/favicon.ico']) {
-      for (const method of ['GET', 'POST', 'PATCH', 'PUT', 'DELETE']) {
-        for (const token of [undefined, owner.token]) expectError(await call(method, path, { token }), 'not_found');
-      }
-    }
+    await eachCase(
+      ['/', '/v1', '/v2/me', '/v1/nothing', '/internal/anything', '/v1/clubs', '/favicon.ico'],
+      async (path) =>
+        eachCase(['GET', 'POST', 'PATCH', 'PUT', 'DELETE'], async (method) =>
+          eachCase([undefined, owner.token], async (token) =>
+            expectError(await call(method, path, { token }), 'not_found'),
+          ),
+        ),
+    );
   });
 
-  it('a path in another case, with a slash too many or too few', async () => {
+  it('includes a path in another letter case, with a slash more or fewer', async () => {
     const { token } = (await buildClub()).owner;
-    for (const path of ['/V1/me', '/v1/Me', '/v1/me/', '//v1/me', '/v1//me', '/v1/me%2F', '/v1/clubs//students']) {
-      expectError(await call('GET', path, { token }), 'not_found');
-    }
+    await eachCase(
+      ['/V1/me', '/v1/Me', '/v1/me/', '//v1/me', '/v1//me', '/v1/me%2F', '/v1/clubs//students'],
+      async (path) => expectError(await call('GET', path, { token }), 'not_found'),
+    );
   });
 });
 
@@ -69,22 +75,23 @@ describe('405: a known path, another method', () => {
     ),
   ];
 
-  it('names the methods in Allow, for every path of the contract', async () => {
-    for (const path of new Set(everyOperation.map((operation) => operation.path))) {
+  it('lists the allowed methods in Allow, for every path of the contract', async () => {
+    await eachCase(new Set(everyOperation.map((operation) => operation.path)), async (path) => {
       const own = methodsOf(path);
       const [operation] = everyOperation.filter((candidate) => candidate.path === path);
-      if (!operation) continue;
-      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(
-        (name) => !own.includes(name),
-      )) {
-        const answer = await call(method, pathOf(operation));
-        expectError(answer, 'method_not_allowed');
-        expect(answer.headers.get('allow')?.split(', '), path).to.have.members(own);
-      }
-    }
+      if (!operation) return;
+      await eachCase(
+        ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter((name) => !own.includes(name)),
+        async (method) => {
+          const answer = await call(method, pathOf(operation));
+          expectError(answer, 'method_not_allowed');
+          expect(answer.headers.get('allow')?.split(', ')).to.have.members(own);
+        },
+      );
+    });
   });
 
-  it('needs no session to be told', async () => {
+  it('needs no session', async () => {
     const answer = await call('PUT', '/v1/me');
     expectError(answer, 'method_not_allowed');
     expect(answer.headers.get('allow')).to.equal('GET');
@@ -92,10 +99,10 @@ describe('405: a known path, another method', () => {
 });
 
 describe('malformed percent-encoding in a path', () => {
-  it('is never a 500: an id that is none, or no such path', async () => {
+  it('is never a 500, but an invalid id or an unknown path', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
-    for (const bad of ['%', '%zz', '%E0%A4%A', '%c0%af', '%00', '%FF']) {
+    await eachCase(['%', '%zz', '%E0%A4%A', '%c0%af', '%00', '%FF'], async (bad) => {
       expectError(await call('GET', `/v1/clubs/${id}/students/${bad}`, { token: owner.token }), 'invalid_request');
       expectError(await call('GET', `/v1/clubs/${bad}/students`, { token: owner.token }), 'forbidden');
       expectError(await call('GET', `/v1/${bad}`), 'not_found');
@@ -105,12 +112,12 @@ describe('malformed percent-encoding in a path', () => {
         body: { id: '0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f', content: 'Why?' },
       });
       expect([404, 422], `${bad} ${agent.text}`).to.include(agent.status);
-    }
+    });
   });
 });
 
 describe('query parameters', () => {
-  it('400: an unknown one, for every operation; with a permitted session where it needs one', async () => {
+  it('400: an unknown parameter, in every operation', async () => {
     for (const operation of everyOperation) {
       const { id, owner } = await buildClub();
       const token = operation.auth.includes('admin')
@@ -125,7 +132,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('400: one that is given twice, or is no number; 422: a NUL byte', async () => {
+  it('400: a repeated parameter, a value of another type; 422: a NUL byte', async () => {
     const { id, owner } = await buildClub();
     const list = (query: string) => call('GET', `/v1/clubs/${id}/students?${query}`, { token: owner.token });
     const malformed = [
@@ -149,7 +156,7 @@ describe('query parameters', () => {
 });
 
 describe('HEAD', () => {
-  it('is answered as GET is, without a body, and with the same checks', async () => {
+  it('answers as GET does, with the same checks and without a body', async () => {
     const { id, owner } = await buildClub();
     const head = (path: string, token?: string) => call('HEAD', path, { token });
     const good = await head(`/v1/clubs/${id}/students`, owner.token);
@@ -162,7 +169,7 @@ describe('HEAD', () => {
 });
 
 describe('headers', () => {
-  it('431: headers of 64 KB, in the envelope; nothing is written', async () => {
+  it('431: headers of 64 KB, in the error envelope', async () => {
     const before = await rowCounts();
     const answer = await sendRaw(request('GET /v1/me', `X-Filler: ${'x'.repeat(65_536)}`));
     expect([answer.status, codeOf(answer)]).to.deep.equal([431, 'headers_too_large']);
@@ -171,7 +178,7 @@ describe('headers', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('400: what is no readable HTTP, in the envelope', async () => {
+  it('400: unreadable HTTP, in the error envelope', async () => {
     for (const bytes of [
       'nonsense\r\n\r\n',
       'GET\r\n\r\n',
@@ -185,18 +192,21 @@ describe('headers', () => {
     }
   });
 
-  it('400: two lengths for one body, or a length and chunks: a request cannot be smuggled in', async () => {
+  it('400: two lengths, or a length and chunks, so that no request can be smuggled in', async () => {
     const smuggled = 'Content-Type: application/json';
-    for (const headers of [
-      ['Content-Length: 2', 'Content-Length: 20'],
-      ['Content-Length: 2', 'Transfer-Encoding: chunked'],
-    ]) {
-      const answer = await sendRaw(request('POST /v1/auth/verify-email', smuggled, ...headers), '{}');
-      expect([answer.status, codeOf(answer)]).to.deep.equal([400, 'malformed_request']);
-    }
+    await eachCase(
+      [
+        ['Content-Length: 2', 'Content-Length: 20'],
+        ['Content-Length: 2', 'Transfer-Encoding: chunked'],
+      ],
+      async (headers) => {
+        const answer = await sendRaw(request('POST /v1/auth/verify-email', smuggled, ...headers), '{}');
+        expect([answer.status, codeOf(answer)]).to.deep.equal([400, 'malformed_request']);
+      },
+    );
   });
 
-  it('an Expect that nobody knows is passed over', async () => {
+  it('ignores an unknown Expect', async () => {
     const answer = await sendRaw(request('GET /v1/me', 'Expect: the-unexpected'));
     expect([answer.status, codeOf(answer)]).to.deep.equal([401, 'unauthenticated']);
   });
@@ -206,27 +216,29 @@ describe('headers', () => {
     expect([answer.status, codeOf(answer)]).to.deep.equal([415, 'unsupported_media_type']);
   });
 
-  it('a content type may name its charset and be a kind of JSON', async () => {
+  it('accepts a content type with a charset, in upper case, and other kinds of JSON', async () => {
     const raw = '{"token":"unknown"}';
-    for (const type of ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/problem+json']) {
-      const answer = await call('POST', '/v1/auth/verify-email', { raw, headers: { 'content-type': type } });
-      expectError(answer, 'token_gone');
-    }
+    await eachCase(
+      ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/problem+json'],
+      async (type) => {
+        const answer = await call('POST', '/v1/auth/verify-email', { raw, headers: { 'content-type': type } });
+        expectError(answer, 'token_gone');
+      },
+    );
   });
 
-  it('every answer is JSON in UTF-8, kept by no cache, and guessed at by no browser', async () => {
+  it('every answer is JSON in UTF-8, with no-store and nosniff, without cookies', async () => {
     const { token } = (await buildClub()).owner;
-    for (const answer of [
-      await call('GET', '/v1/me', { token }),
-      await call('GET', '/v1/me'),
-      await call('GET', '/no'),
-    ]) {
-      expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
-      expect(answer.headers.get('cache-control')).to.equal('no-store');
-      expect(answer.headers.get('x-content-type-options')).to.equal('nosniff');
-      expect(answer.headers.get('x-powered-by')).to.equal(null);
-      expect(answer.headers.get('set-cookie')).to.equal(null);
-    }
+    await eachCase(
+      [await call('GET', '/v1/me', { token }), await call('GET', '/v1/me'), await call('GET', '/no')],
+      (answer) => {
+        expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+        expect(answer.headers.get('cache-control')).to.equal('no-store');
+        expect(answer.headers.get('x-content-type-options')).to.equal('nosniff');
+        expect(answer.headers.get('x-powered-by')).to.equal(null);
+        expect(answer.headers.get('set-cookie')).to.equal(null);
+      },
+    );
   });
 });
 
@@ -240,31 +252,34 @@ describe('CORS', () => {
   ];
   const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
 
-  it('a listed origin gets its headers, on errors too; no credentials are ever allowed along', async () => {
+  it('allows a listed origin, on errors too, and never credentials', async () => {
     const { token } = (await buildClub()).owner;
     const headers = { origin: allowed };
-    for (const answer of [
-      await call('GET', '/v1/me', { token, headers }),
-      await call('GET', '/v1/me', { headers }),
-      await call('GET', '/v1/nothing', { headers }),
-      await call('POST', '/v1/auth/verify-email', { raw: '{', headers }),
-    ]) {
-      expect(answer.headers.get('access-control-allow-origin'), String(answer.status)).to.equal(allowed);
-      expect(answer.headers.get('access-control-expose-headers')).to.equal('Retry-After,X-Request-Id');
-      expect(answer.headers.get('access-control-allow-credentials')).to.equal(null);
-      expect(answer.headers.get('vary')).to.match(/\borigin\b/i);
-    }
+    await eachCase(
+      [
+        await call('GET', '/v1/me', { token, headers }),
+        await call('GET', '/v1/me', { headers }),
+        await call('GET', '/v1/nothing', { headers }),
+        await call('POST', '/v1/auth/verify-email', { raw: '{', headers }),
+      ],
+      (answer) => {
+        expect(answer.headers.get('access-control-allow-origin'), String(answer.status)).to.equal(allowed);
+        expect(answer.headers.get('access-control-expose-headers')).to.equal('Retry-After,X-Request-Id');
+        expect(answer.headers.get('access-control-allow-credentials')).to.equal(null);
+        expect(answer.headers.get('vary')).to.match(/\borigin\b/i);
+      },
+    );
   });
 
-  it('another origin, and none, get none', async () => {
-    for (const headers of [{}, ...others.map((origin) => ({ origin }))]) {
+  it('allows no other origin', async () => {
+    await eachCase([{}, ...others.map((origin) => ({ origin }))], async (headers) => {
       const answer = await call('GET', '/v1/me', { headers });
-      expect(corsOf(answer.headers), JSON.stringify(headers)).to.deep.equal([]);
+      expect(corsOf(answer.headers)).to.deep.equal([]);
       expect(answer.headers.get('vary')).to.match(/\borigin\b/i);
-    }
+    });
   });
 
-  it('a preflight of a listed origin is answered, of another is not', async () => {
+  it('answers a preflight of a listed origin, and of no other', async () => {
     const preflight = (origin: string) =>
       call('OPTIONS', '/v1/auth/sign-in', {
         headers: {
@@ -281,10 +296,10 @@ describe('CORS', () => {
       'access-control-allow-headers': 'Authorization,Content-Type,X-Request-Id',
       'access-control-max-age': '600',
     });
-    for (const origin of others) expect(corsOf((await preflight(origin)).headers)).to.deep.equal([]);
+    await eachCase(others, async (origin) => expect(corsOf((await preflight(origin)).headers)).to.deep.equal([]));
   });
 
-  it('OPTIONS without an origin is a method like another: 405 with Allow', async () => {
+  it('OPTIONS without an origin is 405 with Allow', async () => {
     const answer = await call('OPTIONS', '/v1/auth/session');
     expectError(answer, 'method_not_allowed');
     expect(answer.headers.get('allow')?.split(', ')).to.have.members(['GET', 'DELETE']);
@@ -298,16 +313,18 @@ describe('X-Request-Id', () => {
     );
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-  it('is given to every request, another each time', async () => {
+  it('is a new UUID for every request', async () => {
     const [one, two] = [await idFor(), await idFor()];
     expect(one).to.match(uuid).and.not.equal(two);
   });
 
-  it('is taken from the caller: 8 to 64 letters, digits, dots, dashes and underscores', async () => {
-    for (const id of ['abcd1234', 'A.b_c-1.2', 'x'.repeat(64), newId()]) expect(await idFor(id)).to.equal(id);
+  it('repeats the caller’s: 8 to 64 letters, digits, dots, dashes and underscores', async () => {
+    await eachCase(['abcd1234', 'A.b_c-1.2', 'x'.repeat(64), newId()], async (id) =>
+      expect(await idFor(id)).to.equal(id),
+    );
   });
 
-  it('is replaced where the caller’s could break a log line or a header', async () => {
+  it('replaces a caller’s that could break a log line or a header', async () => {
     for (const id of [
       'short',
       'x'.repeat(65),
@@ -321,7 +338,7 @@ describe('X-Request-Id', () => {
     }
   });
 
-  it('stands on errors too', async () => {
+  it('is present on errors too', async () => {
     const answer = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'my-request-1' } });
     expect(answer.headers.get('x-request-id')).to.equal('my-request-1');
   });

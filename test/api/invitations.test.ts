@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAdministrator, buildClub, buildMember, password, type TestClub } from '../toolkit/builders/clubs.ts';
-import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 import { mailedToken } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts } from '../toolkit/drive/accounts.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 
 const day = 86_400_000;
 const someone = () => `${newId()}@example.com`;
@@ -26,7 +27,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('201', () => {
-    it('sends an invitation that is good for 7 days: the whole record', async () => {
+    it('invites for 7 days, by mail, and returns the whole record', async () => {
       const email = someone();
       const { status, body } = await invite(club, email.toUpperCase());
       expect(status).to.equal(201);
@@ -44,13 +45,13 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
     });
 
-    it('is answered alike whether or not the e-mail has an account', async () => {
+    it('returns the same fields whether or not the e-mail has an account', async () => {
       const { email } = await buildAdministrator();
       const shape = ({ body }: { body: { data: object } }) => Object.keys(body.data);
       expect(shape(await invite(club, email))).to.deep.equal(shape(await invite(club, someone())));
     });
 
-    it('an invitation to the same e-mail replaces the open one: its token is good no more', async () => {
+    it('replaces the open invitation of an e-mail, whose token is then refused', async () => {
       const email = someone();
       const first = await invite(club, email, 'support');
       const token = await mailed(first.body.data.invitation_id);
@@ -62,7 +63,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect(session.body.data.administrator.organizations[0].role).to.equal('admin');
     });
 
-    it('several at once to one e-mail: one invitation is open', async () => {
+    it('leaves one open invitation of four at once to one e-mail', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => invite(club, email)));
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
@@ -71,7 +72,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('403', () => {
-    it('role_not_permitted: only an owner invites an owner, or replaces the invitation of one', async () => {
+    it('role_not_permitted: only an owner invites an owner or replaces an owner’s invitation', async () => {
       const admin = await buildMember(club.id, 'admin');
       const email = someone();
       expectError(await invite(club, email, 'owner', admin.token), 'role_not_permitted');
@@ -82,7 +83,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('409', () => {
-    it('already_member, and nothing is written', async () => {
+    it('already_member: writes nothing', async () => {
       const member = await buildMember(club.id, 'support');
       const before = await rowCounts();
       expectError(await invite(club, member.email.toUpperCase()), 'already_member');
@@ -93,7 +94,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
-  it('204: its token can no longer be used, and answers as an unknown one', async () => {
+  it('204: its token is then answered as an unknown one', async () => {
     const club = await buildClub();
     const { body } = await invite(club, someone());
     const token = await mailed(body.data.invitation_id);
@@ -114,14 +115,14 @@ describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
     expect((await revoke(club.owner.token, club.id, owners.body.data.invitation_id)).status).to.equal(204);
   });
 
-  it('404: an unknown invitation, one of another club, one that was accepted', async () => {
+  it('404: an unknown invitation, one of another club, an accepted one', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const foreign = await invite(other, someone());
     const accepted = await invite(club, someone());
     await accept({ token: await mailed(accepted.body.data.invitation_id), ...person });
-    for (const id of [newId(), foreign.body.data.invitation_id, accepted.body.data.invitation_id]) {
-      expectError(await revoke(club.owner.token, club.id, id), 'not_found');
-    }
+    await eachCase([newId(), foreign.body.data.invitation_id, accepted.body.data.invitation_id], async (id) =>
+      expectError(await revoke(club.owner.token, club.id, id), 'not_found'),
+    );
   });
 });
 
@@ -136,7 +137,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   };
 
   describe('200', () => {
-    it('a person without an account gets one, confirmed, the membership and a session', async () => {
+    it('creates a confirmed account with membership and session for a new person', async () => {
       const { email, token } = await invited();
       const { status, body } = await accept({ token, ...person });
       expect(status).to.equal(200);
@@ -156,7 +157,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect((await membersOf(club)).filter((member) => member.email === email)).to.have.length(1);
     });
 
-    it('a person with a confirmed account keeps its name and password', async () => {
+    it('keeps name and password of a confirmed account', async () => {
       const known = await buildAdministrator();
       const { token } = await invited(known.email, 'support');
       const { body } = await accept({ token, name: 'Another Name', password: 'another phrase' });
@@ -166,13 +167,13 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expectError(await administratorAccounts().signIn(known.email, 'another phrase'), 'invalid_credentials');
     });
 
-    it('a person with a confirmed account needs neither name nor password', async () => {
+    it('needs neither name nor password for a confirmed account', async () => {
       const known = await buildAdministrator();
       const { token } = await invited(known.email);
       expect((await accept({ token })).status).to.equal(200);
     });
 
-    it("an unconfirmed account of a stranger becomes the invited person's: the stranger's password and mail are good no more", async () => {
+    it('takes an unconfirmed account from a stranger, whose passwords and mail are then refused', async () => {
       const email = someone();
       await administratorAccounts().signUp(email, 'the phrase of a stranger');
       await administratorAccounts().signUp(email, 'a second phrase');
@@ -180,14 +181,14 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       const { token } = await invited(email);
       const { body } = await accept({ token, ...person });
       expect(body.data.administrator).to.include({ name: person.name, verified: true });
-      for (const phrase of ['the phrase of a stranger', 'a second phrase']) {
-        expectError(await administratorAccounts().signIn(email, phrase), 'invalid_credentials');
-      }
+      await eachCase(['the phrase of a stranger', 'a second phrase'], async (phrase) =>
+        expectError(await administratorAccounts().signIn(email, phrase), 'invalid_credentials'),
+      );
       expectError(await administratorAccounts().verify(strangers), 'token_gone');
       expect((await administratorAccounts().signIn(email, person.password)).status).to.equal(200);
     });
 
-    it('within 7 days', async () => {
+    it('accepts the token within 7 days', async () => {
       const { token } = await invited();
       clock.advance(7 * day - 2_000);
       expect((await accept({ token, ...person })).status).to.equal(200);
@@ -195,7 +196,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   });
 
   describe('410', () => {
-    it('used, expired, unknown tokens and those of another purpose answer byte for byte alike', async () => {
+    it('used, expired, unknown tokens and those of another purpose get the same bytes', async () => {
       const used = await invited();
       await accept({ token: used.token, ...person });
       const email = someone();
@@ -209,11 +210,11 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       const expiring = await invited();
       clock.advance(7 * day + 1_000);
       answers.push(await accept({ token: expiring.token, ...person }));
-      for (const answer of answers) expectError(answer, 'token_gone');
+      await eachCase(answers, (answer) => expectError(answer, 'token_gone'));
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('two at once with one token: one account', async () => {
+    it('two of three at once with one token; one account is created', async () => {
       const { email, token } = await invited();
       const answers = await Promise.all([1, 2, 3].map(() => accept({ token, ...person })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410]);
@@ -222,13 +223,13 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   });
 
   describe('422', () => {
-    it('a person without an account who sends no name or no password; the token stays good', async () => {
+    it('a new person without name or password; the token stays valid', async () => {
       const { token } = await invited();
       const before = await rowCounts();
       const { name, password: phrase } = person;
-      for (const body of [{ token }, { token, name }, { token, password: phrase }]) {
-        expectError(await accept(body), 'invalid_request');
-      }
+      await eachCase([{ token }, { token, name }, { token, password: phrase }], async (body) =>
+        expectError(await accept(body), 'invalid_request'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
       expect((await accept({ token, ...person })).status).to.equal(200);
     });

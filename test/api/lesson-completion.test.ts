@@ -12,6 +12,7 @@ import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { classroomOf } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { standingCalls } from '../toolkit/drive/standing-calls.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 let club: TestClub;
 let course: OpenCourse;
@@ -32,7 +33,7 @@ const courseFact = () => `course.completed ${course.id}`;
 
 describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () => {
   describe('200', () => {
-    it('the first completion: one lesson.completed, and the progress in the course', async () => {
+    it('the first completion: raises lesson.completed and returns the progress in the course', async () => {
       const [first = ''] = await start(2);
       const { status, body } = await classroom.complete(first);
       expect(status).to.equal(200);
@@ -52,7 +53,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
     });
 
-    it('the last lesson: lesson.completed, then course.completed, at the same time', async () => {
+    it('the last lesson: raises lesson.completed, then course.completed, with the same time', async () => {
       const [first = '', second = ''] = await start(2);
       await classroom.complete(second);
       clock.advance(60_000);
@@ -67,7 +68,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(times.map(({ at }) => at.toISOString())).to.deep.equal([body.data.completed_at]);
     });
 
-    it('undo and redo do not repeat: the first completion stays the one that is told', async () => {
+    it('a repeated completion keeps the first time and raises no fact', async () => {
       const [only = ''] = await start(1);
       const first = (await classroom.complete(only)).body.data;
       clock.advance(60_000);
@@ -88,7 +89,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
     });
 
-    it('an undo before the last lesson: the course is completed once all are at the same time', async () => {
+    it('a course is completed once all lessons are completed at the same time', async () => {
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
       await classroom.undo(first);
@@ -110,7 +111,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expectError(await classroom.complete(hidden.publicId), 'not_found');
     });
 
-    it('a lesson published later takes the completion of the course neither back nor repeats it', async () => {
+    it('a lesson published later neither takes back nor repeats the course’s completion', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       const further = await buildLesson(course);
@@ -132,7 +133,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ['unpublished', (id: string) => write('PATCH', `/lessons/${id}`, { published: false })],
       ['removed', (id: string) => write('DELETE', `/lessons/${id}`)],
     ] as const) {
-      it(`the last missing lesson is ${how}: the course is judged at the student's next completion, not before`, async () => {
+      it(`the last missing lesson is ${how}: the student’s next completion completes the course`, async () => {
         const [first = ''] = await start(2);
         await classroom.complete(first);
         await take(course.lessons[1]?.id ?? '');
@@ -145,7 +146,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       });
     }
 
-    it('a course that says so issues its certificate with the completion, once: certificate.issued after course.completed', async () => {
+    it('issues a certificate once, after course.completed, if the course says so', async () => {
       const [first = '', second = ''] = await start(2);
       await write('PATCH', `/courses/${course.id}`, { certificate_on_completion: true });
       await classroom.complete(first);
@@ -164,7 +165,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(certificate?.at.toISOString()).to.equal(completedAt);
     });
 
-    it('the first completion awards the points of the lesson as they are then, once; a level that they reach is told after', async () => {
+    it('awards the lesson’s current points once, and then raises student.level_reached', async () => {
       await start(1);
       const standing = standingCalls(club);
       await standing.buildLevel('Deckhand', 15);
@@ -179,7 +180,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(types).to.deep.equal(['lesson.completed', 'student.level_reached']);
     });
 
-    it('each student for themselves, each course for itself', async () => {
+    it('counts each student and each course separately', async () => {
       const [only = ''] = await start(1);
       const [other, elsewhere] = [await buildLearner(course), await buildOpenCourse(club.id)];
       await buildLearner(elsewhere, learner);
@@ -195,7 +196,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ]);
     });
 
-    it('the bodies of both events are as the contract says, with the first completion', async () => {
+    it('the bodies of both facts match the contract and show the first completion', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       clock.advance(60_000);
@@ -220,21 +221,21 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
         ],
         [{ ...about, type: 'course.completed', subjectId: course.id }, {}],
       ] as const;
-      for (const [fact, own] of bodies) {
+      await eachCase(bodies, async ([fact, own]) => {
         const body: { data: { student: unknown } } = JSON.parse(await assembleBody(manager, fact, student, new Date()));
         expect(eventFaults(fact.type, body)).to.deep.equal([]);
         const { student: _, ...data } = body.data;
         expect(data).to.deep.equal({ ...own, course: courseRecord, completed_at: completedAt });
-      }
+      });
     });
   });
 });
 
 describe('DELETE /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () => {
-  it('204: what is not completed stays so, however often', async () => {
+  it('204: an undo of what is not completed changes nothing', async () => {
     const [only = ''] = await start(1);
     const before = await rowCounts();
-    for (let times = 0; times < 2; times++) expect((await classroom.undo(only)).status).to.equal(204);
+    for (let times = 0; times < 2; times++) expect((await classroom.undo(only)).status, `times ${times}`).to.equal(204);
     expect(await rowCounts()).to.deep.equal(before);
   });
 });

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { clock, expectError } from '../toolkit/drive/api.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import { classroomOf } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 describe('lessons', () => {
   let club: TestClub;
@@ -21,7 +22,7 @@ describe('lessons', () => {
   const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);
 
   describe('POST /v1/clubs/{clubId}/modules/{moduleId}/lessons', () => {
-    it('201: unpublished and without points: the whole record, and what is read afterwards', async () => {
+    it('201: creates an unpublished lesson: the whole record, as it is read afterwards', async () => {
       const { status, body } = await create({ title: ' Sheet  bend ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -40,7 +41,7 @@ describe('lessons', () => {
       expect((await write('GET', `/lessons/${id}`)).body).to.deep.equal(body);
     });
 
-    it('201: everything given; published at once', async () => {
+    it('201: keeps every given field, and publishes at once if asked', async () => {
       const given = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
       const { data } = (await create(given)).body;
       expect(data).to.include({ ...given, published_at: data.created_at });
@@ -54,7 +55,7 @@ describe('lessons', () => {
       });
     });
 
-    it('409: public_id_taken, by a lesson of any course of the club, and by a removed one; nothing is written', async () => {
+    it('409 public_id_taken: by any lesson of the club, a removed one too; writes nothing', async () => {
       const { data } = (await create({ title: 'Sheet bend', public_id: 'bend' })).body;
       const other = await buildOpenCourse(club.id);
       const again = () => write('POST', `/modules/${other.moduleId}/lessons`, { title: 'Bend', public_id: 'bend' });
@@ -66,7 +67,7 @@ describe('lessons', () => {
       expect((await create({ title: 'Bend' })).body.data.public_id).to.equal('bend-2');
     });
 
-    it('422: the bounds of each field, at each limit and one beyond', async () => {
+    it('422: a field beyond its bounds; each bound itself is accepted', async () => {
       const within = [
         { public_id: 'a'.repeat(32) },
         { points: 0 },
@@ -82,33 +83,30 @@ describe('lessons', () => {
         { title: '' },
         { title: 'x'.repeat(201) },
       ];
-      for (const body of within) expect((await create({ title: 'Bend', ...body })).status).to.equal(201);
+      await eachCase(within, async (body) => expect((await create({ title: 'Bend', ...body })).status).to.equal(201));
       const before = await rowCounts();
-      for (const body of beyond) expectError(await create({ title: 'Bend', ...body }), 'invalid_request');
+      await eachCase(beyond, async (body) => expectError(await create({ title: 'Bend', ...body }), 'invalid_request'));
       expect(await rowCounts()).to.deep.equal(before);
     });
   });
 
   describe('PATCH /v1/clubs/{clubId}/lessons/{lessonId}', () => {
-    it('200: changes what is given, each field by itself; what is absent stays', async () => {
+    it('200: changes each given field alone and keeps the others', async () => {
       let record = (await create({ title: 'Bend', points: 5 })).body.data;
-      for (const given of [
-        { title: 'Hitch' },
-        { content: '# How' },
-        { public_id: 'hitch' },
-        { points: 0 },
-        { content: '' },
-      ]) {
-        clock.advance(1_000);
-        const { status, body } = await change(record.id, given);
-        expect(status).to.equal(200);
-        expect(body.data.updated_at > record.updated_at).to.equal(true);
-        record = { ...record, ...given, updated_at: body.data.updated_at };
-        expect(body.data).to.deep.equal(record);
-      }
+      await eachCase(
+        [{ title: 'Hitch' }, { content: '# How' }, { public_id: 'hitch' }, { points: 0 }, { content: '' }],
+        async (given) => {
+          clock.advance(1_000);
+          const { status, body } = await change(record.id, given);
+          expect(status).to.equal(200);
+          expect(body.data.updated_at > record.updated_at).to.equal(true);
+          record = { ...record, ...given, updated_at: body.data.updated_at };
+          expect(body.data).to.deep.equal(record);
+        },
+      );
     });
 
-    it('200: published since it first was in a row; unpublished it has no date', async () => {
+    it('200: published_at is the first moment since it is published; an unpublished lesson has none', async () => {
       const { id } = (await create({ title: 'Bend' })).body.data;
       const since = async (published: boolean): Promise<string | undefined> => {
         clock.advance(1_000);
@@ -122,7 +120,7 @@ describe('lessons', () => {
       expect(((await since(true)) ?? '') > first).to.equal(true);
     });
 
-    it('409: public_id_taken; nothing is changed, not even the title that came along', async () => {
+    it('409 public_id_taken: changes nothing, not even the title', async () => {
       await create({ title: 'Bend', public_id: 'bend' });
       const other = (await create({ title: 'Hitch' })).body;
       expectError(await change(other.data.id, { title: 'New', public_id: 'bend' }), 'public_id_taken');
@@ -131,7 +129,7 @@ describe('lessons', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/lessons/{lessonId}', () => {
-    it('204: gone from the outline, from reads and from the classroom; its comments are deleted', async () => {
+    it('204: removes the lesson from outline, reads and classroom, and its comments', async () => {
       const [lesson = { id: '', publicId: '' }] = course.lessons;
       const classroom = classroomOf(course, await buildLearner(course));
       const { data: comment } = (await classroom.comment(lesson.publicId, 'It holds.')).body;
@@ -141,46 +139,51 @@ describe('lessons', () => {
         published_lesson_count: 0,
         modules: [{ id: course.moduleId, title: 'Module 1', lessons: [] }],
       });
-      for (const answer of [
-        await write('GET', `/lessons/${lesson.id}`),
-        await write('PATCH', `/lessons/${lesson.id}`, { title: 'Back' }),
-        await write('DELETE', `/lessons/${lesson.id}`),
-        await write('GET', `/lessons/${lesson.id}/comments`),
-        await write('DELETE', `/comments/${comment.id}`),
-        await classroom.lesson(lesson.publicId),
-      ])
-        expectError(answer, 'not_found');
+      await eachCase(
+        [
+          await write('GET', `/lessons/${lesson.id}`),
+          await write('PATCH', `/lessons/${lesson.id}`, { title: 'Back' }),
+          await write('DELETE', `/lessons/${lesson.id}`),
+          await write('GET', `/lessons/${lesson.id}/comments`),
+          await write('DELETE', `/comments/${comment.id}`),
+          await classroom.lesson(lesson.publicId),
+        ],
+        (answer) => expectError(answer, 'not_found'),
+      );
       expect((await classroom.course(course.publicId)).body.data.modules).to.deep.equal([]);
     });
 
-    it('404: a lesson that is unknown, or of another club; nothing is written', async () => {
+    it('404: an unknown lesson and one of another club; writes nothing', async () => {
       const [foreign] = (await buildOpenCourse((await buildClub()).id)).lessons;
       const before = await rowCounts();
-      for (const id of [newId(), foreign?.id ?? '']) {
+      await eachCase([newId(), foreign?.id ?? ''], async (id) => {
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
         expectError(await change(id, { title: 'Bend' }), 'not_found');
         expectError(await write('DELETE', `/lessons/${id}`), 'not_found');
-      }
+      });
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('three removals at once: one is made', async () => {
+    it('three removals at once: one succeeds', async () => {
       for (let round = 0; round < 5; round++) {
         const { id } = (await create({ title: 'Bend' })).body.data;
         const answers = await Promise.all([1, 2, 3].map(() => write('DELETE', `/lessons/${id}`)));
-        expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([204, 404, 404]);
+        expect(
+          answers.map(({ status }) => status).toSorted((a, b) => a - b),
+          `round ${round}`,
+        ).to.deep.equal([204, 404, 404]);
       }
     });
 
-    it('a removal while it is changed at once: the change is made before or refused', async () => {
+    it('a removal and a change at once: the change comes first or is refused', async () => {
       for (let round = 0; round < 10; round++) {
         const { id } = (await create({ title: 'Bend' })).body.data;
         const [removed, changed] = await Promise.all([
           write('DELETE', `/lessons/${id}`),
           change(id, { published: true }),
         ]);
-        expect(removed.status).to.equal(204);
-        expect(changed.status).to.be.oneOf([200, 404]);
+        expect(removed.status, `round ${round}`).to.equal(204);
+        expect(changed.status, `round ${round}`).to.be.oneOf([200, 404]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       }
     });

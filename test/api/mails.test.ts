@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import type { Mailbox, Message } from '../../dev/mailbox.ts';
 import { newId } from '../../domain/core/ids.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
-import { call } from '../toolkit/drive/api.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
 import { administratorAccounts, studentAccounts } from '../toolkit/drive/accounts.ts';
-import { testStack } from '../toolkit/stack/stack.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { call } from '../toolkit/drive/api.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
 import { useWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
@@ -48,7 +48,7 @@ describe('mails', function () {
     return row;
   };
 
-  it('a student signs up, confirms with the link of the mail, and is in', async () => {
+  it('a student signs up, and confirms with the link of the mail', async () => {
     const students = studentAccounts(club.id);
     const email = someone();
     await students.signUp(email, password);
@@ -61,7 +61,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('a student who has forgotten the password sets another one', async () => {
+  it('a student with a forgotten password sets a new one', async () => {
     const students = studentAccounts(club.id);
     const { email } = await buildStudent(club.id);
     await students.requestReset(email);
@@ -82,7 +82,7 @@ describe('mails', function () {
     expect((await call('POST', '/v1/auth/code/exchange', { body })).status).to.equal(200);
   });
 
-  it('a student who is signed up again is told so, by a link without a token', async () => {
+  it('a known student who signs up again gets a link without a token', async () => {
     const { email } = await buildStudent(club.id);
     await studentAccounts(club.id).signUp(email, 'quite another phrase');
     const mail = await mailTo(email);
@@ -90,7 +90,7 @@ describe('mails', function () {
     expect(linkIn(mail).search).to.equal('');
   });
 
-  it('an administrator confirms, invites another, who accepts with the link of the mail', async () => {
+  it('an administrator confirms and invites another, who accepts with the link of the mail', async () => {
     const owner = someone();
     await administratorAccounts().signUp(owner, password);
     const { body } = await administratorAccounts().verify(tokenIn(await mailTo(owner)));
@@ -108,7 +108,7 @@ describe('mails', function () {
     expect(accepted.body.data.administrator.organizations[0]).to.include({ organization_id: clubId, role: 'editor' });
   });
 
-  it('a hostile name is text: in HTML it is escaped, and no line of the message begins with it', async () => {
+  it('escapes a hostile name in HTML, and lets no header begin with it', async () => {
     const { email, id } = await buildStudent(club.id, { name: `<img src=x onerror="alert('1')"> & "co"` });
     await alter('students', id, { name: `<img src=x onerror="alert('1')"> & "co"\r\nBcc: victim@example.com` });
     await studentAccounts(club.id).requestReset(email);
@@ -119,7 +119,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('a hostile name of a club: one line of subject, whatever is in it', async () => {
+  it('keeps a hostile club name in one subject line', async () => {
     const source = await testDatabase();
     const hostile = await buildClub();
     const { email } = await buildStudent(hostile.id);
@@ -134,7 +134,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('a server that refuses (451) and then accepts: one mail, sent at the second attempt', async () => {
+  it('sends one mail at the second attempt after a refusal (451)', async () => {
     const students = studentAccounts(club.id);
     const email = someone();
     mailbox.failNext({ at: 'rcpt', reply: 451, to: email });
@@ -149,7 +149,7 @@ describe('mails', function () {
     expect((await students.verify(tokenIn(mail))).status).to.equal(200);
   });
 
-  it('whoever is not known gets no mail', async () => {
+  it('sends an unknown person no mail', async () => {
     const email = someone();
     const students = studentAccounts(club.id);
     for (const ask of [students.requestReset, students.resend]) await ask(email);

@@ -1,12 +1,14 @@
 /** Files of a club's library: reserved, put, completed, read, listed, removed. */
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildAgent, buildMaterial } from '../toolkit/builders/agents.ts';
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
-import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { docx, pdf, pptx } from '../toolkit/builders/documents.ts';
+import { png } from '../toolkit/builders/pictures.ts';
+import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import {
   completing,
   filesOf,
@@ -14,13 +16,12 @@ import {
   put,
   reserve,
   reserving,
-  uploadFile,
   type MediaRecord,
   type TestFile,
   type Uploader,
+  uploadFile,
 } from '../toolkit/drive/media.ts';
-import { png } from '../toolkit/builders/pictures.ts';
-import { buildMaterial, buildAgent } from '../toolkit/builders/agents.ts';
+import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const page = 'application/vnd.openxmlformats-officedocument.';
 const text = (name: string, mime: string, words: string): TestFile => ({
@@ -45,7 +46,7 @@ describe('media', () => {
     (await call('GET', `${libraryPath(club)}${query}`, { token: club.owner.token })).body;
 
   describe('POST /v1/clubs/{clubId}/media', () => {
-    it('201: private, self-hosted, uploading; titled as asked, or like the file', async () => {
+    it('201: reserves a private file, titled as asked or like the file', async () => {
       const { media, upload } = await reserve(uploader, notes, { title: '  About \n knots ' });
       expect(media).to.deep.include({
         kind: 'document',
@@ -71,29 +72,32 @@ describe('media', () => {
       expect((await reserve(uploader, notes)).media.title).to.equal('notes.md');
     });
 
-    it('422 for what a library does not take; 400 for what is missing or unknown; nothing is left behind', async () => {
+    it('422: types, sizes, names beyond the rules; 400: missing and unknown fields; writes nothing', async () => {
       const before = await rowCounts();
-      for (const body of [
-        { mime: 'video/mp4' },
-        { mime: 'image/svg+xml' },
-        { mime: 'text/markdown; charset=utf-8' },
-        { size_bytes: 0 },
-        { size_bytes: -1 },
-        { size_bytes: 100 * 1_024 * 1_024 + 1 },
-        { mime: 'image/png', size_bytes: 20 * 1_024 * 1_024 + 1 },
-        { title: '' },
-        { title: ' \n' },
-        { title: 'x'.repeat(256) },
-        { file_name: 'x'.repeat(256) },
-      ])
-        expectError(await reserving(uploader, notes, body), 'invalid_request');
-      for (const body of [{ mime: undefined }, { file_name: 3 }, { visibility: 'public' }, { id: newId() }])
-        expectError(await reserving(uploader, notes, body), 'malformed_request');
+      await eachCase(
+        [
+          { mime: 'video/mp4' },
+          { mime: 'image/svg+xml' },
+          { mime: 'text/markdown; charset=utf-8' },
+          { size_bytes: 0 },
+          { size_bytes: -1 },
+          { size_bytes: 100 * 1_024 * 1_024 + 1 },
+          { mime: 'image/png', size_bytes: 20 * 1_024 * 1_024 + 1 },
+          { title: '' },
+          { title: ' \n' },
+          { title: 'x'.repeat(256) },
+          { file_name: 'x'.repeat(256) },
+        ],
+        async (body) => expectError(await reserving(uploader, notes, body), 'invalid_request'),
+      );
+      await eachCase([{ mime: undefined }, { file_name: 3 }, { visibility: 'public' }, { id: newId() }], async (body) =>
+        expectError(await reserving(uploader, notes, body), 'malformed_request'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
       expect((await reserving(uploader, notes, { size_bytes: 100 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
-    it('422 for a file name that is a path, hides something, or is none', async () => {
+    it('422: a file name that is a path, blank, or holds control or invisible characters', async () => {
       const names = [
         '../../etc/passwd',
         'C:\\notes.md',
@@ -109,17 +113,17 @@ describe('media', () => {
         'a\u2028b',
         '\ud800.md',
       ];
-      for (const name of names) {
+      await eachCase(names, async (name) => {
         const answer = await reserving(uploader, notes, { file_name: name });
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.match(/file_name/);
-      }
+      });
       expect(await list()).to.deep.equal({ data: [], total: 0 });
     });
   });
 
   describe('the address of an upload', () => {
-    it('takes the announced type and size, and nothing else', async () => {
+    it('accepts the announced type and size, and nothing else', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect(await put(upload, notes.bytes, { 'content-type': 'text/html' })).to.equal(403);
       expect(await put(upload, Buffer.concat([notes.bytes, notes.bytes]), { 'content-length': undefined })).to.equal(
@@ -134,7 +138,7 @@ describe('media', () => {
       expect(await filesOf(club)).to.deep.equal([media.id]);
     });
 
-    it('reads nothing, and an address to read does not write', async () => {
+    it('does not read; a read address does not write', async () => {
       const { upload } = await reserve(uploader, notes);
       await put(upload, notes.bytes);
       expect((await fetch(upload.url)).status).to.equal(403);
@@ -145,7 +149,7 @@ describe('media', () => {
       expect((await fetch(bare)).status).to.equal(403);
     });
 
-    it('takes one file: what was checked cannot be exchanged afterwards', async () => {
+    it('takes one file, which cannot be replaced after it was checked', async () => {
       const other = Buffer.from(notes.bytes.toString().toUpperCase());
       const { media, upload } = await reserve(uploader, notes);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -156,7 +160,7 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('takes one file of two that are under way at once: who comes second is refused, though it began first', async () => {
+    it('refuses the later of two uploads at once, though it began first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
@@ -173,7 +177,7 @@ describe('media', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {
-    it('200 ready: PDF, DOCX, PPTX, Markdown, HTML, plain text and images, with type and addresses', async () => {
+    it('200 ready: every accepted type, with kind, preview and download', async () => {
       const files: [TestFile, string, string][] = [
         [{ fileName: 'a.pdf', mime: 'application/pdf', bytes: await pdf('Knots') }, 'pdf', 'application/pdf'],
         [
@@ -191,7 +195,7 @@ describe('media', () => {
         [text('a.txt', 'text/plain', 'Knots'), 'file', 'text/plain; charset=utf-8'],
         [{ fileName: 'a.png', mime: 'image/png', bytes: png(3, 4) }, 'image', 'image/png'],
       ];
-      for (const [file, type, shownAs] of files) {
+      await eachCase(files, async ([file, type, shownAs]) => {
         const ready = await uploadFile(uploader, file);
         expect(ready).to.include({
           status: 'ready',
@@ -208,11 +212,11 @@ describe('media', () => {
         const download = await fetch(ready.download_url ?? '');
         expect(download.headers.get('content-disposition')).to.match(/^attachment;/);
         await download.arrayBuffer();
-      }
+      });
       expect(await filesOf(club)).to.have.length(files.length);
     });
 
-    it('200 failed: the record stays and says why, the file is erased', async () => {
+    it('200 failed: keeps the record with its error, and erases the file', async () => {
       const { media, upload } = await reserve(uploader, { ...notes, mime: 'application/pdf' });
       await put(upload, notes.bytes);
       const { body } = await completing(uploader, media.id);
@@ -227,7 +231,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal(body.data);
     });
 
-    it('409 upload_missing while nothing is there; 404 for what is not in the library of this club', async () => {
+    it('409 upload_missing before the file arrives; 404: a file of another library or unknown', async () => {
       const { media } = await reserve(uploader, notes);
       expectError(await completing(uploader, media.id), 'upload_missing');
       expectError(await completing(uploader, newId()), 'not_found');
@@ -236,7 +240,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal(media);
     });
 
-    it('a file downloads with its original name, whatever the name', async () => {
+    it('a download has its original name, whatever the name', async () => {
       const names = [
         'Nós & voltas.md',
         '漢字.md',
@@ -245,7 +249,7 @@ describe('media', () => {
         `${'ñ'.repeat(252)}.md`,
         '-rf .md',
       ];
-      for (const fileName of names) {
+      await eachCase(names, async (fileName) => {
         const ready = await uploadFile(uploader, { ...notes, fileName });
         expect(ready.file_name).to.equal(fileName);
         const download = await fetch(ready.download_url ?? '');
@@ -257,12 +261,12 @@ describe('media', () => {
         expect(decodeURIComponent(full)).to.equal(fileName);
         expect(plain).to.not.match(/["\\%]/);
         await download.arrayBuffer();
-      }
+      });
     });
   });
 
   describe('GET /v1/clubs/{clubId}/media', () => {
-    it('200: newest first, page by page, without removed files and students’ images', async () => {
+    it('200: newest first, by pages, without removed files and students’ images', async () => {
       const ids: string[] = [];
       for (let at = 0; at < 3; at++) {
         clock.advance(1_000);
@@ -280,30 +284,32 @@ describe('media', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/media/{mediaId}', () => {
-    it('204: gone from the library, from the bucket, and its name from every table', async () => {
+    it('204: erases the file from library and bucket, and its name from every table', async () => {
       const fileName = `secret ${newId()}.md`;
       const ready = await uploadFile(uploader, { ...notes, fileName }, { title: `about ${fileName}` });
       const answer = await remove(ready.id);
       expect([answer.status, answer.text]).to.deep.equal([204, '']);
       expect(await filesOf(club)).to.deep.equal([]);
       expect(await columnsHolding(fileName)).to.deep.equal([]);
-      for (const again of [
-        await call('GET', libraryPath(club, ready.id), { token: club.owner.token }),
-        await remove(ready.id),
-        await completing(uploader, ready.id),
-      ])
-        expectError(again, 'not_found');
+      await eachCase(
+        [
+          await call('GET', libraryPath(club, ready.id), { token: club.owner.token }),
+          await remove(ready.id),
+          await completing(uploader, ready.id),
+        ],
+        (again) => expectError(again, 'not_found'),
+      );
       expect((await fetch(ready.download_url ?? '')).status).to.equal(404);
     });
 
-    it("404 for another club's file, which stays", async () => {
+    it('404: a file of another club, which stays', async () => {
       const ready = await uploadFile(uploader, notes);
       const other = await buildClub();
       expectError(await call('DELETE', libraryPath(other, ready.id), { token: other.owner.token }), 'not_found');
       expect((await read(ready.id)).status).to.equal('ready');
     });
 
-    it('of what is still to arrive: a completion finds nothing, and what arrives later is erased in the end', async () => {
+    it('204: of an unfinished upload: completing it is 404, and late bytes are due for erasure', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect((await remove(media.id)).status).to.equal(204);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -338,7 +344,7 @@ describe('media', () => {
   });
 
   describe('roles', () => {
-    it('support reads the library and writes nothing of it', async () => {
+    it('support may read the library, but not write', async () => {
       const { token } = await buildMember(club.id, 'support');
       const ready = await uploadFile(uploader, notes);
       expect((await call('GET', libraryPath(club, ready.id), { token })).body.data.id).to.equal(ready.id);

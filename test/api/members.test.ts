@@ -4,6 +4,7 @@ import { roles } from '../../domain/clubs/roles.policy.ts';
 import { buildAdministrator, buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { allAtOnce } from '../toolkit/drive/races.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const list = (club: TestClub, query = '') =>
   call('GET', `/v1/clubs/${club.id}/members${query}`, { token: club.owner.token });
@@ -20,7 +21,7 @@ const rolesOf = async (club: TestClub, token = club.owner.token): Promise<Record
 
 describe('GET /v1/clubs/{clubId}/members', () => {
   describe('200', () => {
-    it('lists members first, then open invitations, each by e-mail: whole records', async () => {
+    it('lists members, then open invitations, each by e-mail: whole records', async () => {
       const club = await buildClub();
       const members = [club.owner, await buildMember(club.id, 'support'), await buildMember(club.id, 'editor')];
       const invite = (email: string) =>
@@ -48,7 +49,7 @@ describe('GET /v1/clubs/{clubId}/members', () => {
       });
     });
 
-    it('in pages: each record once, and the total over all pages', async () => {
+    it('pages hold each record once, and the total over all pages', async () => {
       const club = await buildClub();
       for (let index = 0; index < 4; index++) await buildMember(club.id, 'support');
       const pages = [];
@@ -65,25 +66,25 @@ describe('GET /v1/clubs/{clubId}/members', () => {
 
 describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   describe('200', () => {
-    it('changes the role, and answers with the member', async () => {
+    it('changes the role and returns the member', async () => {
       const club = await buildClub();
       const member = await buildMember(club.id, 'support');
-      for (const role of roles.toReversed()) {
+      await eachCase(roles.toReversed(), async (role) => {
         const { status, body } = await change(club.owner.token, club.id, member.id, role);
         expect(status).to.equal(200);
         expect(body.data).to.include({ administrator_id: member.id, email: member.email, role, status: 'active' });
-      }
+      });
       expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner', [member.id]: 'owner' });
     });
 
-    it('an owner may step down while there is another', async () => {
+    it('lets an owner step down while there is another', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       expect((await change(club.owner.token, club.id, club.owner.id, 'support')).status).to.equal(200);
       expect(await rolesOf(club, other.token)).to.deep.equal({ [club.owner.id]: 'support', [other.id]: 'owner' });
     });
 
-    it('an admin may change those who are no owners, to what is no owner', async () => {
+    it('lets an admin change a member who is no owner to a role below owner', async () => {
       const club = await buildClub();
       const admin = await buildMember(club.id, 'admin');
       const member = await buildMember(club.id, 'support');
@@ -92,7 +93,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('403', () => {
-    it('role_not_permitted: only owners touch owners', async () => {
+    it('role_not_permitted: only owners change owners or make them', async () => {
       const club = await buildClub();
       const admin = await buildMember(club.id, 'admin');
       expectError(await change(admin.token, club.id, admin.id, 'owner'), 'role_not_permitted');
@@ -103,17 +104,17 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('404', () => {
-    it('an administrator who is no member, a member of another club, and an invitation', async () => {
+    it('an administrator who is no member, a member of another club, an invitation', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       const invited = await call('POST', `/v1/clubs/${club.id}/members`, {
         token: club.owner.token,
         body: { email: `${newId()}@example.com`, role: 'support' },
       });
       const ids = [newId(), (await buildAdministrator()).id, other.owner.id, invited.body.data.invitation_id];
-      for (const id of ids) {
+      await eachCase(ids, async (id) => {
         expectError(await change(club.owner.token, club.id, id, 'support'), 'not_found');
         expectError(await remove(club.owner.token, club.id, id), 'not_found');
-      }
+      });
     });
   });
 
@@ -125,7 +126,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
       expect((await change(club.owner.token, club.id, club.owner.id, 'owner')).status).to.equal(200);
     });
 
-    it('last_owner: two owners who step down at once: exactly one succeeds', async () => {
+    it('last_owner: one of two owners who step down at once', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       const answers = await allAtOnce(club.id, () => [
@@ -139,7 +140,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
 
 describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
   describe('204', () => {
-    it('the member no longer acts in the club; the session and other clubs go on', async () => {
+    it('ends the member’s access to this club; the session and other clubs go on', async () => {
       const club = await buildClub();
       const member = await buildMember(club.id, 'admin');
       const own = await call('POST', '/v1/organizations', { token: member.token, body: { name: `Own ${newId()}` } });
@@ -150,13 +151,13 @@ describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
       expect(body.data.organizations).to.deep.equal([own.body.data]);
     });
 
-    it('a member may leave', async () => {
+    it('lets a member leave', async () => {
       const club = await buildClub();
       const admin = await buildMember(club.id, 'admin');
       expect((await remove(admin.token, club.id, admin.id)).status).to.equal(204);
     });
 
-    it('a member who was removed may be invited again', async () => {
+    it('lets a removed member be invited again', async () => {
       const club = await buildClub();
       const member = await buildMember(club.id, 'admin');
       await remove(club.owner.token, club.id, member.id);
@@ -169,7 +170,7 @@ describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('403', () => {
-    it('role_not_permitted: an admin removes no owner', async () => {
+    it('role_not_permitted: an admin cannot remove an owner', async () => {
       const club = await buildClub();
       await buildMember(club.id, 'owner');
       const admin = await buildMember(club.id, 'admin');
@@ -178,13 +179,13 @@ describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('409', () => {
-    it('last_owner: the last owner cannot go', async () => {
+    it('last_owner: the last owner cannot leave', async () => {
       const club = await buildClub();
       expectError(await remove(club.owner.token, club.id, club.owner.id), 'last_owner');
       expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner' });
     });
 
-    it('last_owner: two owners who remove each other at once: exactly one succeeds', async () => {
+    it('last_owner: of two owners who remove each other at once one succeeds', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       const answers = await allAtOnce(club.id, () => [

@@ -3,6 +3,7 @@ import { buildClub } from '../toolkit/builders/clubs.ts';
 import { callAt, call, expectError, testApi } from '../toolkit/drive/api.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const get = async (path: string) => {
   const { port } = await testApi();
@@ -11,7 +12,7 @@ const get = async (path: string) => {
 };
 
 describe('GET /healthz', () => {
-  it('200: the process runs', async () => {
+  it('200 while the process runs', async () => {
     expect(await get('/healthz')).to.deep.equal({
       status: 200,
       type: 'application/json; charset=utf-8',
@@ -21,12 +22,12 @@ describe('GET /healthz', () => {
 });
 
 describe('GET /readyz', () => {
-  it('200: it can serve', async () => {
+  it('200 when it can serve', async () => {
     const { status, text } = await get('/readyz');
     expect([status, text]).to.deep.equal([200, '{"status":"ready"}']);
   });
 
-  it('503: Postgres is away; the process is alive all the same', async () => {
+  it('503 when Postgres is unreachable; /healthz stays 200', async () => {
     const api = await serveApp({
       platform: (usual) => {
         const source = { query: () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3')) } as never;
@@ -42,7 +43,7 @@ describe('GET /readyz', () => {
     }
   });
 
-  it('503: Postgres has said nothing for 2 s', async () => {
+  it('503 when Postgres is silent for 2 s', async () => {
     const api = await serveApp({
       platform: (usual) => {
         const source = { query: () => new Promise(() => {}) } as never;
@@ -65,7 +66,7 @@ describe('GET /readyz', () => {
     }
   });
 
-  it('503: from the moment that the process is asked to stop', async () => {
+  it('503 once the process is asked to stop', async () => {
     const api = await serveApp({ platform: (usual) => ({ ...usual, accepting: () => false }) });
     try {
       expect((await callAt(api.base, 'GET', '/readyz')).status).to.equal(503);
@@ -84,14 +85,14 @@ describe('GET /metrics', () => {
     return Number(line?.split(' ').at(-1) ?? 0);
   };
 
-  it('200: in the format of Prometheus', async () => {
+  it('200 in the format of Prometheus', async () => {
     const { status, type, text } = await get('/metrics');
     expect(status).to.equal(200);
     expect(type).to.match(/^text\/plain; version=0\.0\.4/);
     expect(text).to.include('# TYPE http_request_duration_seconds histogram');
   });
 
-  it('counts requests by method, route and status; a route is a pattern, so ids make no series', async () => {
+  it('counts requests by method, route pattern and status, without ids and queries', async () => {
     const { id, owner } = await buildClub();
     const labels = 'method="GET",route="/v1/clubs/{clubId}/students",status="200"';
     const before = await counted(labels);
@@ -102,10 +103,10 @@ describe('GET /metrics', () => {
       .and.not.include('sought-after');
   });
 
-  it('counts what no operation answers under one name', async () => {
+  it('counts unknown paths under one route', async () => {
     const labels = 'method="GET",route="none",status="404"';
     const before = await counted(labels);
-    for (const path of ['/no/1', '/no/2', '/no/3']) expectError(await call('GET', path), 'not_found');
+    await eachCase(['/no/1', '/no/2', '/no/3'], async (path) => expectError(await call('GET', path), 'not_found'));
     expect(await counted(labels)).to.equal(before + 3);
     expect((await get('/metrics')).text).to.not.include('/no/');
   });
@@ -117,7 +118,7 @@ describe('the reference', () => {
     expect([status, body.openapi, body.info.version]).to.deep.equal([200, '3.1.0', '0.2.0']);
   });
 
-  it('GET /docs is a page that loads nothing from elsewhere', async () => {
+  it('GET /docs loads every asset from this service', async () => {
     const { port } = await testApi();
     const response = await fetch(`http://127.0.0.1:${port}/docs`);
     expect(response.status).to.equal(200);
@@ -125,13 +126,13 @@ describe('the reference', () => {
     const page = await response.text();
     const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
     expect(assets).to.have.length.above(3);
-    for (const asset of assets) {
+    await eachCase(assets, async (asset) => {
       expect(asset).to.match(/^\//);
-      expect((await get(asset)).status, asset).to.equal(200);
-    }
+      expect((await get(asset)).status).to.equal(200);
+    });
   });
 
-  it('404: what is no asset of the page, and no way out of its directory', async () => {
+  it('404: an unknown asset and a path out of the directory', async () => {
     for (const path of [
       '/docs/',
       '/docs/../package.json',

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAdministrator, buildClub, buildMember } from '../toolkit/builders/clubs.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
@@ -8,7 +9,7 @@ const profileOf = async (token: string) => (await call('GET', '/v1/me', { token 
 
 describe('GET /v1/me', () => {
   describe('200', () => {
-    it('is the administrator profile: the whole record, with an organization for each membership, by name', async () => {
+    it('is the whole administrator profile, with an organization per membership, by name', async () => {
       const administrator = await buildAdministrator();
       const create = (name: string) =>
         call('POST', '/v1/organizations', {
@@ -30,7 +31,7 @@ describe('GET /v1/me', () => {
       });
     });
 
-    it('has the phone where there is one', async () => {
+    it('shows the phone if there is one', async () => {
       const { id, token } = await buildAdministrator();
       const source = await testDatabase();
       await source.query(`UPDATE administrators SET phone = '+351210000000', phone_verified_at = now() WHERE id = $1`, [
@@ -39,7 +40,7 @@ describe('GET /v1/me', () => {
       expect(await profileOf(token)).to.include({ phone: '+351210000000', phone_verified: true });
     });
 
-    it('tells the role in each organization; organization_id is the {clubId} of scoped paths', async () => {
+    it('shows the role in each organization, whose id is the {clubId} of paths', async () => {
       const [one, two] = [await buildClub(), await buildClub()];
       const member = await buildMember(one.id, 'support');
       const source = await testDatabase();
@@ -52,9 +53,9 @@ describe('GET /v1/me', () => {
         organizations.map(({ organization_id: id, role }: { organization_id: string; role: string }) => [id, role]),
       );
       expect(roles).to.deep.equal({ [one.id]: 'support', [two.id]: 'editor' });
-      for (const id of Object.keys(roles)) {
-        expect((await call('GET', `/v1/clubs/${id}/students`, { token: member.token })).status).to.equal(200);
-      }
+      await eachCase(Object.keys(roles), async (id) =>
+        expect((await call('GET', `/v1/clubs/${id}/students`, { token: member.token })).status).to.equal(200),
+      );
     });
   });
 });
@@ -63,7 +64,7 @@ describe('POST /v1/organizations', () => {
   const create = (token: string, name: string) => call('POST', '/v1/organizations', { token, body: { name } });
 
   describe('201', () => {
-    it('creates a club; the caller becomes its owner', async () => {
+    it('creates a club with the caller as owner', async () => {
       const { token } = await buildAdministrator();
       const tag = newId();
       const { status, body } = await create(token, `  Søren’s   Académie ${tag} `);
@@ -78,14 +79,14 @@ describe('POST /v1/organizations', () => {
       expect(members.body.data.map(({ role }: { role: string }) => role)).to.deep.equal(['owner']);
     });
 
-    it('a name without a letter or digit of ASCII gets a slug all the same', async () => {
+    it('gives a name without ASCII letters and digits a slug', async () => {
       const { token } = await buildAdministrator();
-      for (const name of ['学びの場', '🎓', '—']) {
-        expect((await create(token, name)).body.data.slug).to.match(/^club(-[0-9a-f]{6})?$/);
-      }
+      await eachCase(['学びの場', '🎓', '—'], async (name) =>
+        expect((await create(token, name)).body.data.slug).to.match(/^club(-[0-9a-f]{6})?$/),
+      );
     });
 
-    it('several of one name at once: as many clubs, each with a slug of its own', async () => {
+    it('gives five equal names at once five slugs', async () => {
       const { token } = await buildAdministrator();
       const name = `Harbour ${newId()}`;
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => create(token, name)));

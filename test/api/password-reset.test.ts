@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
-import { clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
 const someone = () => `${newId()}@example.com`;
@@ -30,7 +31,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}`, () => {
     before(prepare);
 
-    it('202: for a confirmed, an unconfirmed and an unknown e-mail alike: status, body and header fields', async () => {
+    it('202: the same for a confirmed, an unconfirmed and an unknown e-mail, in every header field', async () => {
       const unconfirmed = someone();
       await kind.signUp(unconfirmed, password);
       const answers = [
@@ -43,7 +44,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('mails the token to the person, and changes nothing by itself', async () => {
+    it('mails the token, and changes neither session nor password', async () => {
       const { id, email, token } = await kind.build();
       await kind.requestReset(email.toUpperCase());
       expect(await mailsTo(id)).to.deep.equal([kind.templates.reset]);
@@ -51,7 +52,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect((await kind.signIn(email, password)).status).to.equal(200);
     });
 
-    it('at most 5 mails an hour go to one person; other mails do not count', async () => {
+    it('mails at most 5 resets an hour to one person, other mails not counted', async () => {
       const { id, email } = await kind.build();
       await kind.signUp(email, chosen);
       for (let times = 0; times < 6; times++) await kind.requestReset(email);
@@ -73,12 +74,12 @@ for (const [path, make] of Object.entries(kinds)) {
         expectError(await kind.signIn(email, password), 'invalid_credentials');
       });
 
-      it('ends every other session of the person at once', async () => {
+      it('ends every other session of the person', async () => {
         const { id, token, mailed } = await forgetful();
         const elsewhere = await openFurtherSession(kind.name === 'student' ? 'student' : 'admin', id);
         const bystander = await kind.build();
         await kind.confirmReset(mailed, chosen);
-        for (const ended of [token, elsewhere]) expectError(await kind.read(ended), 'unauthenticated');
+        await eachCase([token, elsewhere], async (ended) => expectError(await kind.read(ended), 'unauthenticated'));
         expect((await kind.read(bystander.token)).status).to.equal(200);
       });
 
@@ -95,7 +96,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expectError(await kind.verify(confirmation), 'token_gone');
       });
 
-      it('confirms the e-mail: whoever read the mail owns it', async () => {
+      it('confirms the e-mail and replaces the password of an unconfirmed sign-up', async () => {
         const email = someone();
         await kind.signUp(email, 'the phrase of a stranger');
         await kind.requestReset(email);
@@ -108,7 +109,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expectError(await kind.signIn(email, 'the phrase of a stranger'), 'invalid_credentials');
       });
 
-      it('within 1 hour', async () => {
+      it('accepts the token within 1 hour', async () => {
         const { mailed } = await forgetful();
         clock.advance(hour - 1_000);
         expect((await kind.confirmReset(mailed, chosen)).status).to.equal(200);
@@ -116,7 +117,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('used, expired, unknown tokens and those of another purpose answer byte for byte alike', async () => {
+      it('used, expired, unknown tokens and those of another purpose get the same bytes', async () => {
         const used = await forgetful();
         await kind.confirmReset(used.mailed, chosen);
         const unconfirmed = someone();
@@ -129,11 +130,11 @@ for (const [path, make] of Object.entries(kinds)) {
         const expiring = await forgetful();
         clock.advance(hour + 1_000);
         answers.push(await kind.confirmReset(expiring.mailed, chosen));
-        for (const answer of answers) expectError(answer, 'token_gone');
+        await eachCase(answers, (answer) => expectError(answer, 'token_gone'));
         expect(new Set(answers.map(visible)).size).to.equal(1);
       });
 
-      it('nothing is written, and no session ends', async () => {
+      it('writes nothing and ends no session', async () => {
         const { token } = await kind.build();
         const before = await rowCounts();
         await kind.confirmReset('unknown', chosen);
@@ -142,7 +143,7 @@ for (const [path, make] of Object.entries(kinds)) {
       });
     });
 
-    it('422: a new password of 7 or 129 characters, and the token stays good', async () => {
+    it('422: a new password of 7 or 129 characters; the token stays valid', async () => {
       const { mailed } = await forgetful();
       expectError(await kind.confirmReset(mailed, 'x'.repeat(7)), 'invalid_request');
       expectError(await kind.confirmReset(mailed, 'x'.repeat(129)), 'invalid_request');

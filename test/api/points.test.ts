@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { factsWithSubjects } from '../toolkit/assert/facts.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
-import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
 import { standingCalls } from '../toolkit/drive/standing-calls.ts';
+import { columnsHolding, rowCounts } from '../toolkit/stack/database.ts';
 
 let club: TestClub;
 let student: TestStudent;
@@ -20,7 +21,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
   });
 
   describe('201', () => {
-    it('gives points and takes them: the whole record, and the sum', async () => {
+    it('adds and subtracts points, and returns the whole record', async () => {
       const id = newId();
       const { status, body } = await calls.award(student.id, { id, points: 50, note: 'Helped a newcomer' });
       expect(status).to.equal(201);
@@ -36,31 +37,34 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal([]);
     });
 
-    it('the bounds: -100000 and 100000; the sum has none', async () => {
-      for (const points of [-100_000, 100_000])
-        expect((await calls.award(student.id, { id: newId(), points })).status).to.equal(201);
-      for (const points of [-100_001, 100_001, 0])
-        expectError(await calls.award(student.id, { id: newId(), points }), 'invalid_request');
-      for (const points of [1.5, '1', null])
-        expect((await calls.award(student.id, { id: newId(), points })).status).to.be.oneOf([400, 422]);
+    it('bounds an award by -100000 and 100000, but not the sum', async () => {
+      await eachCase([-100_000, 100_000], async (points) =>
+        expect((await calls.award(student.id, { id: newId(), points })).status).to.equal(201),
+      );
+      await eachCase([-100_001, 100_001, 0], async (points) =>
+        expectError(await calls.award(student.id, { id: newId(), points }), 'invalid_request'),
+      );
+      await eachCase([1.5, '1', null], async (points) =>
+        expect((await calls.award(student.id, { id: newId(), points })).status).to.be.oneOf([400, 422]),
+      );
       expect((await calls.standing(student.id)).points).to.equal(0);
     });
 
-    it('a repetition with the same id answers alike and changes nothing, whatever else it says and however many levels there are now', async () => {
+    it('answers a repeated id alike and changes nothing, whatever else it says', async () => {
       const id = newId();
       const first = await calls.award(student.id, { id, points: 50 });
       await calls.buildLevel('Deckhand', 10);
       clock.advance(1_000);
       const before = await rowCounts();
-      for (const points of [50, -7]) {
+      await eachCase([50, -7], async (points) => {
         const again = await calls.award(student.id, { id: id.toUpperCase(), points, note: 'again' });
         expect([again.status, again.body]).to.deep.equal([201, first.body]);
-      }
+      });
       expect(await rowCounts()).to.deep.equal(before);
       expect((await calls.standing(student.id)).points).to.equal(50);
     });
 
-    it('the same id is another award for another student', async () => {
+    it('counts the same id as another award for another student', async () => {
       const other = await buildStudent(club.id);
       const id = newId();
       for (const one of [student, other]) await calls.award(one.id, { id, points: 5 });
@@ -69,7 +73,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       ]);
     });
 
-    it('one student.level_reached for each level that the award passes, in the order of points', async () => {
+    it('raises student.level_reached for each level passed, in the order of points', async () => {
       const [bosun, deckhand, captain] = [
         await calls.buildLevel('Bosun', 500),
         await calls.buildLevel('Deckhand', 100),
@@ -83,13 +87,13 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(deckhand, bosun, captain));
     });
 
-    it('a level is reached once, also when the points fall and rise again', async () => {
+    it('reaches a level once, also when points fall and rise again', async () => {
       const level = await calls.buildLevel('Deckhand', 100);
       for (const points of [100, -60, 60, -100, 200]) await calls.award(student.id, { id: newId(), points });
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(level));
     });
 
-    it('a new or lowered level is reached with the next award, even one that takes points, not before', async () => {
+    it('reaches a new or lowered level with the next award, not before', async () => {
       await calls.award(student.id, { id: newId(), points: 300 });
       const [fresh, lowered] = [await calls.buildLevel('Deckhand', 100), await calls.buildLevel('Bosun', 900)];
       await calls.changeLevel(lowered, { points: 200 });
@@ -99,7 +103,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(fresh, lowered));
     });
 
-    it('30 awards at once: the points exact, each level once', async () => {
+    it('counts 30 awards at once exactly, and reaches each level once', async () => {
       const levels = [await calls.buildLevel('Deckhand', 10), await calls.buildLevel('Bosun', 150)];
       await calls.buildLevel('Captain', 301);
       const ids = Array.from({ length: 15 }, newId);
@@ -110,34 +114,38 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
     });
   });
 
-  it('404: an unknown student, one of another club, a removed one; nothing is written', async () => {
+  it('404: an unknown student, one of another club, a removed one; writes nothing', async () => {
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
     await calls.send('DELETE', `/students/${removed.id}`);
     const before = await rowCounts();
-    for (const id of [newId(), foreign.id, removed.id])
-      expectError(await calls.award(id, { id: newId(), points: 5 }), 'not_found');
+    await eachCase([newId(), foreign.id, removed.id], async (id) =>
+      expectError(await calls.award(id, { id: newId(), points: 5 }), 'not_found'),
+    );
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('400 and 422 leave nothing behind', async () => {
+  it('400 and 422: wrong fields and bounds; writes nothing', async () => {
     const before = await rowCounts();
     const [id, points] = [newId(), 5];
-    for (const body of [{ id }, { points }, { id, points, more: 1 }])
-      expectError(await calls.award(student.id, body), 'malformed_request');
-    for (const body of [
-      { id: 'one', points },
-      { id, points, note: '' },
-      { id, points, note: '  ' },
-      { id, points, note: 'x'.repeat(501) },
-    ])
-      expectError(await calls.award(student.id, body), 'invalid_request');
+    await eachCase([{ id }, { points }, { id, points, more: 1 }], async (body) =>
+      expectError(await calls.award(student.id, body), 'malformed_request'),
+    );
+    await eachCase(
+      [
+        { id: 'one', points },
+        { id, points, note: '' },
+        { id, points, note: '  ' },
+        { id, points, note: 'x'.repeat(501) },
+      ],
+      async (body) => expectError(await calls.award(student.id, body), 'invalid_request'),
+    );
     expect(await rowCounts()).to.deep.equal(before);
   });
 });
 
 describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
-  it('200: the awards of this student, newest first, by pages', async () => {
+  it('200: lists the awards of this student, newest first, by pages', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     const [one, other] = [await buildStudent(club.id), await buildStudent(club.id)];
@@ -152,16 +160,17 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
     expect([rest.total, rest.data.map((award: { points: number }) => award.points)]).to.deep.equal([3, [1]]);
   });
 
-  it('404: a student of another club', async () => {
+  it('404: a student of another club, for points and standing', async () => {
     calls = standingCalls(await buildClub());
     const foreign = await buildStudent((await buildClub()).id);
-    for (const path of ['points', 'standing'])
-      expectError(await calls.send('GET', `/students/${foreign.id}/${path}`), 'not_found');
+    await eachCase(['points', 'standing'], async (path) =>
+      expectError(await calls.send('GET', `/students/${foreign.id}/${path}`), 'not_found'),
+    );
   });
 });
 
 describe('GET …/standing', () => {
-  it('200: points, the highest level reached whose points the student still has, the next one, and the tags; the student sees no tags', async () => {
+  it('200: shows points, the highest level still held, the next level; tags to administrators only', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     student = await buildStudent(club.id);
@@ -181,16 +190,16 @@ describe('GET …/standing', () => {
       { points: -100, expected: { points: 50, level: levels.low, next_level: levels.high } },
       { points: 2_000, expected: { points: 2_050, level: levels.top } },
     ];
-    for (const { points, expected } of steps) {
+    await eachCase(steps, async ({ points, expected }) => {
       await calls.award(student.id, { id: newId(), points });
       expect(await own()).to.deep.equal(expected);
       expect(await calls.standing(student.id)).to.deep.equal({ ...expected, tags: [tag] });
-    }
+    });
   });
 });
 
 describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
-  it('leaves no tag, no award, no level of the student, and what a note said is nowhere', async () => {
+  it('removes the student’s tags, awards and levels, and every note about them', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     student = await buildStudent(club.id);

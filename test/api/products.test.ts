@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 describe('products of sales platforms', () => {
   let club: TestClub;
@@ -16,7 +17,7 @@ describe('products of sales platforms', () => {
     send = callsOf(club);
   });
 
-  it('201: the whole record with its mapping, as it is read afterwards', async () => {
+  it('201: returns the whole record with its mapping, as it is read afterwards', async () => {
     const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)].map(({ id }) => id);
     const { status, body } = await create({ external_id: 'A-1', name: ' Knots  kit ', delivery_ids: deliveries });
     expect(status).to.equal(201);
@@ -33,7 +34,7 @@ describe('products of sales platforms', () => {
     expect((await send('GET', `/products/${id}`)).body).to.deep.equal(body);
   });
 
-  it('200: listed newest first, by platform, those of the club alone', async () => {
+  it('200: lists the club’s products newest first, by pages and platform', async () => {
     await callsOf(await buildClub())('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
     const first = (await create()).body.data.id;
     const second = (await create({ platform: 'bazaar' })).body.data.id;
@@ -46,7 +47,7 @@ describe('products of sales platforms', () => {
     expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
   });
 
-  it('200: a change keeps what is absent, and replaces the mapping as a set', async () => {
+  it('200: a change keeps omitted fields and replaces the mapping as a set', async () => {
     const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
     const { data } = (await create({ delivery_ids: [one.id] })).body;
     const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
@@ -60,7 +61,7 @@ describe('products of sales platforms', () => {
     });
   });
 
-  it('409 product_exists: the same platform and external_id, compared exactly; in another club it is free', async () => {
+  it('409 product_exists: the same platform and external_id, case-sensitive, in one club', async () => {
     await create({ external_id: 'A-1' });
     const other = (await create({ external_id: 'a-1' })).body.data;
     expect((await create({ external_id: 'A-1', platform: 'bazaar' })).status).to.equal(201);
@@ -73,38 +74,40 @@ describe('products of sales platforms', () => {
     expect((await elsewhere('POST', '/products', same)).status).to.equal(201);
   });
 
-  it('409 product_exists: eight at once: one is made', async () => {
+  it('409 product_exists: one of eight at once is created', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ external_id: 'A-1' })));
     expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
   });
 
-  it('404: a delivery that is unknown or of another club; nothing is written', async () => {
+  it('404: an unknown delivery and one of another club; writes nothing', async () => {
     const foreign = await buildAccessDelivery((await buildClub()).id);
     const { data } = (await create()).body;
     const before = await rowCounts();
-    for (const id of [newId(), foreign.id]) {
+    await eachCase([newId(), foreign.id], async (id) => {
       expectError(await create({ delivery_ids: [id] }), 'not_found');
       expectError(await send('PATCH', `/products/${data.id}`, { name: 'New', delivery_ids: [id] }), 'not_found');
-    }
+    });
     expect(await rowCounts()).to.deep.equal(before);
     expect((await send('GET', `/products/${data.id}`)).body.data).to.deep.equal(data);
   });
 
-  it('422: bounds, patterns, the same delivery twice', async () => {
+  it('422: fields beyond their bounds and patterns, a repeated delivery', async () => {
     const { id } = await buildAccessDelivery(club.id);
-    for (const bad of [
-      { platform: 'Store Front' },
-      { platform: '' },
-      { external_id: ' A-1' },
-      { external_id: 'a'.repeat(201) },
-      { name: ' ' },
-      { delivery_ids: [id, id] },
-      { delivery_ids: Array.from({ length: 51 }, () => newId()) },
-    ])
-      expectError(await create(bad), 'invalid_request');
+    await eachCase(
+      [
+        { platform: 'Store Front' },
+        { platform: '' },
+        { external_id: ' A-1' },
+        { external_id: 'a'.repeat(201) },
+        { name: ' ' },
+        { delivery_ids: [id, id] },
+        { delivery_ids: Array.from({ length: 51 }, () => newId()) },
+      ],
+      async (bad) => expectError(await create(bad), 'invalid_request'),
+    );
   });
 
-  it('204: deleted with its mapping; then it is gone', async () => {
+  it('204: deletes the product with its mapping', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const before = await rowCounts();
     const { id } = (await create({ delivery_ids: [deliveryId] })).body.data;
@@ -116,10 +119,10 @@ describe('products of sales platforms', () => {
   it('404: an unknown product and one of another club', async () => {
     const other = callsOf(await buildClub());
     const made = await other('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
-    for (const id of [newId(), made.body.data.id]) {
+    await eachCase([newId(), made.body.data.id], async (id) => {
       expectError(await send('GET', `/products/${id}`), 'not_found');
       expectError(await send('PATCH', `/products/${id}`, { name: 'New' }), 'not_found');
       expectError(await send('DELETE', `/products/${id}`), 'not_found');
-    }
+    });
   });
 });

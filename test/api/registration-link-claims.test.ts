@@ -1,17 +1,18 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { factRecordsOf } from '../toolkit/assert/facts.ts';
 import { buildAccessDelivery, type TestAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
-import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';
-import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const hourMs = 3_600_000;
 const inOneHour = () => new Date(Date.now() + hourMs).toISOString();
 
-describe('a registration link that is claimed', () => {
+describe('claims of registration links', () => {
   let club: TestClub;
   let send: ClubCalls;
   let deliveries: TestAccessDelivery[];
@@ -30,7 +31,7 @@ describe('a registration link that is claimed', () => {
   const types = async () => (await factsOf(club.id)).map(({ type }) => type);
 
   describe('POST …/classroom/registration-links/{code}/claim', () => {
-    it('200: what it gave; an enrollment and one access.granted a delivery; a use is counted', async () => {
+    it('200: gives one enrollment and one access.granted per delivery, and counts one use', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       const { status, body } = await claim(student, one.code);
       const { data: record } = (await send('GET', '/registration-links')).body;
@@ -52,14 +53,15 @@ describe('a registration link that is claimed', () => {
       expect(facts.map(({ subjectId }) => subjectId)).to.have.members(enrollments.map(({ id }: { id: Id }) => id));
     });
 
-    it('200: the code in any case', async () => {
+    it('200: accepts the code in any letter case', async () => {
       const one = await link();
-      for (const code of [one.code.toUpperCase(), one.code.toLowerCase()])
-        expect((await claim(await buildStudent(club.id), code)).status).to.equal(200);
+      await eachCase([one.code.toUpperCase(), one.code.toLowerCase()], async (code) =>
+        expect((await claim(await buildStudent(club.id), code)).status).to.equal(200),
+      );
       expect(await usesOf(one)).to.equal(2);
     });
 
-    it('200: claimed again, the same answer byte for byte, no further use or fact, whatever became of the link', async () => {
+    it('200: repeats the first answer byte for byte, and counts nothing, whatever the link became', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const first = await claim(student, one.code);
       const again = async () => expect((await claim(student, one.code)).text).to.equal(first.text);
@@ -74,7 +76,7 @@ describe('a registration link that is claimed', () => {
       expect(await types()).to.deep.equal(['access.granted', 'access.granted']);
     });
 
-    it('200: claiming again does not give back what was revoked', async () => {
+    it('200: a second claim does not restore a revoked enrollment', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       await claim(student, one.code);
       const { data } = (await send('GET', `/enrollments?student_id=${student.id}`)).body;
@@ -83,7 +85,7 @@ describe('a registration link that is claimed', () => {
       expect((await send('GET', `/enrollments?student_id=${student.id}&revoked=false`)).body.total).to.equal(1);
     });
 
-    it('200: what the student has already is no fact, and the use counts', async () => {
+    it('200: counts the use, but raises no fact for a delivery that the student has', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       await send('POST', '/enrollments', { student_id: student.id, delivery_id: deliveries[0]?.id });
       const { body } = await claim(student, one.code);
@@ -92,7 +94,7 @@ describe('a registration link that is claimed', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('200: an archived delivery, and one whose cohort has ended, are not given; 404 where nothing is left', async () => {
+    it('200: omits archived and ended deliveries; 404 when none is left', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - hourMs) });
       const ended = await buildAccessDelivery(club.id, { courseId: course.id, cohortId: over.id });
@@ -105,7 +107,7 @@ describe('a registration link that is claimed', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('404: an unknown, expired, revoked and foreign one: alike, and nothing is written', async () => {
+    it('404: an unknown, expired, revoked and foreign code, byte for byte alike; writes nothing', async () => {
       const student = await buildStudent(club.id);
       const [expired, revoked] = [await link({ expires_at: inOneHour(), max_uses: 1 }), await link()];
       await claim(await buildStudent(club.id), expired.code);
@@ -117,12 +119,12 @@ describe('a registration link that is claimed', () => {
       const before = await rowCounts();
       const codes = ['unknown', expired.code, revoked.code, 'elsewhere', '%E2%84%AA', '..'.padEnd(3, 'x')];
       const answers = await Promise.all(codes.map((code) => claim(student, code)));
-      for (const answer of answers) expectError(answer, 'not_found');
+      await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(new Set(answers.map(visible)).size).to.equal(1);
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 registration_link_used_up, and nothing is written; a limit that is raised lets in again', async () => {
+    it('409 registration_link_used_up: writes nothing; a raised limit admits again', async () => {
       const one = await link({ max_uses: 1 });
       await claim(await buildStudent(club.id), one.code);
       const late = await buildStudent(club.id);
@@ -133,20 +135,22 @@ describe('a registration link that is claimed', () => {
       expect((await claim(late, one.code)).status).to.equal(200);
     });
 
-    it('20 students at once and 5 uses: exactly 5 succeed', async () => {
+    it('admits exactly 5 of 20 students at once with 5 uses', async () => {
       const one = await link({ max_uses: 5 });
       const students = await Promise.all(Array.from({ length: 20 }, () => buildStudent(club.id)));
       const answers = await Promise.all(students.map((student) => claim(student, one.code)));
       const winners = students.filter((_, index) => answers[index]?.status === 200);
       expect(winners).to.have.length(5);
-      for (const answer of answers) if (answer.status !== 200) expectError(answer, 'registration_link_used_up');
+      await eachCase(answers, (answer) => {
+        if (answer.status !== 200) expectError(answer, 'registration_link_used_up');
+      });
       expect(await usesOf(one)).to.equal(5);
       const facts = await factsOf(club.id);
       expect(facts).to.have.length(10);
       expect(new Set(facts.map(({ studentId }) => studentId))).to.deep.equal(new Set(winners.map(({ id }) => id)));
     });
 
-    it('one student ten times at once: one use, one fact a delivery, ten equal answers', async () => {
+    it('counts one use for ten claims of one student at once, and answers them alike', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const answers = await Promise.all(Array.from({ length: 10 }, () => claim(student, one.code)));
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1);
@@ -170,7 +174,7 @@ describe('a registration link that is claimed', () => {
       return row?.id ?? '';
     };
 
-    it('202: the student, then the free deliveries, then those of the link; one use', async () => {
+    it('202: creates the student, gives free deliveries and those of the link, counts one use', async () => {
       await buildAccessDelivery(club.id, { free: true });
       const [one, email] = [await link(), `${newId()}@example.com`];
       expect((await signUp(one.code.toUpperCase(), email)).status).to.equal(202);
@@ -184,7 +188,7 @@ describe('a registration link that is claimed', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('404 for one that is none, expired or revoked, 409 for one that is used up: the same for a known e-mail; nothing is written', async () => {
+    it('404 and 409: a code that cannot be used, the same for a known e-mail; writes nothing', async () => {
       const [expired, revoked, spent] = [
         await link({ expires_at: inOneHour() }),
         await link(),
@@ -195,21 +199,24 @@ describe('a registration link that is claimed', () => {
       const known = await buildStudent(club.id);
       clock.advance(hourMs);
       const before = await rowCounts();
-      for (const [code, refusal] of [
-        ['unknown', 'not_found'],
-        [expired.code, 'not_found'],
-        [revoked.code, 'not_found'],
-        [spent.code, 'registration_link_used_up'],
-      ] as const) {
-        const answers = [await signUp(code), await signUp(code, known.email)];
-        for (const answer of answers) expectError(answer, refusal);
-        expect(new Set(answers.map(visible)).size).to.equal(1);
-      }
+      await eachCase(
+        [
+          ['unknown', 'not_found'],
+          [expired.code, 'not_found'],
+          [revoked.code, 'not_found'],
+          [spent.code, 'registration_link_used_up'],
+        ] as const,
+        async ([code, refusal]) => {
+          const answers = [await signUp(code), await signUp(code, known.email)];
+          await eachCase(answers, (answer) => expectError(answer, refusal));
+          expect(new Set(answers.map(visible)).size).to.equal(1);
+        },
+      );
       expect(await rowCounts()).to.deep.equal(before);
       expect(await mailsTo(known.id)).to.deep.equal([]);
     });
 
-    it('202: a known e-mail claims nothing, and is answered like an unknown one', async () => {
+    it('202: gives a known e-mail nothing, and answers it as an unknown one', async () => {
       const [known, one] = [await buildStudent(club.id), await link()];
       const answers = [await signUp(one.code, known.email), await signUp(one.code)];
       expect(new Set(answers.map(visible)).size).to.equal(1);
@@ -217,11 +224,13 @@ describe('a registration link that is claimed', () => {
       expect((await send('GET', `/enrollments?student_id=${known.id}`)).body.total).to.equal(0);
     });
 
-    it('ten sign-ups at once and 3 uses: three accounts with their access, and nothing of the others', async () => {
+    it('creates 3 of ten accounts at once with 3 uses, and nothing of the others', async () => {
       const one = await link({ max_uses: 3 });
       const answers = await Promise.all(Array.from({ length: 10 }, () => signUp(one.code)));
       expect(answers.filter(({ status }) => status === 202)).to.have.length(3);
-      for (const answer of answers) if (answer.status !== 202) expectError(answer, 'registration_link_used_up');
+      await eachCase(answers, (answer) => {
+        if (answer.status !== 202) expectError(answer, 'registration_link_used_up');
+      });
       expect((await send('GET', '/students')).body.total).to.equal(3);
       expect((await types()).toSorted()).to.deep.equal([
         ...Array.from({ length: 6 }, () => 'access.granted'),

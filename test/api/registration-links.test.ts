@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery, type TestAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
 
-describe('registration links as administrators keep them', () => {
+describe('registration links', () => {
   let club: TestClub;
   let send: ClubCalls;
   let delivery: TestAccessDelivery;
@@ -21,7 +22,7 @@ describe('registration links as administrators keep them', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
-    it('201: the whole record, as it is read afterwards, with the address in the classroom', async () => {
+    it('201: returns the whole record with its address, as it is read afterwards', async () => {
       const given = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
       const { status, body } = await create({ ...given, name: ' Open  day ' });
       expect(status).to.equal(201);
@@ -40,49 +41,52 @@ describe('registration links as administrators keep them', () => {
       expect((await send('GET', `/registration-links/${id}`)).body).to.deep.equal(body);
     });
 
-    it('201: a code is made where none is given, another each time', async () => {
+    it('201: makes another code each time if none is given', async () => {
       const codes = [(await create()).body.data.code, (await create()).body.data.code];
-      for (const code of codes) expect(code).to.match(/^[2-9a-hjkmnp-z]{10}$/);
+      await eachCase(codes, (code) => expect(code).to.match(/^[2-9a-hjkmnp-z]{10}$/));
       expect(codes[0]).to.not.equal(codes[1]);
     });
 
-    it('409 code_taken, in any case; in another club it is free', async () => {
+    it('409 code_taken: in any letter case; another club may use it', async () => {
       await create({ code: 'Spring' });
       const before = await rowCounts();
-      for (const code of ['Spring', 'SPRING']) expectError(await create({ code }), 'code_taken');
+      await eachCase(['Spring', 'SPRING'], async (code) => expectError(await create({ code }), 'code_taken'));
       expect(await rowCounts()).to.deep.equal(before);
       const elsewhere = await buildClub();
       const body = { name: 'x', code: 'spring', delivery_ids: [(await buildAccessDelivery(elsewhere.id)).id] };
       expect((await callsOf(elsewhere)('POST', '/registration-links', body)).status).to.equal(201);
     });
 
-    it('404: a delivery that is unknown or of another club; nothing is written', async () => {
+    it('404: an unknown delivery and one of another club; writes nothing', async () => {
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const before = await rowCounts();
-      for (const id of [newId(), foreign.id])
-        expectError(await create({ delivery_ids: [delivery.id, id] }), 'not_found');
+      await eachCase([newId(), foreign.id], async (id) =>
+        expectError(await create({ delivery_ids: [delivery.id, id] }), 'not_found'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: bounds and patterns, and an expiry that is past', async () => {
-      for (const code of ['a', 'a'.repeat(64)]) expect((await create({ code })).status).to.equal(201);
-      for (const bad of [
-        { code: '' },
-        { code: 'a'.repeat(65) },
-        { code: 'open day' },
-        { code: 'ñ' },
-        { name: ' ' },
-        { max_uses: 0 },
-        { delivery_ids: [] },
-        { delivery_ids: [delivery.id, delivery.id] },
-        { expires_at: new Date(Date.now() - 1_000).toISOString() },
-        { expires_at: '2027-02-30T00:00:00Z' },
-      ])
-        expectError(await create(bad), 'invalid_request');
+    it('422: fields beyond their bounds and patterns, an expiry in the past', async () => {
+      await eachCase(['a', 'a'.repeat(64)], async (code) => expect((await create({ code })).status).to.equal(201));
+      await eachCase(
+        [
+          { code: '' },
+          { code: 'a'.repeat(65) },
+          { code: 'open day' },
+          { code: 'ñ' },
+          { name: ' ' },
+          { max_uses: 0 },
+          { delivery_ids: [] },
+          { delivery_ids: [delivery.id, delivery.id] },
+          { expires_at: new Date(Date.now() - 1_000).toISOString() },
+          { expires_at: '2027-02-30T00:00:00Z' },
+        ],
+        async (bad) => expectError(await create(bad), 'invalid_request'),
+      );
     });
   });
 
-  it('GET 200: newest first, those of the club alone', async () => {
+  it('GET 200: lists the club’s links newest first, by pages', async () => {
     const [first, second] = [(await create()).body.data, (await create()).body.data];
     const ids = async (query: string) => {
       const { body } = await send('GET', `/registration-links${query}`);
@@ -93,7 +97,7 @@ describe('registration links as administrators keep them', () => {
     expect((await callsOf(await buildClub())('GET', '/registration-links')).body).to.deep.equal({ data: [], total: 0 });
   });
 
-  it('PATCH 200: changes what is given; what is absent stays; 0 and the empty text take limits away', async () => {
+  it('PATCH 200: changes given fields; 0 and an empty text remove limits', async () => {
     const { data } = (await create({ max_uses: 3, expires_at: later() })).body;
     const other = await buildAccessDelivery(club.id);
     const change = async (body: object) => (await send('PATCH', `/registration-links/${data.id}`, body)).body.data;
@@ -109,7 +113,7 @@ describe('registration links as administrators keep them', () => {
     expectError(await send('PATCH', `/registration-links/${data.id}`, {}), 'invalid_request');
   });
 
-  it('POST …/revoke 200: revoked; once more changes nothing', async () => {
+  it('POST …/revoke 200: revokes; a repetition changes nothing', async () => {
     const { id } = (await create()).body.data;
     const once = await send('POST', `/registration-links/${id}/revoke`);
     expect(once.body.data).to.have.property('revoked_at');
@@ -120,10 +124,10 @@ describe('registration links as administrators keep them', () => {
     const other = await buildClub();
     const body = { name: 'x', delivery_ids: [(await buildAccessDelivery(other.id)).id] };
     const foreign = (await callsOf(other)('POST', '/registration-links', body)).body.data.id;
-    for (const id of [newId(), foreign]) {
+    await eachCase([newId(), foreign], async (id) => {
       expectError(await send('GET', `/registration-links/${id}`), 'not_found');
       expectError(await send('PATCH', `/registration-links/${id}`, { name: 'New' }), 'not_found');
       expectError(await send('POST', `/registration-links/${id}/revoke`), 'not_found');
-    }
+    });
   });
 });

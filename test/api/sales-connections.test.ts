@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildSalesConnection } from '../toolkit/builders/sales.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
-import { buildSalesConnection } from '../toolkit/builders/sales.ts';
 
 const path = ({ id }: TestClub, rest = '') => `/v1/clubs/${id}/sales-connections${rest}`;
 const post = (url: string, body: unknown = { event: 'nothing' }) => call('POST', new URL(url).pathname, { body });
 
 describe('POST /v1/clubs/{clubId}/sales-connections', () => {
   describe('201', () => {
-    it('shows the token and the whole address, and keeps the hash alone', async () => {
+    it('shows the token and the address, and stores neither token nor secret as text', async () => {
       const club = await buildClub();
       const body = { platform: 'kiwify', name: ' Main  shop ', secret: `secret-${newId()}` };
       const { status, body: answer } = await call('POST', path(club), { token: club.owner.token, body });
@@ -19,36 +20,38 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
       expect(shown).to.include({ platform: 'kiwify', name: 'Main shop', has_secret: true });
       expect(Buffer.from(token, 'base64url')).to.have.length(32);
       expect(url).to.match(new RegExp(`^https?://.+/webhooks/kiwify/${token}$`));
-      for (const secret of [token, body.secret]) expect(await columnsHolding(secret)).to.deep.equal([]);
+      await eachCase([token, body.secret], async (secret) => expect(await columnsHolding(secret)).to.deep.equal([]));
       expect((await post(url)).status).to.equal(202);
     });
 
-    it('never shows either again', async () => {
+    it('does not show token or secret again', async () => {
       const club = await buildClub();
       const connection = await buildSalesConnection(club.id, 'generic', 'the secret');
       const { text, body } = await call('GET', path(club), { token: club.owner.token });
       expect(body.total).to.equal(1);
       expect(body.data[0]).to.include({ id: connection.id, has_secret: true }).and.not.have.property('last_notice_at');
-      for (const secret of [connection.token, 'the secret']) expect(text).not.to.contain(secret);
+      await eachCase([connection.token, 'the secret'], (secret) => expect(text).not.to.contain(secret));
     });
   });
 
-  it('422: an unknown platform, a blank name, an empty secret; nothing is left behind', async () => {
+  it('422: an unknown platform, a blank name, an empty secret; writes nothing', async () => {
     const club = await buildClub();
     const before = await rowCounts();
-    for (const body of [
-      { platform: 'storefront', name: 'Shop' },
-      { platform: 'generic', name: '  ' },
-      { platform: 'generic', name: 'x'.repeat(121) },
-      { platform: 'generic', name: 'Shop', secret: '' },
-    ])
-      expectError(await call('POST', path(club), { token: club.owner.token, body }), 'invalid_request');
+    await eachCase(
+      [
+        { platform: 'storefront', name: 'Shop' },
+        { platform: 'generic', name: '  ' },
+        { platform: 'generic', name: 'x'.repeat(121) },
+        { platform: 'generic', name: 'Shop', secret: '' },
+      ],
+      async (body) => expectError(await call('POST', path(club), { token: club.owner.token, body }), 'invalid_request'),
+    );
     expect(await rowCounts()).to.deep.equal(before);
   });
 });
 
 describe('POST …/{connectionId}/rotate', () => {
-  it('200: a new address; the one before is worth nothing', async () => {
+  it('200: gives a new address; the former one is 404', async () => {
     const club = await buildClub();
     const connection = await buildSalesConnection(club.id);
     const { body } = await call('POST', path(club, `/${connection.id}/rotate`), { token: club.owner.token });
@@ -57,7 +60,7 @@ describe('POST …/{connectionId}/rotate', () => {
     expect((await post(body.data.url)).status).to.equal(202);
   });
 
-  it('404: a connection of another club, and one that was deleted', async () => {
+  it('404: a connection of another club and a deleted one', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const connection = await buildSalesConnection(other.id);
     const rotate = (of: TestClub) => call('POST', path(of, `/${connection.id}/rotate`), { token: of.owner.token });
@@ -69,7 +72,7 @@ describe('POST …/{connectionId}/rotate', () => {
 });
 
 describe('DELETE …/{connectionId}', () => {
-  it('204: takes no notices any more; those that came stay', async () => {
+  it('204: refuses further notices, and keeps those that came', async () => {
     const club = await buildClub();
     const connection = await buildSalesConnection(club.id);
     await call('POST', `/webhooks/generic/${connection.token}`, { body: {} });

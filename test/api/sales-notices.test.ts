@@ -1,18 +1,20 @@
-import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticeRow } from '../toolkit/assert/sales.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
-import { call, expectError, someAddress, visible } from '../toolkit/drive/api.ts';
-import { rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import {
   buildSalesConnection,
   buildShop,
   noticeOf,
   purchaseNotice,
-  type TestShop,
   type TestSalesConnection,
+  type TestShop,
 } from '../toolkit/builders/sales.ts';
+import { call, expectError, someAddress, visible } from '../toolkit/drive/api.ts';
 import { sell, stepNotice, takeNotice } from '../toolkit/drive/sales.ts';
+import { secondsToNextMinute, withClockStopped } from '../toolkit/fakes/timers.ts';
+import { rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { expect } from 'chai';
 
 const address = ({ platform, token }: TestSalesConnection) => `/webhooks/${platform}/${token}`;
 
@@ -26,7 +28,7 @@ async function noticesOf({ id }: TestSalesConnection) {
 
 describe('POST /webhooks/{platform}/{token}', () => {
   describe('202', () => {
-    it('keeps the notice byte for byte, and wakes its processing', async () => {
+    it('stores the notice byte for byte and wakes its processing', async () => {
       const { connection, club } = await buildShop();
       const raw = '{ "event" : "x",\n "name": "Zoë", "mail":"A@Example.com", "n": 1.0 }';
       expect((await call('POST', address(connection), { raw })).status).to.equal(202);
@@ -41,7 +43,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(wakes).to.deep.equal([{ id: `sales-notice/${notice?.id}`, club: club.id }]);
     });
 
-    it('keeps a bad shape too: it fails when it is processed', async () => {
+    it('stores a notice of a wrong shape, which fails when it is processed', async () => {
       const { connection } = await buildShop();
       expect((await call('POST', address(connection), { body: { event: { of: 'no kind' } } })).status).to.equal(202);
       const [notice] = await noticesOf(connection);
@@ -53,24 +55,27 @@ describe('POST /webhooks/{platform}/{token}', () => {
       });
     });
 
-    it('keeps what the platform proves itself by, sealed: a header, or the signature of the address', async () => {
+    it('stores the platform’s proof sealed: a header, or a signature in the address', async () => {
       const club = await buildClub();
       const { vault } = await testPlatform();
       const hotmart = await buildSalesConnection(club.id, 'hotmart', 's');
       const kiwify = await buildSalesConnection(club.id, 'kiwify', 's');
       await call('POST', address(hotmart), { body: {}, headers: { 'X-HOTMART-HOTTOK': 'the hottok' } });
       await call('POST', `${address(kiwify)}?signature=abc123`, { body: {} });
-      for (const [connection, proof] of [
-        [hotmart, 'the hottok'],
-        [kiwify, 'abc123'],
-      ] as const) {
-        const [notice] = await noticesOf(connection);
-        expect(vault.open(notice?.proof ?? Buffer.alloc(0), notice?.id ?? '')).to.equal(proof);
-      }
+      await eachCase(
+        [
+          [hotmart, 'the hottok'],
+          [kiwify, 'abc123'],
+        ] as const,
+        async ([connection, proof]) => {
+          const [notice] = await noticesOf(connection);
+          expect(vault.open(notice?.proof ?? Buffer.alloc(0), notice?.id ?? '')).to.equal(proof);
+        },
+      );
     });
   });
 
-  it('404, all alike: a token of nobody, one of another platform, an unknown platform; nothing is stored', async () => {
+  it('404: unknown tokens and platforms, byte for byte alike; stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     const answers = await Promise.all(
@@ -81,20 +86,21 @@ describe('POST /webhooks/{platform}/{token}', () => {
         `/webhooks/generic/${connection.token}x`,
       ].map((path) => call('POST', path, { body: { event: 'x' } })),
     );
-    for (const answer of answers) expectError(answer, 'not_found');
+    await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     expect(new Set(answers.map(visible))).to.have.property('size', 1);
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('400: no JSON, broken UTF-8, JSON that is no object; nothing is stored', async () => {
+  it('400: no JSON, broken UTF-8, JSON that is no object; stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
-    for (const raw of ['{"event":', '[]', '"text"', '', Buffer.from([0x7b, 0xff, 0x7d])])
-      expectError(await call('POST', address(connection), { raw }), 'malformed_request');
+    await eachCase(['{"event":', '[]', '"text"', '', Buffer.from([0x7b, 0xff, 0x7d])], async (raw) =>
+      expectError(await call('POST', address(connection), { raw }), 'malformed_request'),
+    );
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('413: 5 MB; nothing is stored', async () => {
+  it('413: a body of 5 MB; stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     const raw = JSON.stringify({ event: 'x', filler: 'x'.repeat(5_000_000) });
@@ -102,26 +108,28 @@ describe('POST /webhooks/{platform}/{token}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('415: a form', async () => {
+  it('415: a form body', async () => {
     const { connection } = await buildShop();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     expectError(await call('POST', address(connection), { raw: 'event=x', headers }), 'unsupported_media_type');
   });
 
-  it('429: the 601st of a minute from one address; the 600 before are stored', async function () {
+  it('429: the 601st notice of a minute from one address; stores the 600 before', async function () {
     this.timeout(60_000);
     const { connection } = await buildShop();
     const ip = someAddress();
     const send = () => call('POST', address(connection), { body: { event: 'x' }, ip });
-    const statuses: number[] = [];
-    while (statuses.length < 600) {
-      const answers = await Promise.all(Array.from({ length: 10 }, send));
-      statuses.push(...answers.map(({ status }) => status));
-    }
-    expect(new Set(statuses)).to.deep.equal(new Set([202]));
-    const refused = await send();
-    expectError(refused, 'rate_limited');
-    expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+    await withClockStopped(async (now) => {
+      const statuses: number[] = [];
+      while (statuses.length < 600) {
+        const answers = await Promise.all(Array.from({ length: 10 }, send));
+        statuses.push(...answers.map(({ status }) => status));
+      }
+      expect(new Set(statuses)).to.deep.equal(new Set([202]));
+      const refused = await send();
+      expectError(refused, 'rate_limited');
+      expect(Number(refused.headers.get('retry-after'))).to.equal(secondsToNextMinute(now));
+    });
     expect(await noticesOf(connection)).to.have.length(600);
   });
 });
@@ -130,7 +138,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
   const list = ({ club }: TestShop, query = '') =>
     call('GET', `/v1/clubs/${club.id}/sales-notices${query}`, { token: club.owner.token });
 
-  it('200: newest first, with what became of each, without bodies', async () => {
+  it('200: lists notices newest first, with status and error, without bodies', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -151,7 +159,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
     expect(text).not.to.contain(shop.email);
   });
 
-  it('200: by status and by connection; of this club alone', async () => {
+  it('200: filters by status and connection, within this club', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const second = await buildSalesConnection(shop.club.id);
@@ -166,7 +174,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
-  it('200: with the body as it came; absent once it was purged', async () => {
+  it('200: shows the body as it came, until it is purged', async () => {
     const shop = await buildShop();
     const notice = noticeOf(shop, 'other');
     const id = await takeNotice(shop.connection, notice);
@@ -178,17 +186,20 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
       .and.not.have.property('body');
   });
 
-  it('404: a notice of another club', async () => {
+  it('404: a notice of another club, for reading and replaying', async () => {
     const [shop, other] = [await buildShop(), await buildShop()];
     const id = await takeNotice(other.connection, {});
-    for (const [method, rest] of [
-      ['GET', ''],
-      ['POST', '/replay'],
-    ] as const)
-      expectError(
-        await call(method, `/v1/clubs/${shop.club.id}/sales-notices/${id}${rest}`, { token: shop.club.owner.token }),
-        'not_found',
-      );
+    await eachCase(
+      [
+        ['GET', ''],
+        ['POST', '/replay'],
+      ] as const,
+      async ([method, rest]) =>
+        expectError(
+          await call(method, `/v1/clubs/${shop.club.id}/sales-notices/${id}${rest}`, { token: shop.club.owner.token }),
+          'not_found',
+        ),
+    );
   });
 });
 
@@ -196,7 +207,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
   const replay = ({ club }: TestShop, id: string) =>
     call('POST', `/v1/clubs/${club.id}/sales-notices/${id}/replay`, { token: club.owner.token });
 
-  it('202: pending again, and woken', async () => {
+  it('202: makes a failed notice pending again and wakes it', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'x' } }));
     await stepNotice(id);
@@ -206,7 +217,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
     expect(await (await testDatabase()).query(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id])).to.have.length(1);
   });
 
-  it('409: one that is pending, processed or ignored', async () => {
+  it('409 notice_not_failed: a pending, a processed and an ignored notice', async () => {
     const shop = await buildShop();
     const [pending, processed, ignored] = [
       await takeNotice(shop.connection, {}),
@@ -214,12 +225,14 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
       await takeNotice(shop.connection, { event: 'other' }),
     ];
     for (const id of [processed, ignored]) await stepNotice(id);
-    for (const id of [pending, processed, ignored]) expectError(await replay(shop, id), 'notice_not_failed');
+    await eachCase([pending, processed, ignored], async (id) =>
+      expectError(await replay(shop, id), 'notice_not_failed'),
+    );
   });
 });
 
 describe('GET /v1/clubs/{clubId}/purchases and /subscriptions', () => {
-  it('200: what the notices came to, by student and status', async () => {
+  it('200: lists what the notices led to, by student and status', async () => {
     const shop = await buildShop();
     const subscription = { id: 'sub-1', current_period_end: '2026-04-02T00:00:00Z' };
     const charge = {

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { sha256 } from '../../domain/core/secrets.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
+import { openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
-import { openFurtherSession } from '../toolkit/builders/sessions.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -15,7 +16,7 @@ const readProfile = (token: string) => call('GET', '/v1/me', { token });
 
 describe('GET /v1/auth/session', () => {
   describe('200', () => {
-    it('returns who the student of the presented session is: the whole record', async () => {
+    it('returns the whole record of the session’s student', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       const profile = await readProfile(club.owner.token);
@@ -35,7 +36,7 @@ describe('GET /v1/auth/session', () => {
       expect(new Date(body.data.created_at).toISOString()).to.equal(body.data.created_at);
     });
 
-    it('has avatar_url where there is one', async () => {
+    it('shows avatar_url if there is one', async () => {
       const student = await buildStudent((await buildClub()).id);
       const source = await testDatabase();
       await source.query(`UPDATE students SET avatar_url = $2 WHERE id = $1`, [
@@ -45,7 +46,7 @@ describe('GET /v1/auth/session', () => {
       expect((await read(student.token)).body.data.avatar_url).to.equal('https://example.com/a.png');
     });
 
-    it('takes the scheme in any case, and several spaces after it', async () => {
+    it('accepts the scheme in any letter case, with several spaces after it', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       for (const authorization of [`bearer ${token}`, `BEARER   ${token}`]) {
         const answer = await call('GET', '/v1/auth/session', { headers: { authorization } });
@@ -55,7 +56,7 @@ describe('GET /v1/auth/session', () => {
   });
 
   describe('401', () => {
-    it('without a session, and with whatever is no bearer token', async () => {
+    it('without a session, and with anything but a valid bearer token', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       const malformed = [
         '',
@@ -78,16 +79,16 @@ describe('GET /v1/auth/session', () => {
       ];
       const bodies = new Set<string>();
       expectError(await call('GET', '/v1/auth/session'), 'unauthenticated');
-      for (const authorization of malformed) {
+      await eachCase(malformed, async (authorization) => {
         const answer = await call('GET', '/v1/auth/session', { headers: { authorization } });
         expectError(answer, 'unauthenticated');
         expect(answer.headers.get('www-authenticate')).to.equal('Bearer');
         bodies.add(answer.text);
-      }
+      });
       expect([...bodies]).to.have.length(1);
     });
 
-    it('with a token of the other kind: two stores stand behind one header', async () => {
+    it('with a token of the other kind, also under the other prefix', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       expectError(await read(club.owner.token), 'unauthenticated');
@@ -100,7 +101,7 @@ describe('GET /v1/auth/session', () => {
 });
 
 describe('the life of a session', () => {
-  it('a student session lasts 30 days from its beginning, however much it is used', async () => {
+  it('a student’s lasts 30 days from its beginning, however much it is used', async () => {
     const { token } = await buildStudent((await buildClub()).id);
     clock.advance(15 * day);
     expect((await read(token)).status).to.equal(200);
@@ -110,7 +111,7 @@ describe('the life of a session', () => {
     expectError(await read(token), 'unauthenticated');
   });
 
-  it('an administrator session lasts 12 hours without a call', async () => {
+  it('an administrator’s lasts 12 hours without a call', async () => {
     const { owner } = await buildClub();
     const idle = await buildClub();
     clock.advance(12 * hour - 2 * second);
@@ -119,7 +120,7 @@ describe('the life of a session', () => {
     expectError(await readProfile(idle.owner.token), 'unauthenticated');
   });
 
-  it('an administrator session slides: each use gives it 12 hours more', async () => {
+  it('an administrator’s lasts 12 hours from its last use', async () => {
     const { owner } = await buildClub();
     for (let uses = 0; uses < 4; uses++) {
       clock.advance(11 * hour);
@@ -129,7 +130,7 @@ describe('the life of a session', () => {
     expectError(await readProfile(owner.token), 'unauthenticated');
   });
 
-  it('a call that is refused in a club prolongs the session all the same: it was used', async () => {
+  it('a call that a club refuses prolongs it too', async () => {
     const [own, other] = [await buildClub(), await buildClub()];
     clock.advance(11 * hour);
     expectError(await call('GET', `/v1/clubs/${other.id}/students`, { token: own.owner.token }), 'forbidden');
@@ -142,7 +143,7 @@ describe('DELETE /v1/auth/session', () => {
   describe('204', () => {
     const end = (token: string) => call('DELETE', '/v1/auth/session', { token });
 
-    it('ends the session of a student at once; the next call is a 401', async () => {
+    it('ends a student’s session: the next call is 401', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       const answer = await end(token);
       expect(answer.status).to.equal(204);
@@ -150,14 +151,14 @@ describe('DELETE /v1/auth/session', () => {
       expectError(await read(token), 'unauthenticated');
     });
 
-    it('ends the session of an administrator at once, in every club', async () => {
+    it('ends an administrator’s session in every club', async () => {
       const { id, owner } = await buildClub();
       expect((await end(owner.token)).status).to.equal(204);
       expectError(await readProfile(owner.token), 'unauthenticated');
       expectError(await call('GET', `/v1/clubs/${id}/students`, { token: owner.token }), 'unauthenticated');
     });
 
-    it('leaves the other sessions of the person alone', async () => {
+    it('keeps the person’s other sessions', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       const elsewhere = await openFurtherSession('student', student.id);
@@ -170,7 +171,7 @@ describe('DELETE /v1/auth/session', () => {
       expect((await readProfile(secondDesk)).status).to.equal(200);
     });
 
-    it('leaves nothing of the session behind', async () => {
+    it('removes the row of the session', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       await end(token);
       const source = await testDatabase();
@@ -181,7 +182,7 @@ describe('DELETE /v1/auth/session', () => {
     });
   });
 
-  it('401: a session that has ended cannot be ended again', async () => {
+  it('401: a session that has ended', async () => {
     const { token } = await buildStudent((await buildClub()).id);
     await call('DELETE', '/v1/auth/session', { token });
     expectError(await call('DELETE', '/v1/auth/session', { token }), 'unauthenticated');
@@ -189,18 +190,18 @@ describe('DELETE /v1/auth/session', () => {
 });
 
 describe('sessions at rest', () => {
-  it('no table holds the text of a token, of either kind', async () => {
+  it('no table holds the text of a token of either kind', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    for (const token of [student.token, club.owner.token]) {
+    await eachCase([student.token, club.owner.token], async (token) => {
       expect(await columnsHolding(token)).to.deep.equal([]);
       expect(await columnsHolding(token.replace(/^\w+?_/, ''))).to.deep.equal([]);
-    }
+    });
     // The search itself finds what is there.
     expect(await columnsHolding(student.email)).to.deep.equal(['students.email']);
   });
 
-  it('a token is 32 random bytes after its kind; nothing can be read from it', async () => {
+  it('a student’s token is 32 bytes after its kind', async () => {
     const student = await buildStudent((await buildClub()).id);
     const [, random = ''] = /^student_([\w-]{43})$/.exec(student.token) ?? [];
     expect(Buffer.from(random, 'base64url')).to.have.length(32);

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, password } from '../toolkit/builders/clubs.ts';
-import { call, expectError, visible, type Answer } from '../toolkit/drive/api.ts';
-import { mailsTo } from '../toolkit/stack/database.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
-import { withOpenTransaction, untilWaitingForLocks } from '../toolkit/drive/races.ts';
+import { call, expectError, type Answer, visible } from '../toolkit/drive/api.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { mailsTo } from '../toolkit/stack/database.ts';
 
 const someone = () => `${newId()}@example.com`;
 const hour = 3_600_000;
@@ -22,7 +23,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('200', () => {
-      it('opens a session: its token, its end, and whose it is', async () => {
+      it('opens a session, and returns its token, end and person', async () => {
         const { id, email } = await kind.build();
         const answer = await kind.signIn(email, password);
         expect(answer.status).to.equal(200);
@@ -33,12 +34,12 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         expect((await kind.read(token)).body.data).to.deep.equal(person);
       });
 
-      it('takes the e-mail in any case', async () => {
+      it('accepts the e-mail in any letter case', async () => {
         const { email } = await kind.build();
         expect((await kind.signIn(email.toUpperCase(), password)).status).to.equal(200);
       });
 
-      it('each sign-in is a session of its own', async () => {
+      it('opens another session each time', async () => {
         const { email } = await kind.build();
         const [one, two] = [await kind.signIn(email, password), await kind.signIn(email, password)];
         await call('DELETE', '/v1/auth/session', { token: one.body.data.token });
@@ -48,7 +49,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('401', () => {
-      it('a wrong password and an unknown e-mail answer alike', async () => {
+      it('a wrong password and an unknown e-mail get the same bytes', async () => {
         const { email } = await kind.build();
         const wrong = await kind.signIn(email, 'not the password');
         const unknown = await kind.signIn(someone(), password);
@@ -56,20 +57,20 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         expect(visible(wrong)).to.equal(visible(unknown));
       });
 
-      it('the password is compared to the letter', async () => {
+      it('a password that differs in letter case or spaces', async () => {
         const { email } = await kind.build();
-        for (const wrong of [password.toUpperCase(), `${password} `, ` ${password}`, password.slice(0, -1)]) {
-          expectError(await kind.signIn(email, wrong), 'invalid_credentials');
-        }
+        await eachCase([password.toUpperCase(), `${password} `, ` ${password}`, password.slice(0, -1)], async (wrong) =>
+          expectError(await kind.signIn(email, wrong), 'invalid_credentials'),
+        );
       });
 
-      it('an unconfirmed e-mail with a wrong password: not told that it is unconfirmed', async () => {
+      it('an unconfirmed e-mail with a wrong password, which is not told apart', async () => {
         const email = someone();
         await kind.signUp(email, password);
         expectError(await kind.signIn(email, 'not the password'), 'invalid_credentials');
       });
 
-      it('a password that is reset while it is compared opens no session', async () => {
+      it('a password that is reset while it is compared', async () => {
         const { id, email } = await kind.build();
         let answer: Promise<Answer> | undefined;
         await withOpenTransaction(
@@ -82,7 +83,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         expectError(await (answer ?? kind.signIn(email, password)), 'invalid_credentials');
       });
 
-      it('an unknown e-mail takes the time that a known one takes', async () => {
+      it('an unknown e-mail takes as long as a known one', async () => {
         const { email } = await kind.build();
         const fastest = { known: Infinity, unknown: Infinity };
         for (let round = 0; round < 8; round++) {
@@ -101,7 +102,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('403', () => {
-      it('email_not_verified before the e-mail is confirmed, only after a right password; no session is opened', async () => {
+      it('email_not_verified: an unconfirmed e-mail with its password; opens no session', async () => {
         const email = someone();
         await kind.signUp(email, password);
         const answer = await kind.signIn(email, password);
@@ -117,7 +118,7 @@ describe('POST /v1/auth/sign-in: the club', () => {
   const signIn = (clubId: string, email: string) =>
     call('POST', '/v1/auth/sign-in', { body: { club_id: clubId, email, password } });
 
-  it('401: a student of another club, and an unknown club, answer alike', async () => {
+  it('401: a student of another club and an unknown club, byte for byte alike', async () => {
     const [own, other] = [await buildClub(), await buildClub()];
     const { email } = await buildStudent(own.id);
     expect((await signIn(own.id, email)).status).to.equal(200);
@@ -127,7 +128,7 @@ describe('POST /v1/auth/sign-in: the club', () => {
     expect(new Set(answers.map(visible)).size).to.equal(1);
   });
 
-  it('401: a student whom an administrator created has no password to sign in with', async () => {
+  it('401: a student without a password, created by an administrator', async () => {
     const { id, owner } = await buildClub();
     const email = someone();
     await call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email } });
@@ -141,7 +142,7 @@ describe('POST /v1/auth/sign-in: the club', () => {
     expectError(await signIn(id, student.email), 'invalid_credentials');
   });
 
-  it('422: a club id that is no uuid', async () => {
+  it('422: a malformed club id', async () => {
     expectError(await signIn('my-club', someone()), 'invalid_request');
   });
 });

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, password } from '../toolkit/builders/clubs.ts';
-import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import { mailedToken } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const someone = () => `${newId()}@example.com`;
 const accepted = { data: { accepted: true } };
@@ -25,7 +26,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
   const signUp = (clubId: Id, body: object) => call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body });
 
   describe('202', () => {
-    it('creates the student, unconfirmed, with one student.created and one mail to confirm', async () => {
+    it('creates an unconfirmed student with one student.created and one mail', async () => {
       const { id: clubId } = await buildClub();
       const email = someone();
       const answer = await signUp(clubId, { name: '  Ada \t Example ', email, password });
@@ -37,7 +38,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
       expect(await mailsTo(student?.id ?? '')).to.deep.equal(['student_verify_email']);
     });
 
-    it('keeps the password as argon2id alone, and no token as text', async () => {
+    it('stores the password as argon2id only, and no token as text', async () => {
       const { id: clubId } = await buildClub();
       const email = someone();
       const secret = `a phrase of ${newId()}`;
@@ -48,7 +49,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
       expect(await columnsHolding(await mailedToken('student_verify_email', student?.id ?? ''))).to.deep.equal([]);
     });
 
-    it('folds the case of the e-mail, and how accents are composed', async () => {
+    it('treats e-mails alike that differ in letter case', async () => {
       const { id: clubId } = await buildClub();
       const local = newId();
       await signUp(clubId, { name: 'Ada', email: `Ada.${local}@EXAMPLE.com`, password });
@@ -57,14 +58,14 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
       expect(await factsOf(clubId)).to.have.length(1);
     });
 
-    it('the same e-mail in two clubs is two students', async () => {
+    it('creates two students for one e-mail in two clubs', async () => {
       const [one, other] = [await buildClub(), await buildClub()];
       const email = someone();
       for (const { id } of [one, other]) await signUp(id, { name: 'Ada', email, password });
       expect((await rowOf(one.id, email))?.id).to.not.equal((await rowOf(other.id, email))?.id);
     });
 
-    it('two sign-ups with one e-mail at once: one account, one student.created', async () => {
+    it('creates one account for six sign-ups with one e-mail at once', async () => {
       const { id: clubId } = await buildClub();
       const email = someone();
       const answers = await Promise.all(
@@ -77,7 +78,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
   });
 
   describe('403', () => {
-    it('a club that does not exist, and nothing is written', async () => {
+    it('a club that does not exist; writes nothing', async () => {
       const before = await rowCounts();
       expectError(await signUp(newId(), { name: 'Ada', email: someone(), password }), 'forbidden');
       expect(await rowCounts()).to.deep.equal(before);
@@ -85,7 +86,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
   });
 
   describe('404', () => {
-    it('a registration code that is none, and nothing is written', async () => {
+    it('an unknown registration code; writes nothing', async () => {
       const { id: clubId } = await buildClub();
       const before = await rowCounts();
       const body = { name: 'Ada', email: someone(), password, registration_code: 'NONE' };
@@ -94,7 +95,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
     });
   });
 
-  it('a removed student may sign up again, as somebody new', async () => {
+  it('creates a new student for the e-mail of a removed one', async () => {
     const club = await buildClub();
     const { id, email } = await buildStudent(club.id);
     await call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token: club.owner.token });
@@ -117,7 +118,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
   };
 
   describe('202', () => {
-    it('creates the administrator, unconfirmed, and an organization that they own; its slug is made from the name', async () => {
+    it('creates an unconfirmed administrator with an organization, whose slug comes from its name', async () => {
       const email = someone();
       const tag = newId();
       const answer = await signUp({ name: 'Ada', email, password, organization: { name: ` Café  Ünïon ${tag} ` } });
@@ -129,7 +130,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(await mailsTo(await administratorAccounts().idOf(email))).to.deep.equal(['administrator_verify_email']);
     });
 
-    it('keeps the password as argon2id alone, and no token as text', async () => {
+    it('stores the password as argon2id only, and no token as text', async () => {
       const email = someone();
       const secret = `a phrase of ${newId()}`;
       await signUp({ name: 'Ada', email, password: secret, organization: { name: 'Harbour' } });
@@ -144,7 +145,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(await columnsHolding(await mailedToken('administrator_verify_email', id))).to.deep.equal([]);
     });
 
-    it('two organizations of one name have two slugs', async () => {
+    it('gives two organizations of one name two slugs', async () => {
       const emails = [someone(), someone()];
       const name = `Harbour ${newId()}`;
       for (const email of emails) await signUp({ name: 'Ada', email, password, organization: { name } });
@@ -155,7 +156,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(slugs[1]).to.match(new RegExp(`^${slugs[0]}-[0-9a-f]{6}$`));
     });
 
-    it('two sign-ups with one e-mail at once: one account, one organization', async () => {
+    it('creates one organization for four sign-ups with one e-mail at once', async () => {
       const email = someone();
       const organization = { name: `Harbour ${newId()}` };
       await Promise.all(
@@ -164,7 +165,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(await organizationsOf(email)).to.have.length(1);
     });
 
-    it('a known e-mail gets no organization', async () => {
+    it('creates no organization for a known e-mail', async () => {
       const { email } = await administratorAccounts().build();
       await signUp({ name: 'Ada', email, password, organization: { name: 'Harbour' } });
       expect(await organizationsOf(email)).to.deep.equal([]);
@@ -185,7 +186,7 @@ for (const [title, make] of Object.entries(kinds)) {
     });
     const other = 'quite another phrase';
 
-    it('is answered like the first: status, body and header fields', async () => {
+    it('gets the same answer as the first, in every header field', async () => {
       const confirmed = await kind.build();
       const unconfirmed = someone();
       const answers = [
@@ -198,13 +199,13 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(answers[0]?.body).to.deep.equal(accepted);
     });
 
-    it('of a confirmed e-mail mails its owner that there is an account, and carries no token', async () => {
+    it('of a confirmed e-mail mails its owner a notice without a token', async () => {
       const { id, email } = await kind.build();
       await kind.signUp(email, other);
       expect(await mailsTo(id)).to.deep.equal([kind.templates.alreadyRegistered]);
     });
 
-    it('of a confirmed e-mail cannot change the password', async () => {
+    it('of a confirmed e-mail does not change the password', async () => {
       const { email } = await kind.build();
       await kind.signUp(email, other);
       expect((await kind.signIn(email, password)).status).to.equal(200);
@@ -214,7 +215,7 @@ for (const [title, make] of Object.entries(kinds)) {
     // Which passwords were offered one after the other; then sign-in is tried with each of them and with another.
     const [A, B] = ['the phrase A of someone', 'the phrase B of someone'];
     for (const offered of [[A], [A, B], [A, A], [A, B, A], [A, B, B]]) {
-      it(`sign-in with an offered password tells nothing, after ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
+      it(`sign-in does not reveal a known e-mail, after passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
         const known = await kind.build();
         const unknown = someone();
         for (const email of [known.email, unknown]) for (const phrase of offered) await kind.signUp(email, phrase);
@@ -227,7 +228,7 @@ for (const [title, make] of Object.entries(kinds)) {
       });
     }
 
-    it('tells nothing either after more than the 5 mails an hour that are sent, or after resends between', async () => {
+    it('reveals nothing after more than 5 mails an hour and after resends', async () => {
       const known = await kind.build();
       const unknown = someone();
       for (const email of [known.email, unknown]) {
@@ -242,7 +243,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('tells nothing a month later either', async () => {
+    it('reveals nothing a month later', async () => {
       const known = await kind.build();
       const unknown = someone();
       for (const email of [known.email, unknown]) await kind.signUp(email, other);
@@ -251,41 +252,48 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('of an unconfirmed e-mail: where several passwords were offered, none counts, whichever mail is confirmed', async () => {
+    it('of an unconfirmed e-mail with several passwords: none counts, whichever mail is confirmed', async () => {
       const stranger = 'the phrase of a stranger';
-      for (const [first, second] of [
-        [stranger, other],
-        [other, stranger],
-      ] as const) {
-        for (const [nth, confirmed] of ['the first mail', 'the second mail', 'a mail sent again'].entries()) {
-          const email = someone();
-          await kind.signUp(email, first);
-          const id = await kind.idOf(email);
-          const tokens = [await mailedToken(kind.purposes.verify, id)];
-          await kind.signUp(email, second);
-          tokens.push(await mailedToken(kind.purposes.verify, id));
-          await kind.resend(email);
-          tokens.push(await mailedToken(kind.purposes.verify, id));
+      await eachCase(
+        [
+          [stranger, other],
+          [other, stranger],
+        ] as const,
+        async ([first, second]) =>
+          eachCase(['the first mail', 'the second mail', 'a mail sent again'].entries(), async ([nth, confirmed]) => {
+            const email = someone();
+            await kind.signUp(email, first);
+            const id = await kind.idOf(email);
+            const tokens = [await mailedToken(kind.purposes.verify, id)];
+            await kind.signUp(email, second);
+            tokens.push(await mailedToken(kind.purposes.verify, id));
+            await kind.resend(email);
+            tokens.push(await mailedToken(kind.purposes.verify, id));
 
-          const token = tokens[nth] ?? '';
-          const { status, body } = await kind.verify(token);
-          expect(status).to.equal(200);
-          expect(body.data[kind.subject].has_password, `${confirmed}, ${first} first`).to.equal(false);
-          for (const phrase of [stranger, other]) expectError(await kind.signIn(email, phrase), 'invalid_credentials');
-          // The other mails lead nowhere any more, so that no later click gives the account away.
-          for (const rest of tokens.filter((one) => one !== token)) expectError(await kind.verify(rest), 'token_gone');
-        }
-      }
+            const token = tokens[nth] ?? '';
+            const { status, body } = await kind.verify(token);
+            expect(status).to.equal(200);
+            expect(body.data[kind.subject].has_password, `${confirmed}, ${first} first`).to.equal(false);
+            await eachCase([stranger, other], async (phrase) =>
+              expectError(await kind.signIn(email, phrase), 'invalid_credentials'),
+            );
+            // The other mails lead nowhere any more, so that no later click gives the account away.
+            await eachCase(
+              tokens.filter((one) => one !== token),
+              async (rest) => expectError(await kind.verify(rest), 'token_gone'),
+            );
+          }),
+      );
     });
 
-    it('of an unconfirmed e-mail at the same time, as when a form is sent twice: the password counts', async () => {
+    it('of an unconfirmed e-mail three times at once with one password: the password counts', async () => {
       const email = someone();
       await Promise.all([1, 2, 3].map(() => kind.signUp(email, other)));
       const { body } = await kind.verify(await mailedToken(kind.purposes.verify, await kind.idOf(email)));
       expect(body.data[kind.subject].has_password).to.equal(true);
     });
 
-    it('of an unconfirmed e-mail with the same password: it counts, for nobody else offered one', async () => {
+    it('of an unconfirmed e-mail with the same password: the password counts', async () => {
       const email = someone();
       await kind.signUp(email, other);
       await kind.signUp(email, other);

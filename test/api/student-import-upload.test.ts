@@ -74,7 +74,7 @@ describe('student import upload', () => {
   describe('an upload of 20 MB', function () {
     this.timeout(60_000);
 
-    it('arrives in parts, whole, and is worked through in pieces of 128 KB', async () => {
+    it('is stored whole, and worked through in pieces of 128 KB', async () => {
       const { status, body } = await upload(club, header + rows(20_000));
       expect([status, body.data.rows_total]).to.deep.equal([202, 20_000]);
       await step(body.data.id);
@@ -83,10 +83,10 @@ describe('student import upload', () => {
     });
   });
 
-  describe('an upload that breaks off', function () {
+  describe('an upload that breaks off leaves no file in the store', function () {
     this.timeout(30_000);
 
-    it('because its sender goes away: failed, upload_interrupted, and nothing stays in the store', async () => {
+    it('because its sender goes: failed, upload_interrupted', async () => {
       const { sent } = await open(header + rows(6_000));
       await untilImport('the row', ({ status }) => status === 'uploading');
       sent.write(rows(6_000, 6_000));
@@ -105,7 +105,7 @@ describe('student import upload', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('because it is longer than 32 MB: 413, failed, upload_too_large, and nothing stays in the store', async () => {
+    it('because it is longer than 32 MB: 413, failed, upload_too_large', async () => {
       const { sent, answer } = await open(header);
       const block = rows(1_000);
       for (let blocks = 0; blocks < 33 && !sent.destroyed; blocks++) {
@@ -119,7 +119,7 @@ describe('student import upload', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('because the API dies: its workflow ends it a quarter of an hour later, and takes the parts away', async () => {
+    it('because the API dies: its workflow ends it 15 minutes later', async () => {
       const { sent } = await open(header + rows(6_000));
       sent.write(rows(1_000, 6_000));
       await until(
@@ -138,7 +138,7 @@ describe('student import upload', () => {
       sent.destroy();
     });
 
-    it('because the store is away: 500, failed, and the file is removed when the store is back', async () => {
+    it('because the store fails: 500, failed, upload_interrupted', async () => {
       const api = await serveApp({
         platform: (usual) => ({
           ...usual,
@@ -166,7 +166,7 @@ describe('student import upload', () => {
   });
 
   describe('an import that is canceled while its file arrives', () => {
-    it('stays canceled; the file goes, whether it arrived before or after', async () => {
+    it('stays canceled; the file is erased, whether it arrived before or after', async () => {
       const { sent, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();

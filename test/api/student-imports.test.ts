@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { studentsOf } from '../toolkit/assert/students.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 import {
   importFile,
   importPlatform,
@@ -18,6 +18,7 @@ import {
   storedOf,
   upload,
 } from '../toolkit/drive/imports.ts';
+import { factsOf, mailsTo, rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const header = 'email,name\n';
 
@@ -29,7 +30,7 @@ describe('student imports', () => {
 
   describe('POST /v1/clubs/{clubId}/student-imports', () => {
     describe('202', () => {
-      it('takes the file: the whole record, pending, and the file in the store', async () => {
+      it('stores the file and returns the whole record as pending', async () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const query = `delivery_ids=${deliveryId.toUpperCase()}&invite=true&file_name=spring%20class.csv`;
         const { status, body } = await upload(
@@ -57,7 +58,7 @@ describe('student imports', () => {
         expect(await storedOf(club)).to.deep.equal([`student-imports/${club.id}/${id}.csv`]);
       });
 
-      it('creates students and gives them what was asked: facts once each, a report a row, and the file is gone', async () => {
+      it('creates students, grants deliveries, raises each fact once, reports each row, erases the file', async () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const known = await buildStudent(club.id, { email: 'known@example.com' });
         const record = await importFile(
@@ -98,7 +99,7 @@ describe('student imports', () => {
         expect(await mailsTo(ada ?? '')).to.deep.equal([]);
       });
 
-      it('with invite, those who are new are mailed an invitation, and nobody else', async () => {
+      it('with invite, mails an invitation to new students only', async () => {
         const known = await buildStudent(club.id);
         const record = await importFile(club, `${header}${known.email},X\nada@example.com,Ada\n`, 'invite=true');
         const [existing, created] = await reportOf(club, record.id);
@@ -106,7 +107,7 @@ describe('student imports', () => {
         expect(await mailsTo(existing?.student_id ?? '')).to.deep.equal([]);
       });
 
-      it('the same file again: all existing, no new facts, enrollments or mails', async () => {
+      it('the same file again: raises no facts, gives no enrollments and sends no mails', async () => {
         const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)]
           .map(({ id }) => id)
           .join(',');
@@ -120,7 +121,7 @@ describe('student imports', () => {
         expect(await rowCounts()).to.include({ transactional_mails: mails, enrollments });
       });
 
-      it('rows beyond the plan’s allowance of students fail as limit_reached; those who are there are served', async () => {
+      it('fails rows beyond the plan’s allowance as limit_reached, but not known students', async () => {
         const file = `${header}${Array.from({ length: 103 }, (_, at) => `s${at}@example.com,S ${at}`).join('\n')}`;
         const { body } = await upload(club, file);
         await buildPlan(club.id, 'starter');
@@ -136,25 +137,25 @@ describe('student imports', () => {
       });
     });
 
-    it('402: a plan without imports; nothing is written', async () => {
+    it('402: a plan without imports; writes nothing', async () => {
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
       expectError(await upload(club, `${header}ada@example.com,Ada`), 'feature_not_in_plan');
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('404, 409: a delivery that is unknown or of another club; one that is archived; nothing is written', async () => {
+    it('404 and 409: an unknown, a foreign and an archived delivery; writes nothing', async () => {
       const good = await buildAccessDelivery(club.id);
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const archived = await buildAccessDelivery(club.id, { archived: true });
       const before = await rowCounts();
       const order = (id: string) => upload(club, `${header}a@example.com,A`, `delivery_ids=${good.id},${id}`);
-      for (const id of [newId(), foreign.id]) expectError(await order(id), 'not_found');
+      await eachCase([newId(), foreign.id], async (id) => expectError(await order(id), 'not_found'));
       expectError(await order(archived.id), 'delivery_archived');
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('400, 413, 415: no body, one that is too large, one of another type; nothing is written', async () => {
+    it('400, 413, 415: an empty body, one too large, another type, an unknown query; writes nothing', async () => {
       const before = await rowCounts();
       const file = `${header}ada@example.com,Ada`;
       const type = (value: string) => ({ headers: { 'content-type': value } });
@@ -162,38 +163,35 @@ describe('student imports', () => {
       expectError(await upload(club, file, 'unexpected=1'), 'malformed_request');
       expectError(await upload(club, file, 'invite=yes'), 'malformed_request');
       expectError(await upload(club, Buffer.alloc(32 * 1_024 * 1_024 + 1, 'a')), 'body_too_large');
-      for (const other of [
-        'application/json',
-        'text/plain',
-        'text/csv; charset=utf-16le',
-        'text/csv; charset=latin1',
-      ]) {
-        expectError(await upload(club, file, '', type(other)), 'unsupported_media_type');
-      }
+      await eachCase(
+        ['application/json', 'text/plain', 'text/csv; charset=utf-16le', 'text/csv; charset=latin1'],
+        async (other) => expectError(await upload(club, file, '', type(other)), 'unsupported_media_type'),
+      );
       expectError(await upload(club, file, '', { headers: { 'content-encoding': 'gzip' } }), 'unsupported_media_type');
       const elsewhere = { token: club.owner.token, raw: file, ...type('text/csv') };
       expectError(await call('POST', `/v1/clubs/${club.id}/students`, elsewhere), 'unsupported_media_type');
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('422: delivery_ids that are none, too many or twice the same; a file name too long; nothing is written', async () => {
+    it('422: malformed, repeated or too many delivery_ids, a long file name; writes nothing', async () => {
       const before = await rowCounts();
       const id = newId();
       const many = Array.from({ length: 51 }, () => newId()).join(',');
-      for (const query of [
-        'delivery_ids=',
-        'delivery_ids=x',
-        `delivery_ids=${id},`,
-        `delivery_ids=${id},${id}`,
-        `delivery_ids=${many}`,
-        `file_name=${'a'.repeat(201)}`,
-      ]) {
-        expectError(await upload(club, `${header}a@example.com,A`, query), 'invalid_request');
-      }
+      await eachCase(
+        [
+          'delivery_ids=',
+          'delivery_ids=x',
+          `delivery_ids=${id},`,
+          `delivery_ids=${id},${id}`,
+          `delivery_ids=${many}`,
+          `file_name=${'a'.repeat(201)}`,
+        ],
+        async (query) => expectError(await upload(club, `${header}a@example.com,A`, query), 'invalid_request'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: a header line that cannot be used, told at once; nothing is written', async () => {
+    it('422: a header line that cannot be used; writes nothing', async () => {
       const before = await rowCounts();
       const files: (string | Buffer)[] = [
         '\n',
@@ -209,13 +207,13 @@ describe('student imports', () => {
         Buffer.from('email,name\nada@example.com,Ada\n', 'utf16le'),
         Buffer.from('email,name,\xe9\n', 'latin1'),
       ];
-      for (const file of files) expectError(await upload(club, file), 'invalid_request');
+      await eachCase(files, async (file) => expectError(await upload(club, file), 'invalid_request'));
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
   });
 
   describe('GET /v1/clubs/{clubId}/student-imports', () => {
-    it('200: newest first, page by page, of this club alone', async () => {
+    it('200: lists this club’s imports newest first, by pages', async () => {
       await upload(await buildClub(), `${header}a@example.com,A`);
       const ids = [];
       for (const name of ['one', 'two', 'three'])
@@ -226,29 +224,32 @@ describe('student imports', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/student-imports/{importId} and its rows', () => {
-    it('200: the rows of an outcome, with their total', async () => {
+    it('200: lists the rows of one outcome with their total', async () => {
       const { id } = await importFile(club, `${header}a@example.com,A\nb,B\nc@example.com,C\na@example.com,A\n`);
-      for (const [outcome, rows] of [
-        ['created', [2, 4]],
-        ['failed', [3, 5]],
-        ['existing', []],
-      ] as const) {
-        const path = `${importsPath(club, id, 'rows')}?outcome=${outcome}`;
-        const { body } = await call('GET', path, { token: club.owner.token });
-        expect([body.total, body.data.map(({ row }: { row: number }) => row)]).to.deep.equal([rows.length, rows]);
-      }
+      await eachCase(
+        [
+          ['created', [2, 4]],
+          ['failed', [3, 5]],
+          ['existing', []],
+        ] as const,
+        async ([outcome, rows]) => {
+          const path = `${importsPath(club, id, 'rows')}?outcome=${outcome}`;
+          const { body } = await call('GET', path, { token: club.owner.token });
+          expect([body.total, body.data.map(({ row }: { row: number }) => row)]).to.deep.equal([rows.length, rows]);
+        },
+      );
     });
 
-    it('404: an unknown import, and one of another club', async () => {
+    it('404: an unknown import and one of another club', async () => {
       const foreign = await upload(await buildClub(), `${header}a@example.com,A`);
-      for (const id of [newId(), foreign.body.data.id]) {
+      await eachCase([newId(), foreign.body.data.id], async (id) => {
         expectError(await call('GET', importsPath(club, id), { token: club.owner.token }), 'not_found');
         expectError(await call('GET', importsPath(club, id, 'rows'), { token: club.owner.token }), 'not_found');
         expectError(await call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token }), 'not_found');
-      }
+      });
     });
 
-    it('422: an outcome that there is not', async () => {
+    it('422: an unknown outcome', async () => {
       const path = `${importsPath(club, newId(), 'rows')}?outcome=lost`;
       expectError(await call('GET', path, { token: club.owner.token }), 'invalid_request');
     });
@@ -258,7 +259,7 @@ describe('student imports', () => {
     const cancel = (id: string) => call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
     const people = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S ${at}\n`).join('');
 
-    it('200: what is done stays done, the rest is not read, the file goes; once more changes nothing', async () => {
+    it('200: keeps finished rows, skips the rest, erases the file; a repetition changes nothing', async () => {
       const { body } = await upload(club, header + people(700));
       await step(body.data.id);
       const { status, body: canceled } = await cancel(body.data.id);
@@ -269,7 +270,7 @@ describe('student imports', () => {
       expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
     });
 
-    it('200: between the reading of a batch and its recording: none of the batch is done', async () => {
+    it('200: between reading and recording a batch: none of the batch is done', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       const slow = await importPlatform(() => ({
@@ -282,7 +283,7 @@ describe('student imports', () => {
       expect([await studentsOf(club), await factsOf(club.id)]).to.deep.equal([[], []]);
     });
 
-    it('200: while a batch is under way, the batch is whole', async () => {
+    it('200: at the same time as a batch: all of the batch is done, or none', async () => {
       const { body } = await upload(club, header + people(600));
       await Promise.all([step(body.data.id), cancel(body.data.id)]);
       const { rows_done: done, status } = await readImport(club, body.data.id);

@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
-import { buildLesson } from '../toolkit/builders/courses.ts';
-import { expectError } from '../toolkit/drive/api.ts';
-import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildLesson } from '../toolkit/builders/courses.ts';
+import { expectError } from '../toolkit/drive/api.ts';
 import { classroomOf, revokeEnrollment } from '../toolkit/drive/classroom.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { columnsHolding, testDatabase } from '../toolkit/stack/database.ts';
 
 describe('student progress', () => {
   let club: TestClub;
@@ -21,7 +22,7 @@ describe('student progress', () => {
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
   describe('GET /v1/clubs/{clubId}/students/{studentId}/progress', () => {
-    it('200: a row for each course that the student has access to or has completed a lesson of, newest first', async () => {
+    it('200: a row for each course that is open or has a completed lesson, newest course first', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       const row = {
@@ -54,7 +55,7 @@ describe('student progress', () => {
       expect(await progressOf(learner.id, '?page_size=1&page=2')).to.deep.equal({ data: [data[1]], total: 2 });
     });
 
-    it('200: an undone lesson leaves the row, without the lesson', async () => {
+    it('200: keeps the row of a course whose only completed lesson was undone', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       await classroom.complete(course.lessons[0]?.publicId ?? '');
@@ -63,22 +64,23 @@ describe('student progress', () => {
       expect((await progressOf(learner.id)).data[0]).to.include({ has_access: false, completed_lesson_count: 0 });
     });
 
-    it('200: nothing for who has no course', async () => {
+    it('200: an empty list for a student without courses', async () => {
       const student = await buildStudent(club.id);
       expect(await progressOf(student.id)).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('404: a student who is unknown, of another club, or removed', async () => {
+    it('404: an unknown student, one of another club, a removed one', async () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await write('DELETE', `/students/${removed.id}`);
-      for (const id of [newId(), foreign.id, removed.id])
-        expectError(await write('GET', `/students/${id}/progress`), 'not_found');
+      await eachCase([newId(), foreign.id, removed.id], async (id) =>
+        expectError(await write('GET', `/students/${id}/progress`), 'not_found'),
+      );
     });
   });
 
   describe('the removal of a student', () => {
-    it('takes their comments and their progress: no table holds name, e-mail or a word of theirs any more', async () => {
+    it('erases comments and progress: no table holds name, e-mail or comment', async () => {
       const tag = newId().slice(-12);
       const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `learner.${tag}@example.com` });
       const [classroom, bystander] = [

@@ -2,16 +2,17 @@ import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
 import { sha256 } from '../../domain/core/secrets.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { buildClub, buildStudent, password, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
-import { call, expectError } from '../toolkit/drive/api.ts';
-import { askingOf } from '../toolkit/drive/asking.ts';
-import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { buildEndpoint, factAbout } from '../toolkit/builders/webhooks.ts';
 import { studentAccounts } from '../toolkit/drive/accounts.ts';
 import { appendWords, endAnswer } from '../toolkit/drive/answers.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { askingOf } from '../toolkit/drive/asking.ts';
+import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 
 const remove = (club: TestClub, id: Id, token = club.owner.token) =>
   call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token });
@@ -105,7 +106,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect([answer.status, answer.text]).to.deep.equal([204, '']);
     });
 
-    it('leaves a row without name, e-mail, password or confirmation: an id', async () => {
+    it('keeps an anonymous row, without name, e-mail, password or confirmation', async () => {
       const source = await testDatabase();
       const [row] = await source.query<{ removed_at: Date }[]>(`SELECT * FROM students WHERE id = $1`, [student.id]);
       expect(row).to.include({
@@ -120,30 +121,30 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(row?.removed_at).to.be.an.instanceOf(Date);
     });
 
-    it('sessions end at once', async () => {
-      for (const token of [student.token, tokens.elsewhere]) {
-        expectError(await call('GET', '/v1/auth/session', { token }), 'unauthenticated');
-      }
+    it('ends every session at once', async () => {
+      await eachCase([student.token, tokens.elsewhere], async (token) =>
+        expectError(await call('GET', '/v1/auth/session', { token }), 'unauthenticated'),
+      );
     });
 
-    it('what was mailed is good no more, and what was not mailed yet finds nobody', async () => {
+    it('ends mailed tokens and codes, and refuses every password', async () => {
       const students = studentAccounts(club.id);
       expectError(await students.confirmReset(tokens.reset, 'a newly chosen phrase'), 'token_gone');
       const body = { club_id: club.id, email: student.email, code: tokens.code };
       expectError(await call('POST', '/v1/auth/code/exchange', { body }), 'token_gone');
-      for (const phrase of [password, 'offered by a stranger']) {
-        expectError(await students.signIn(student.email, phrase), 'invalid_credentials');
-      }
+      await eachCase([password, 'offered by a stranger'], async (phrase) =>
+        expectError(await students.signIn(student.email, phrase), 'invalid_credentials'),
+      );
       const source = await testDatabase();
       const left = await source.query<unknown[]>(`SELECT 1 FROM one_time_tokens WHERE student_id = $1`, [student.id]);
       expect(left).to.deep.equal([]);
     });
 
-    it('is one student.removed, and no other fact', async () => {
+    it('raises one student.removed and no other fact', async () => {
       expect(await factsOf(club.id)).to.deep.equal([{ type: 'student.removed', studentId: student.id }]);
     });
 
-    it('unsent deliveries are canceled, cancel_reason student_removed; their workflows are woken to end', async () => {
+    it('cancels unsent deliveries as student_removed and wakes their workflows', async () => {
       const delivery = await readDelivery(history, history.deliveries.pending);
       expect(delivery).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
       expect(delivery).to.have.property('completed_at');
@@ -159,24 +160,24 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       });
     });
 
-    it('deliveries that have ended keep their status; bodies and response excerpts of all are gone', async () => {
-      for (const status of ['succeeded', 'failed'] as const) {
+    it('keeps the status of ended deliveries and erases bodies and response excerpts', async () => {
+      await eachCase(['succeeded', 'failed'] as const, async (status) => {
         const delivery = await readDelivery(history, history.deliveries[status]);
         expect(delivery).to.include({ status, payload_purged: true });
         expect(delivery).to.not.have.any.keys('body', 'cancel_reason');
         expect(delivery.attempts).to.have.length(1);
         expect(delivery.attempts[0]).to.not.have.property('response_excerpt');
-      }
+      });
     });
 
-    it('messages about others stay as they are', async () => {
+    it('keeps messages about other students', async () => {
       const delivery = await readDelivery(history, history.deliveries.bystanders);
       expect(delivery).to.include({ status: 'pending', payload_purged: false });
       expect(delivery.body.data.student.id).to.equal(history.bystander.id);
       expect(delivery.attempts[0]).to.have.property('response_excerpt');
     });
 
-    it('no table holds the name or the e-mail any more, in whatever column', async () => {
+    it('leaves the name and the e-mail in no column of any table', async () => {
       // The one excerpt of a bystander's message stands for a receiver that mixes people up: nobody can know of it.
       const source = await testDatabase();
       await source.query(`UPDATE webhook_attempts SET response_excerpt = NULL WHERE delivery_id = $1`, [
@@ -187,7 +188,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       }
     });
 
-    it('an answer under way ends as failed, student_removed; who still follows it is told, and its run is woken', async () => {
+    it('fails an answer under way as student_removed, tells its stream and wakes its run', async () => {
       const { stream, data } = history.conversation.underWay;
       const failed = (await stream.event('error')).data;
       expect(failed.answer).to.include({ status: 'failed', error_code: 'student_removed', content: '' });
@@ -198,7 +199,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(wakes).to.deep.equal([{ workflow_type: 'agentAnswer' }]);
     });
 
-    it('is gone from lists and reads', async () => {
+    it('removes the student from lists and reads', async () => {
       const token = club.owner.token;
       const { body } = await call('GET', `/v1/clubs/${club.id}/students`, { token });
       expect(body.data.map(({ id }: { id: Id }) => id)).to.deep.equal([history.bystander.id]);
@@ -206,7 +207,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('204: before the removal the search of the tables does find the traces', async () => {
+  it('204: before the removal the search of the tables finds the traces', async () => {
     const { name, student } = await buildHistory();
     expect(await columnsHolding(name)).to.deep.equal([
       ...conversationColumns,
@@ -222,17 +223,17 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     ]);
   });
 
-  it('404: an unknown student, one of another club, one removed already; nothing is written', async () => {
+  it('404: an unknown student, one of another club, a removed one; writes nothing', async () => {
     const club = await buildClub();
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
     await remove(club, removed.id);
     const before = await rowCounts();
-    for (const id of [newId(), foreign.id, removed.id]) expectError(await remove(club, id), 'not_found');
+    await eachCase([newId(), foreign.id, removed.id], async (id) => expectError(await remove(club, id), 'not_found'));
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('two at once: one removal, one student.removed', async () => {
+  it('three at once: one removal, one student.removed', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const answers = await Promise.all([1, 2, 3].map(() => remove(club, id)));
@@ -240,7 +241,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
   });
 
-  it('no mail goes to a removed student: those that wait are nobody’s', async () => {
+  it('a reset that is requested afterwards sends no mail', async () => {
     const club = await buildClub();
     const students = studentAccounts(club.id);
     const { id, email } = await buildStudent(club.id);
@@ -249,7 +250,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await mailsTo(id)).to.deep.equal([]);
   });
 
-  it('a session that is presented while the student is removed is ended all the same', async () => {
+  it('ends a session that is used at the same time', async () => {
     const club = await buildClub();
     const { id, token } = await buildStudent(club.id);
     await Promise.all([remove(club, id), ...[1, 2, 3].map(() => call('GET', '/v1/auth/session', { token }))]);

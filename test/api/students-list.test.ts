@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 
@@ -25,7 +26,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect([answer.status, answer.body]).to.deep.equal([200, { data: [], total: 0 }]);
     });
 
-    it('whole records, newest first, of this club alone, without the removed', async () => {
+    it('lists whole records of this club, newest first, without removed students', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       await buildStudent(other.id);
       const removed = await buildStudent(club.id);
@@ -58,7 +59,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       });
     });
 
-    it('verified=true and verified=false', async () => {
+    it('filters by verified=true and verified=false', async () => {
       const club = await buildClub();
       await buildStudent(club.id, { name: 'Confirmed' });
       await buildStudent(club.id, { name: 'Unconfirmed', verified: false });
@@ -78,7 +79,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       await buildStudent(club.id, { name: 'By e-mail', email: `findable.${newId()}@elsewhere.example` });
     });
 
-    it('searches name and e-mail, anywhere in them and in any case', async () => {
+    it('searches any part of name and e-mail, in any letter case', async () => {
       expect(await names(club, { q: 'LOVE' })).to.deep.equal(['Ada Lovelace']);
       expect(await names(club, { q: 'a lov' })).to.deep.equal(['Ada Lovelace']);
       expect(await names(club, { q: 'FINDABLE' })).to.deep.equal(['By e-mail']);
@@ -102,7 +103,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: '$1' })).to.deep.equal([]);
     });
 
-    it('empty finds all; with verified it narrows further', async () => {
+    it('finds all when it is empty; together with verified it finds fewer', async () => {
       expect(await names(club, { q: '' })).to.have.length(7);
       expect(await names(club, { q: 'Ada', verified: 'false' })).to.deep.equal([]);
     });
@@ -124,14 +125,14 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       );
     });
 
-    it('20 a page by default, from page 1', async () => {
+    it('default to page 1 with 20 records', async () => {
       const [first, defaults] = [await list(club, { page: '1', page_size: '20' }), await list(club)];
       expect(defaults.body).to.deep.equal(first.body);
       expect(defaults.body.data).to.have.length(20);
       expect(defaults.body.total).to.equal(25);
     });
 
-    it('the pages together hold each record once, in one order; the total is the same on each', async () => {
+    it('pages hold each record once, in one order, with the same total', async () => {
       const pages = [];
       for (const page of ['1', '2', '3', '4']) pages.push(await list(club, { page, page_size: '10' }));
       expect(pages.map(({ body }) => body.data.length)).to.deep.equal([10, 10, 5, 0]);
@@ -141,25 +142,20 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(new Set(all.body.data.map(({ id }: Listed) => id)).size).to.equal(25);
     });
 
-    it('page_size 1 and 100 are good; 0 and 101 are not; page 1 is good, 0 and -1 are not', async () => {
+    it('accept page_size 1 to 100 and page from 1, and nothing beyond', async () => {
       for (const query of [{ page_size: '1' }, { page_size: '100' }, { page: '1' }, { page: '2147483647' }]) {
         expect((await list(club, query)).status, JSON.stringify(query)).to.equal(200);
       }
-      for (const query of [
-        { page_size: '0' },
-        { page_size: '101' },
-        { page: '0' },
-        { page: '-1' },
-        { page: '2147483648' },
-      ]) {
-        expectError(await list(club, query), 'invalid_request');
-      }
+      await eachCase(
+        [{ page_size: '0' }, { page_size: '101' }, { page: '0' }, { page: '-1' }, { page: '2147483648' }],
+        async (query) => expectError(await list(club, query), 'invalid_request'),
+      );
     });
 
-    it('a huge page number: 422 or an empty page, never a failure', async () => {
-      for (const page of ['9007199254740993', '9'.repeat(30), '9'.repeat(400)]) {
-        expectError(await list(club, { page }), 'invalid_request');
-      }
+    it('answer a huge page with 422 or an empty page', async () => {
+      await eachCase(['9007199254740993', '9'.repeat(30), '9'.repeat(400)], async (page) =>
+        expectError(await list(club, { page }), 'invalid_request'),
+      );
       const last = await list(club, { page: '2147483647', page_size: '100' });
       expect(last.body).to.deep.equal({ data: [], total: 25 });
     });

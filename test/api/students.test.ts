@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
-import { call, expectError } from '../toolkit/drive/api.ts';
-import { factsOf, mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { studentAccounts } from '../toolkit/drive/accounts.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { factsOf, mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 
 const someone = () => `${newId()}@example.com`;
 const studentPath = (club: TestClub, id: Id) => `/v1/clubs/${club.id}/students/${id}`;
@@ -23,7 +24,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
   });
 
   describe('201', () => {
-    it('creates the student, unconfirmed and without a password: the whole record', async () => {
+    it('creates an unconfirmed student without a password: the whole record', async () => {
       const email = someone();
       const { status, body } = await create(club, { name: '  Ada   Example ', email: email.toUpperCase() });
       expect(status).to.equal(201);
@@ -41,34 +42,34 @@ describe('POST /v1/clubs/{clubId}/students', () => {
       expect((await read(club, id)).body).to.deep.equal(body);
     });
 
-    it('one student.created, and one invitation to confirm the e-mail', async () => {
+    it('raises one student.created and mails one invitation', async () => {
       const { body } = await create(club, { name: 'Ada', email: someone() });
       expect(await factsOf(club.id)).to.deep.equal([{ type: 'student.created', studentId: body.data.id }]);
       expect(await mailsTo(body.data.id)).to.deep.equal(['student_invitation']);
     });
 
-    it('the bounds of a name: 1 and 120 characters, counted as people count them', async () => {
-      for (const name of ['A', 'a'.repeat(120), '🎓'.repeat(120)]) {
+    it('accepts a name of 1 to 120 characters, and no blank one', async () => {
+      await eachCase(['A', 'a'.repeat(120), '🎓'.repeat(120)], async (name) => {
         const { status, body } = await create(club, { name, email: someone() });
         expect([status, body.data?.name]).to.deep.equal([201, name]);
-      }
-      for (const name of ['', ' ', '\u00a0\u2003', 'a'.repeat(121)]) {
-        expectError(await create(club, { name, email: someone() }), 'invalid_request');
-      }
+      });
+      await eachCase(['', ' ', '\u00a0\u2003', 'a'.repeat(121)], async (name) =>
+        expectError(await create(club, { name, email: someone() }), 'invalid_request'),
+      );
     });
   });
 
   describe('409', () => {
-    it('email_taken, in any case; nothing is written', async () => {
+    it('email_taken: in any letter case; writes nothing', async () => {
       const { email } = await buildStudent(club.id);
       const before = await rowCounts();
-      for (const taken of [email, email.toUpperCase()]) {
-        expectError(await create(club, { name: 'Ada', email: taken }), 'email_taken');
-      }
+      await eachCase([email, email.toUpperCase()], async (taken) =>
+        expectError(await create(club, { name: 'Ada', email: taken }), 'email_taken'),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('email_taken: two at once with one e-mail: one student, one fact', async () => {
+    it('email_taken: of four at once with one e-mail one succeeds, with one fact', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(club, { name: 'Ada', email })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
@@ -82,28 +83,28 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}', () => {
     club = await buildClub();
   });
 
-  it('200: reads a student of the club, in either spelling of the id', async () => {
+  it('200: reads a student of the club, by an id in either letter case', async () => {
     const student = await buildStudent(club.id);
-    for (const id of [student.id, student.id.toUpperCase()]) {
+    await eachCase([student.id, student.id.toUpperCase()], async (id) => {
       const { status, body } = await read(club, id);
       expect(status).to.equal(200);
       expect(body.data).to.include({ id: student.id, email: student.email, club_id: club.id });
-    }
+    });
   });
 
-  it('404: an unknown id, a student of another club, a removed student: all alike', async () => {
+  it('404: an unknown, a foreign and a removed student get the same text', async () => {
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
     await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
     const answers = [await read(club, newId()), await read(club, foreign.id), await read(club, removed.id)];
-    for (const answer of answers) expectError(answer, 'not_found');
+    await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
   });
 
-  it('422: an id that is no uuid', async () => {
-    for (const id of ['1', 'null', `${newId()}0`, "'--", '%00', '%F0%9F%8E%93']) {
-      expectError(await read(club, id), 'invalid_request');
-    }
+  it('422: a malformed id', async () => {
+    await eachCase(['1', 'null', `${newId()}0`, "'--", '%00', '%F0%9F%8E%93'], async (id) =>
+      expectError(await read(club, id), 'invalid_request'),
+    );
   });
 });
 
@@ -113,7 +114,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('200', () => {
-    it('corrects the name: one student.updated; session, password and confirmation stay', async () => {
+    it('changes the name with one student.updated, and keeps session, password and confirmation', async () => {
       const student = await buildStudent(club.id);
       const before = (await read(club, student.id)).body.data;
       const { status, body } = await correct(club, student.id, { name: ' Stella  Corrected ' });
@@ -124,13 +125,13 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).body.data.name).to.equal('Stella Corrected');
     });
 
-    it('name and e-mail in one correction: one student.updated', async () => {
+    it('raises one student.updated for name and e-mail together', async () => {
       const student = await buildStudent(club.id);
       await correct(club, student.id, { name: 'New Name', email: someone() });
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.updated']);
     });
 
-    it('a correction that changes nothing is no fact, and ends nothing', async () => {
+    it('raises no fact and ends no session when nothing changes', async () => {
       const student = await buildStudent(club.id);
       const before = await rowCounts();
       const bodies = [
@@ -139,15 +140,15 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
         { email: student.email },
         { email: student.email.toUpperCase(), name: 'Stella Student' },
       ];
-      for (const body of bodies) {
+      await eachCase(bodies, async (body) => {
         const answer = await correct(club, student.id, body);
         expect(answer.body.data).to.include({ name: 'Stella Student', email: student.email, verified: true });
-      }
+      });
       expect(await rowCounts()).to.deep.equal(before);
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('a changed e-mail is unconfirmed: the password, sessions and mailed tokens end, and a confirmation goes to the new address', async () => {
+    it('a new e-mail is unconfirmed: ends password, sessions and tokens, and mails a confirmation', async () => {
       const students = studentAccounts(club.id);
       const student = await buildStudent(club.id);
       const elsewhere = await openFurtherSession('student', student.id);
@@ -157,11 +158,12 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
 
       const { body } = await correct(club, student.id, { email: email.toUpperCase() });
       expect(body.data).to.include({ email, verified: false, has_password: false });
-      for (const token of [student.token, elsewhere]) expectError(await whoAmI(token), 'unauthenticated');
+      await eachCase([student.token, elsewhere], async (token) => expectError(await whoAmI(token), 'unauthenticated'));
       expectError(await students.confirmReset(reset, 'a newly chosen phrase'), 'token_gone');
       // The password may be a stranger's, who had the address by mistake: it opens nothing at the new one.
-      for (const one of [email, student.email])
-        expectError(await students.signIn(one, password), 'invalid_credentials');
+      await eachCase([email, student.email], async (one) =>
+        expectError(await students.signIn(one, password), 'invalid_credentials'),
+      );
 
       expect((await mailsTo(student.id)).at(-1)).to.equal('student_verify_email');
       const confirmed = await students.verify(await mailedToken('student_verify_email', student.id));
@@ -169,7 +171,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expectError(await students.signIn(email, password), 'invalid_credentials');
     });
 
-    it('the e-mail of a removed student is free again', async () => {
+    it('accepts the e-mail of a removed student', async () => {
       const [gone, student] = [await buildStudent(club.id), await buildStudent(club.id)];
       await call('DELETE', studentPath(club, gone.id), { token: club.owner.token });
       expect((await correct(club, student.id, { email: gone.email })).status).to.equal(200);
@@ -181,14 +183,14 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
-      for (const id of [newId(), foreign.id, removed.id]) {
-        expectError(await correct(club, id, { name: 'Ada' }), 'not_found');
-      }
+      await eachCase([newId(), foreign.id, removed.id], async (id) =>
+        expectError(await correct(club, id, { name: 'Ada' }), 'not_found'),
+      );
     });
   });
 
   describe('409', () => {
-    it('email_taken: nothing is changed, not even the name that came along', async () => {
+    it('email_taken: changes nothing, not even the name', async () => {
       const [student, other] = [await buildStudent(club.id), await buildStudent(club.id)];
       const before = [await rowCounts(), (await read(club, student.id)).body];
       expectError(await correct(club, student.id, { name: 'New', email: other.email.toUpperCase() }), 'email_taken');
@@ -196,7 +198,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('email_taken: two students corrected to one e-mail at once: exactly one succeeds', async () => {
+    it('email_taken: one of two students who change to one e-mail at once', async () => {
       const [one, two] = [await buildStudent(club.id), await buildStudent(club.id)];
       const email = someone();
       const answers = await Promise.all([correct(club, one.id, { email }), correct(club, two.id, { email })]);
@@ -204,14 +206,14 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(await factsOf(club.id)).to.have.length(1);
     });
 
-    it('the same e-mail in another club is not taken', async () => {
+    it('accepts an e-mail that is taken in another club', async () => {
       const student = await buildStudent(club.id);
       const { email } = await buildStudent((await buildClub()).id);
       expect((await correct(club, student.id, { email })).status).to.equal(200);
     });
   });
 
-  it('422: a correction of nothing', async () => {
+  it('422: no field to change', async () => {
     const student = await buildStudent(club.id);
     expectError(await correct(club, student.id, {}), 'invalid_request');
   });

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { factsWithSubjects } from '../toolkit/assert/facts.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
 import { standingCalls } from '../toolkit/drive/standing-calls.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
 
 describe('tags', () => {
   let club: TestClub;
@@ -22,7 +23,7 @@ describe('tags', () => {
   });
 
   describe('/v1/clubs/{clubId}/tags', () => {
-    it('201, 200: creates a tag, renames it, lists them by name, in pages', async () => {
+    it('201 and 200: creates and renames a tag, and lists tags by name, by pages', async () => {
       const { status, body } = await calls.createTag('  Very   important ');
       expect([status, body.data.name]).to.deep.equal([201, 'Very important']);
       expect(Object.keys(body.data)).to.deep.equal(['id', 'name', 'created_at']);
@@ -41,7 +42,7 @@ describe('tags', () => {
       ]);
     });
 
-    it('409 name_taken, in any case and spacing; the name is free in other clubs, and after the deletion; nothing is written', async () => {
+    it('409 name_taken: in any letter case and spacing, within the club, until it is deleted', async () => {
       const id = await calls.buildTag('Straße Öl');
       const other = await calls.buildTag('other');
       const before = await rowCounts();
@@ -54,12 +55,12 @@ describe('tags', () => {
       expect((await calls.createTag('Straße Öl')).status).to.equal(201);
     });
 
-    it('409 name_taken: several at once with one name: one is made', async () => {
+    it('409 name_taken: of four at once with one name one succeeds', async () => {
       const answers = await Promise.all([1, 2, 3, 4].map(() => calls.createTag('vip')));
       expect(statusesOf(answers)).to.deep.equal([201, 409, 409, 409]);
     });
 
-    it('409 in_use: a tag that a student has is not deleted', async () => {
+    it('409 in_use: a tag that a student has', async () => {
       const id = await calls.buildTag('vip');
       await calls.tag(student.id, id);
       expectError(await calls.deleteTag(id), 'in_use');
@@ -67,38 +68,42 @@ describe('tags', () => {
       expect((await calls.deleteTag(id)).status).to.equal(204);
     });
 
-    it('404: an unknown tag, one of another club, a deleted one', async () => {
+    it('404: an unknown tag, one of another club, a deleted one; writes nothing', async () => {
       const foreign = await standingCalls(await buildClub()).buildTag('foreign');
       const deleted = await calls.buildTag('deleted');
       await calls.deleteTag(deleted);
       const before = await rowCounts();
-      for (const id of [newId(), foreign, deleted]) {
-        for (const answer of [
-          await calls.renameTag(id, 'new'),
-          await calls.deleteTag(id),
-          await calls.tag(student.id, id),
-          await calls.untag(student.id, id),
-        ])
-          expectError(answer, 'not_found');
-      }
+      await eachCase([newId(), foreign, deleted], async (id) =>
+        eachCase(
+          [
+            await calls.renameTag(id, 'new'),
+            await calls.deleteTag(id),
+            await calls.tag(student.id, id),
+            await calls.untag(student.id, id),
+          ],
+          (answer) => expectError(answer, 'not_found'),
+        ),
+      );
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422: the bounds of a name: 1 and 80 characters, not only blanks', async () => {
-      for (const name of ['a', 'a'.repeat(80)]) expect((await calls.createTag(name)).status).to.equal(201);
-      for (const name of ['', ' ', 'a'.repeat(81)]) expectError(await calls.createTag(name), 'invalid_request');
+    it('422: an empty name, a blank one and one of 81 characters', async () => {
+      await eachCase(['a', 'a'.repeat(80)], async (name) => expect((await calls.createTag(name)).status).to.equal(201));
+      await eachCase(['', ' ', 'a'.repeat(81)], async (name) =>
+        expectError(await calls.createTag(name), 'invalid_request'),
+      );
     });
   });
 
   describe('/v1/clubs/{clubId}/students/{studentId}/tags/{tagId}', () => {
-    it('204: tagged and untagged, a fact for each real change and none for others', async () => {
+    it('204: adds and removes the tag, with one fact for each change', async () => {
       const id = await calls.buildTag('vip');
       const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
-      for (const step of steps) expect((await step(student.id, id)).status).to.equal(204);
+      await eachCase(steps, async (step) => expect((await step(student.id, id)).status).to.equal(204));
       expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
     });
 
-    it('tag and untag at once: the facts alternate, and end where the tag stands', async () => {
+    it('24 additions and removals at once: the facts alternate and match the final state', async () => {
       const id = await calls.buildTag('vip');
       const steps = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? calls.tag : calls.untag));
       const answers = await Promise.all(steps.map((step) => step(student.id, id)));
@@ -110,11 +115,11 @@ describe('tags', () => {
       expect(tags.length).to.equal(facts.length % 2);
     });
 
-    it('a deletion and taggings at once: the tag is gone and on nobody, or it is on somebody and stays', async () => {
+    it('a deletion and an addition at once: one of them is refused', async () => {
       for (let round = 0; round < 5; round++) {
         const id = await calls.buildTag('vip');
         const [deletion, tagging] = await Promise.all([calls.deleteTag(id), calls.tag(student.id, id)]);
-        expect([deletion.status, tagging.status]).to.be.deep.oneOf([
+        expect([deletion.status, tagging.status], `round ${round}`).to.be.deep.oneOf([
           [204, 404],
           [409, 204],
         ]);
@@ -123,22 +128,22 @@ describe('tags', () => {
       }
     });
 
-    it('404: an unknown student, one of another club, a removed one', async () => {
+    it('404: an unknown student, one of another club, a removed one; writes nothing', async () => {
       const id = await calls.buildTag('vip');
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await calls.send('DELETE', `/students/${removed.id}`);
       const before = await rowCounts();
-      for (const one of [newId(), foreign.id, removed.id]) {
+      await eachCase([newId(), foreign.id, removed.id], async (one) => {
         expectError(await calls.tag(one, id), 'not_found');
         expectError(await calls.untag(one, id), 'not_found');
-      }
+      });
       expect(await rowCounts()).to.deep.equal(before);
     });
   });
 
   describe('/v1/clubs/{clubId}/levels', () => {
-    it('201, 200: creates a level, changes it, lists them from the lowest, in pages', async () => {
+    it('201 and 200: creates and changes a level, and lists levels from the lowest, by pages', async () => {
       const { status, body } = await calls.createLevel(' Bosun ', 500);
       expect([status, body.data]).to.deep.equal([
         201,
@@ -155,7 +160,7 @@ describe('tags', () => {
       ]);
     });
 
-    it('409 points_taken: two levels do not begin at the same points', async () => {
+    it('409 points_taken: another level of the club begins at the same points', async () => {
       await calls.createLevel('Bosun', 500);
       const other = await calls.buildLevel('Captain', 900);
       expectError(await calls.createLevel('Mate', 500), 'points_taken');
@@ -164,13 +169,13 @@ describe('tags', () => {
       expect((await standingCalls(await buildClub()).createLevel('Bosun', 500)).status).to.equal(201);
     });
 
-    it('409 in_use: a level that a student has reached is not deleted, though the points have fallen', async () => {
+    it('409 in_use: a level that a student has reached, also when the points have fallen', async () => {
       const id = await calls.buildLevel('Bosun', 500);
       for (const points of [500, -400]) await calls.award(student.id, { id: newId(), points });
       expectError(await calls.deleteLevel(id), 'in_use');
     });
 
-    it('a deletion and an award at once: the level is gone and reached by nobody, or it is reached and stays', async () => {
+    it('a deletion and an award at once: the level is deleted or reached, not both', async () => {
       for (let round = 0; round < 5; round++) {
         const one = await buildStudent(club.id);
         const id = await calls.buildLevel('Bosun', 500 + round);
@@ -179,7 +184,7 @@ describe('tags', () => {
           calls.award(one.id, { id: newId(), points: 500 + round }),
         ]);
         const facts = (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id);
-        expect([deletion.status, facts.length]).to.be.deep.oneOf([
+        expect([deletion.status, facts.length], `round ${round}`).to.be.deep.oneOf([
           [204, 0],
           [409, 1],
         ]);
@@ -190,15 +195,17 @@ describe('tags', () => {
       const foreign = await standingCalls(await buildClub()).buildLevel('Foreign', 5);
       const deleted = await calls.buildLevel('Deleted', 5);
       expect((await calls.deleteLevel(deleted)).status).to.equal(204);
-      for (const id of [newId(), foreign, deleted]) {
+      await eachCase([newId(), foreign, deleted], async (id) => {
         expectError(await calls.changeLevel(id, { name: 'New' }), 'not_found');
         expectError(await calls.deleteLevel(id), 'not_found');
-      }
+      });
       expect((await calls.createLevel('Deckhand', 5)).status).to.equal(201);
     });
 
-    it('422: the bounds of points', async () => {
-      for (const points of [-1, 1_000_000_001]) expectError(await calls.createLevel('Off', points), 'invalid_request');
+    it('422: points beyond their bounds, no field to change', async () => {
+      await eachCase([-1, 1_000_000_001], async (points) =>
+        expectError(await calls.createLevel('Off', points), 'invalid_request'),
+      );
       expectError(await calls.changeLevel(await calls.buildLevel('On', 1), {}), 'invalid_request');
     });
   });

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
-import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
-import { factsOf, mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 import { mailedToken } from '../toolkit/builders/sessions.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { factsOf, mailsTo, rowCounts } from '../toolkit/stack/database.ts';
 
 const hour = 3_600_000;
 const someone = () => `${newId()}@example.com`;
@@ -31,7 +32,7 @@ for (const [path, make] of Object.entries(kinds)) {
     before(prepare);
 
     describe('200', () => {
-      it('confirms the e-mail and opens a session of the person', async () => {
+      it('confirms the e-mail and opens a session', async () => {
         const { id, email, token } = await unconfirmed();
         const { status, body } = await kind.verify(token);
         expect(status).to.equal(200);
@@ -41,13 +42,13 @@ for (const [path, make] of Object.entries(kinds)) {
         expect((await kind.signIn(email, password)).status).to.equal(200);
       });
 
-      it('within 24 hours', async () => {
+      it('accepts the token within 24 hours', async () => {
         const { token } = await unconfirmed();
         clock.advance(24 * hour - 1_000);
         expect((await kind.verify(token)).status).to.equal(200);
       });
 
-      it('a confirmation that was sent again does not end the one before; confirming ends them all', async () => {
+      it('a resent token keeps the former one valid; confirming ends both', async () => {
         const { id, email, token } = await unconfirmed();
         await kind.resend(email);
         const again = await mailedToken(kind.purposes.verify, id);
@@ -58,7 +59,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('used, expired, unknown tokens and those of another purpose answer byte for byte alike', async () => {
+      it('used, expired, unknown tokens and those of another purpose get the same bytes', async () => {
         const used = await unconfirmed();
         await kind.verify(used.token);
         const other = await kind.build();
@@ -74,24 +75,24 @@ for (const [path, make] of Object.entries(kinds)) {
         const expiring = await unconfirmed();
         clock.advance(24 * hour + 1_000);
         answers.push(await kind.verify(expiring.token));
-        for (const answer of answers) expectError(answer, 'token_gone');
+        await eachCase(answers, (answer) => expectError(answer, 'token_gone'));
         expect(new Set(answers.map(visible)).size).to.equal(1);
       });
 
-      it('two at once with one token: one session', async () => {
+      it('three of four at once with one token', async () => {
         const { token } = await unconfirmed();
         const answers = await Promise.all([1, 2, 3, 4].map(() => kind.verify(token)));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410, 410]);
       });
 
-      it('nothing is written', async () => {
+      it('writes nothing', async () => {
         const before = await rowCounts();
         await kind.verify('unknown');
         expect(await rowCounts()).to.deep.equal(before);
       });
     });
 
-    it('422: a token of 129 characters or of none', async () => {
+    it('422: an empty token and one of 129 characters', async () => {
       expectError(await kind.verify(''), 'invalid_request');
       expectError(await kind.verify('x'.repeat(129)), 'invalid_request');
     });
@@ -100,7 +101,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}/resend`, () => {
     before(prepare);
 
-    it('202: for an unconfirmed, a confirmed and an unknown e-mail alike: status, body and header fields', async () => {
+    it('202: the same for an unconfirmed, a confirmed and an unknown e-mail, in every header field', async () => {
       const { email } = await unconfirmed();
       const answers = [
         await kind.resend(email),
@@ -112,7 +113,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('mails a new token to who has not confirmed, and to nobody else', async () => {
+    it('mails a new token to an unconfirmed person only', async () => {
       const { id, email } = await unconfirmed();
       await kind.resend(email.toUpperCase());
       expect(await mailsTo(id)).to.deep.equal([kind.templates.verify, kind.templates.verify]);
@@ -121,7 +122,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(await mailsTo(confirmed.id)).to.deep.equal([]);
     });
 
-    it('at most 5 confirmations an hour go to one address, then one in ten minutes; the answer does not tell', async () => {
+    it('mails at most 5 an hour, then one in ten minutes, with the same answer', async () => {
       const { id, email } = await unconfirmed();
       const answers = [];
       for (let times = 0; times < 6; times++) answers.push(await kind.resend(email));
@@ -140,8 +141,8 @@ for (const [path, make] of Object.entries(kinds)) {
   });
 }
 
-describe('POST /v1/auth/verify-email: tokens of others', () => {
-  it('410: the confirmation of an administrator is none of a student, and the other way round', async () => {
+describe('POST /v1/auth/verify-email: other tokens', () => {
+  it('410: a student’s token for an administrator, and the other way round', async () => {
     const students = studentAccounts((await buildClub()).id);
     const email = someone();
     for (const kind of [students, administratorAccounts()]) await kind.signUp(email, password);
@@ -153,7 +154,7 @@ describe('POST /v1/auth/verify-email: tokens of others', () => {
     expect((await administratorAccounts().verify(ofAdministrator)).status).to.equal(200);
   });
 
-  it('200: the invitation of a student whom an administrator created confirms the e-mail too, for 7 days', async () => {
+  it('200: an invitation confirms the student’s e-mail too, for 7 days', async () => {
     const { id, owner } = await buildClub();
     const create = () =>
       call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email: someone() } });
@@ -170,7 +171,7 @@ describe('POST /v1/auth/verify-email: tokens of others', () => {
     expectError(await students.verify(tokens[1] ?? ''), 'token_gone');
   });
 
-  it('confirming is no fact of the catalogue', async () => {
+  it('raises no fact', async () => {
     const { id } = await buildClub();
     const students = studentAccounts(id);
     const email = someone();

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
-import { call, expectError } from '../toolkit/drive/api.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { buildEndpoint, buildWebhookDelivery, factAbout, type Subscription } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 
 const publicUrl = 'https://93.184.216.34/hooks/club';
 
@@ -37,11 +38,11 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     );
 
   describe('200', () => {
-    it('an endpoint without deliveries', async () => {
+    it('returns an empty list for an endpoint without deliveries', async () => {
       expect((await list()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('whole records, newest first, of this endpoint alone', async () => {
+    it('returns whole records of this endpoint alone, newest first', async () => {
       const [older, newer] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-01T11:00:00Z')];
       const first = await buildWebhookDelivery(subscription, older);
       const second = await buildWebhookDelivery(subscription, newer);
@@ -96,9 +97,9 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
         expect(body.total).to.equal(body.data.length);
         return body.data.map(({ id }: Listed) => id);
       };
-      for (const status of ['succeeded', 'failed', 'canceled']) {
-        expect(await found({ status })).to.deep.equal([kept[status]]);
-      }
+      await eachCase(['succeeded', 'failed', 'canceled'], async (status) =>
+        expect(await found({ status })).to.deep.equal([kept[status]]),
+      );
       expect(await found({ status: 'pending' })).to.have.members([kept['pending'], created?.id]);
       expect(await found({ event_type: 'student.created' })).to.deep.equal([created?.id]);
       expect(await found({ event_type: 'student.updated', status: 'pending' })).to.deep.equal([kept['pending']]);
@@ -106,7 +107,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(await found({ event_type: 'webhook.test' })).to.deep.equal([]);
     });
 
-    it('filters by date: created at `since` or later and before `until`, to the millisecond', async () => {
+    it('filters by date from `since` until before `until`, to the millisecond', async () => {
       const at = (ms: number) => new Date(Date.parse('2026-03-01T10:00:00Z') + ms);
       const times = [0, 1, 1_000, 3_600_000, 86_400_000].map(at);
       const ids: string[] = [];
@@ -134,7 +135,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(await found({ since: '0000-01-01T00:00:00Z', until: '9999-12-31T23:59:59Z' })).to.have.length(5);
     });
 
-    it('filters by all of them together', async () => {
+    it('combines all filters', async () => {
       const [early, late] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-03T10:30:00Z')];
       const { database } = await testPlatform();
       const failed: string[] = [];
@@ -156,7 +157,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(body.data.map(({ id }: Listed) => id)).to.deep.equal([failed[3]]);
     });
 
-    it('by type, whatever their status: newest first over all statuses', async () => {
+    it('orders all statuses of one type newest first', async () => {
       const ids: string[] = [];
       for (const [index, status] of ['failed', 'pending', 'succeeded', 'canceled', 'failed', 'succeeded'].entries()) {
         const { id } = await buildWebhookDelivery(subscription, new Date(Date.parse('2026-03-01T10:00:00Z') + index));
@@ -170,7 +171,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(pages.map(({ total }) => total)).to.deep.equal([6, 6, 6, 6]);
     });
 
-    it('with an `until` that has passed the pages stay the same while new deliveries arrive', async () => {
+    it('keeps its pages stable under an `until` in the past while deliveries arrive', async () => {
       const start = Date.parse('2026-03-01T10:00:00Z');
       const ids: string[] = [];
       for (let index = 0; index < 6; index++)
@@ -186,7 +187,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(pages.flatMap(({ data }) => data.map(({ id }: Listed) => id))).to.deep.equal(ids);
     });
 
-    it('the pages together hold each delivery once, in one order, though all are of one instant', async () => {
+    it('pages hold each delivery of one instant once, in one order', async () => {
       const now = new Date('2026-03-01T10:00:00Z');
       for (let index = 0; index < 11; index++) await buildWebhookDelivery(subscription, now);
       const pages = [];
@@ -198,14 +199,14 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
   });
 
-  it('404: an unknown endpoint and one of another club answer alike', async () => {
+  it('404: an unknown endpoint and one of another club get the same text', async () => {
     const foreign = await buildEndpoint((await buildClub()).id, publicUrl);
     const answers = [await list({}, newId()), await list({}, foreign.id)];
-    for (const answer of answers) expectError(answer, 'not_found');
+    await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     expect(answers[0]?.text).to.equal(answers[1]?.text);
   });
 
-  it('422: an `until` before `since`, and a time that is none; the message names it', async () => {
+  it('422: an `until` before `since` and a malformed time; the message names the field', async () => {
     const since = '2026-03-01T10:00:00.000Z';
     const refusals: [Record<string, string>, string][] = [
       [{ since, until: '2026-03-01T09:59:59.999Z' }, 'until'],
@@ -217,17 +218,18 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       [{ until: '1772359200' }, 'until'],
       [{ until: '2016-12-31T23:59:60Z' }, 'until'],
     ];
-    for (const [query, field] of refusals) {
+    await eachCase(refusals, async ([query, field]) => {
       const answer = await list(query);
       expectError(answer, 'invalid_request');
-      expect(answer.body.error.message, JSON.stringify(query)).to.contain(field);
-    }
+      expect(answer.body.error.message).to.contain(field);
+    });
   });
 
-  it('422: a status or an event type that is none; 400: an unknown parameter or one given twice', async () => {
-    for (const query of [{ status: 'sent' }, { status: '' }, { event_type: '*' }, { event_type: 'student.*' }]) {
-      expectError(await list(query), 'invalid_request');
-    }
+  it('422: an unknown status or event type; 400: an unknown or repeated parameter', async () => {
+    await eachCase(
+      [{ status: 'sent' }, { status: '' }, { event_type: '*' }, { event_type: 'student.*' }],
+      async (query) => expectError(await list(query), 'invalid_request'),
+    );
     expectError(await list({ student_id: newId() }), 'malformed_request');
     const path = `/v1/clubs/${club.id}/webhook-endpoints/${subscription.endpoint.id}/deliveries`;
     const twice = await call('GET', `${path}?status=failed&status=pending`, { token: club.owner.token });
@@ -240,7 +242,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     call('GET', `/v1/clubs/${club.id}/webhook-endpoints/${endpointId}/deliveries/${id}`, { token: club.owner.token });
 
   describe('200', () => {
-    it('the delivery, its body, and the attempts that have ended, oldest first: the whole record', async () => {
+    it('returns the delivery, its body and its ended attempts, oldest first: the whole record', async () => {
       const club = await buildClub();
       const subscription = await subscribe(club);
       const now = new Date('2026-03-01T10:00:00Z');
@@ -299,7 +301,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     });
   });
 
-  it('404: an unknown delivery, one of another endpoint, one of another club, and the right one at the wrong endpoint', async () => {
+  it('404: a delivery that is unknown or foreign, and one read at another endpoint', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [own, sibling, foreign] = [await subscribe(club), await subscribe(club), await subscribe(other)];
     const delivery = await buildWebhookDelivery(own);
@@ -311,7 +313,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
       [foreign.endpoint.id, foreignDelivery.id],
       [newId(), delivery.id],
     ];
-    for (const [endpointId, id] of asked) expectError(await read(club, endpointId, id), 'not_found');
+    await eachCase(asked, async ([endpointId, id]) => expectError(await read(club, endpointId, id), 'not_found'));
     expect((await read(club, own.endpoint.id, delivery.id)).status).to.equal(200);
   });
 });

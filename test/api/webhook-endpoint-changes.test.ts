@@ -4,21 +4,22 @@ import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { claimAttempt } from '../../domain/webhooks/claim.ts';
 import { dnsResolver } from '../../domain/webhooks/egress.ts';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
-import { callAt, clock, expectError } from '../toolkit/drive/api.ts';
-import { serveApp } from '../toolkit/stack/app.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { startNameServer } from '../toolkit/fakes/name-server.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildWebhookDelivery, factAbout } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { callAt, clock, expectError } from '../toolkit/drive/api.ts';
 import {
   noEndpointsOf,
   oneAfterAnother,
-  publicUrl,
   openEndpointScene,
+  publicUrl,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
+import { startNameServer } from '../toolkit/fakes/name-server.ts';
+import { serveApp } from '../toolkit/stack/app.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const otherUrl = 'https://93.184.216.35/other?a=b&c=%20d';
@@ -32,7 +33,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
   const change = (body: unknown) => scene.webhooks.change(id, body);
 
-  describe('200: what is absent stays', () => {
+  describe('200: changes given fields and keeps the others', () => {
     const changes = {
       url: { url: otherUrl },
       event_types: { event_types: ['student.removed', 'access.granted'] },
@@ -40,7 +41,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       'all three at once': { url: otherUrl, event_types: ['course.completed'], description: 'Theirs' },
     } as const;
     for (const [title, body] of Object.entries(changes)) {
-      it(`${title}: the whole record, as it reads afterwards; only this and updated_at are changed`, async () => {
+      it(`${title}: returns the whole record, in which only this and updated_at change`, async () => {
         await alter('webhook_endpoints', id, { description: 'before' });
         const before = (await scene.webhooks.read(id)).body.data;
         clock.advance(minute);
@@ -53,13 +54,13 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     }
 
-    it('a description of no characters removes it', async () => {
+    it('removes the description for an empty text', async () => {
       await change({ description: 'Our CRM' });
       expect((await change({ description: '' })).body.data).to.not.have.property('description');
       expect((await endpointRow(id)).description).to.equal(null);
     });
 
-    it('the bounds: a url of 2048 characters, a description of 200, every event type of the list', async () => {
+    it('accepts a url of 2048 characters, a description of 200 and every event type', async () => {
       const bounds = {
         url: publicUrl + '/'.padEnd(2048 - publicUrl.length, 'x'),
         description: 'd'.repeat(200),
@@ -69,7 +70,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await change(bounds)).body.data).to.deep.include(bounds);
     });
 
-    it('what its endpoint has been through stays: its state, its failures, its secrets, its queue', async () => {
+    it('keeps state, failures, secrets and queue', async () => {
       await alter('webhook_endpoints', id, {
         status: 'paused',
         consecutive_failures: 7,
@@ -88,18 +89,18 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(after).to.deep.equal(Object.assign(before, wanted, { updatedAt: after.updatedAt }));
     });
 
-    it('a disabled endpoint can be changed, and stays disabled', async () => {
+    it('changes a disabled endpoint, which stays disabled', async () => {
       await scene.webhooks.disable(id);
       expect((await change({ url: otherUrl })).body.data).to.include({ url: otherUrl, status: 'disabled' });
     });
 
-    it('what is already on its way goes to the new url; nothing is looked at again for it', async () => {
+    it('sends pending deliveries to the new url, and wakes nothing', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       expect(await wakesBy(scene.club.id, () => change({ url: otherUrl }))).to.deep.equal([]);
       expect((await claimAttempt(await testDatabase(), delivery.id, Date.now()))?.url).to.equal(otherUrl);
     });
 
-    it('a new event type never reaches an endpoint that did not ask for it: types count from the change on', async () => {
+    it('applies new event types to later facts only', async () => {
       const { database } = await testPlatform();
       const waiting = await buildWebhookDelivery(scene.subscription);
       await change({ event_types: ['student.created'] });
@@ -110,13 +111,13 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await deliveryRow(waiting.id)).status).to.equal('pending');
     });
 
-    it('the secret is no part of the answer', async () => {
+    it('shows no secret', async () => {
       expect((await change({ description: 'x' })).text)
         .to.not.include('secret')
         .and.not.include('whsec_');
     });
 
-    it('two edits of different fields at once: both hold', async () => {
+    it('keeps all of three changes of different fields at once', async () => {
       const answers = await oneAfterAnother(id, [
         () => change({ url: otherUrl }),
         () => change({ event_types: ['course.completed'] }),
@@ -130,7 +131,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('two edits of the same field at once: the later one holds, whole', async () => {
+    it('keeps the later of two changes of the same fields at once', async () => {
       const [first, second] = [publicUrl, otherUrl].map((url) => ({ url, description: `for ${url}` }));
       await oneAfterAnother(id, [() => change(first), () => change(second)]);
       expect((await scene.webhooks.read(id)).body.data).to.deep.include(second);
@@ -138,16 +139,16 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
 
   describe('404', () => {
-    it('an unknown endpoint, one of another club and a deleted one answer alike, whatever is changed', async () => {
-      for (const body of [{ url: otherUrl }, { description: 'x' }, { event_types: ['student.created'] }]) {
+    it('an unknown, a foreign and a deleted endpoint get the same text, whatever is changed', async () => {
+      await eachCase([{ url: otherUrl }, { description: 'x' }, { event_types: ['student.created'] }], async (body) => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.change(unknown, body));
-        for (const answer of answers) expectError(answer, 'not_found');
+        await eachCase(answers, (answer) => expectError(answer, 'not_found'));
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
-      }
+      });
     });
 
-    it('the endpoint of another club stays as it is', async () => {
+    it('keeps the endpoint of another club', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.change(foreign.id, { url: otherUrl, description: 'x' });
@@ -155,7 +156,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  describe('400 and 422: nothing is changed', () => {
+  describe('400 and 422: changes nothing', () => {
     const good = { description: 'changed' };
     let before: unknown;
     beforeEach(async () => {
@@ -165,54 +166,52 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await endpointRow(id)).to.deep.equal(before);
     });
 
-    it('422: a body that changes nothing', async () => {
+    it('422: no field to change', async () => {
       expectError(await change({}), 'invalid_request');
     });
 
-    it('422: event_types empty, twice the same, with a wildcard, an unknown type or webhook.test', async () => {
-      for (const types of [
-        [],
-        ['student.created', 'student.created'],
-        ['*'],
-        ['student.*'],
-        ['student.promoted'],
-        ['webhook.test'],
-      ]) {
-        const answer = await change({ ...good, event_types: types });
-        expectError(answer, 'invalid_request');
-        expect(answer.body.error.message).to.match(/^event_types/);
-      }
+    it('422: no event type, a repeated one, a wildcard, an unknown one, webhook.test', async () => {
+      await eachCase(
+        [[], ['student.created', 'student.created'], ['*'], ['student.*'], ['student.promoted'], ['webhook.test']],
+        async (types) => {
+          const answer = await change({ ...good, event_types: types });
+          expectError(answer, 'invalid_request');
+          expect(answer.body.error.message).to.match(/^event_types/);
+        },
+      );
     });
 
     it('422: a url of 0 or 2049 characters, a description of 201', async () => {
       const bad = { url: ['', publicUrl.padEnd(2049, 'x')], description: ['d'.repeat(201)] };
-      for (const [field, values] of Object.entries(bad)) {
-        for (const value of values) {
+      await eachCase(Object.entries(bad), async ([field, values]) =>
+        eachCase(values, async (value) => {
           const answer = await change({ ...good, [field]: value });
           expectError(answer, 'invalid_request');
           expect(answer.body.error.message).to.match(new RegExp(`^${field}`));
-        }
-      }
+        }),
+      );
     });
 
-    it('422 url_not_allowed: private networks, localhost, reserved addresses, other protocols, credentials', async () => {
-      for (const url of [
-        'https://10.0.0.1/',
-        'https://127.0.0.1/',
-        'https://localhost/',
-        'https://169.254.169.254/latest/meta-data/',
-        'https://[::1]/',
-        'https://[::ffff:10.0.0.1]/',
-        'https://2130706433/',
-        'http://93.184.216.34/',
-        'https://user:pass@93.184.216.34/',
-        'hooks',
-      ]) {
-        expectError(await change({ ...good, event_types: ['course.completed'], url }), 'url_not_allowed');
-      }
+    it('422 url_not_allowed: private, local and reserved addresses, other protocols, credentials', async () => {
+      await eachCase(
+        [
+          'https://10.0.0.1/',
+          'https://127.0.0.1/',
+          'https://localhost/',
+          'https://169.254.169.254/latest/meta-data/',
+          'https://[::1]/',
+          'https://[::ffff:10.0.0.1]/',
+          'https://2130706433/',
+          'http://93.184.216.34/',
+          'https://user:pass@93.184.216.34/',
+          'hooks',
+        ],
+        async (url) =>
+          expectError(await change({ ...good, event_types: ['course.completed'], url }), 'url_not_allowed'),
+      );
     });
 
-    it('422 url_not_allowed: a name that leads to a private address, beside a public one too', async () => {
+    it('422 url_not_allowed: a name with a private address, also beside a public one', async () => {
       const hosts: Record<string, string[]> = {
         'private.example.test': ['192.168.1.1'],
         'mixed.example.test': ['93.184.216.34', '127.0.0.1'],
@@ -220,46 +219,48 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       const names = await startNameServer((name) => hosts[name]);
       const api = await serveApp({ resolve: dnsResolver([names.address]) });
       try {
-        for (const host of [...Object.keys(hosts), 'unknown.example.test']) {
+        await eachCase([...Object.keys(hosts), 'unknown.example.test'], async (host) => {
           const path = `/v1/clubs/${scene.club.id}/webhook-endpoints/${id}`;
           const body = { ...good, url: `https://${host}/` };
           expectError(
             await callAt(api.base, 'PATCH', path, { token: scene.club.owner.token, body }),
             'url_not_allowed',
           );
-        }
+        });
       } finally {
         await api.close();
         names.stop();
       }
     });
 
-    it('400: an unknown property; the state, the secret and the counters are no properties of a change', async () => {
-      for (const extra of [
-        { status: 'disabled' },
-        { secret: 'whsec_AAAA' },
-        { id: newId() },
-        { disabled_reason: 'manual' },
-        { consecutive_failures: 0 },
-        { hold_until: null },
-        { club_id: newId() },
-      ]) {
-        expectError(await change({ ...good, ...extra }), 'malformed_request');
-      }
+    it('400: an unknown property, also state, secret and counters', async () => {
+      await eachCase(
+        [
+          { status: 'disabled' },
+          { secret: 'whsec_AAAA' },
+          { id: newId() },
+          { disabled_reason: 'manual' },
+          { consecutive_failures: 0 },
+          { hold_until: null },
+          { club_id: newId() },
+        ],
+        async (extra) => expectError(await change({ ...good, ...extra }), 'malformed_request'),
+      );
     });
 
-    it('400: another JSON type; null removes nothing', async () => {
-      for (const bad of [
-        { url: 1 },
-        { url: null },
-        { description: null },
-        { description: ['x'] },
-        { event_types: 'student.created' },
-        { event_types: null },
-        { event_types: [1] },
-      ]) {
-        expectError(await change({ ...good, ...bad }), 'malformed_request');
-      }
+    it('400: another JSON type, and null', async () => {
+      await eachCase(
+        [
+          { url: 1 },
+          { url: null },
+          { description: null },
+          { description: ['x'] },
+          { event_types: 'student.created' },
+          { event_types: null },
+          { event_types: [1] },
+        ],
+        async (bad) => expectError(await change({ ...good, ...bad }), 'malformed_request'),
+      );
     });
   });
 });

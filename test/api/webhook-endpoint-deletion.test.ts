@@ -1,19 +1,20 @@
 import { expect } from 'chai';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
 import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
-import { clock, expectError } from '../toolkit/drive/api.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, gateRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildEndpoint, buildWebhookDelivery, factAbout } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import {
   noEndpointsOf,
   oneAfterAnother,
-  publicUrl,
   openEndpointScene,
+  publicUrl,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
 
 describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   let scene: EndpointScene;
@@ -25,7 +26,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   const remove = () => scene.webhooks.remove(id);
 
   describe('204', () => {
-    it('an empty answer; the endpoint is gone for everybody who asks', async () => {
+    it('removes the endpoint from the list', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       const { status, text } = await remove();
       expect([status, text]).to.deep.equal([204, '']);
@@ -34,7 +35,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(total).to.equal(1);
     });
 
-    it('its secrets are erased, the one before a rotation too', async () => {
+    it('erases its secrets, also the one before a rotation', async () => {
       await scene.webhooks.rotate(id);
       expect((await endpointRow(id)).previousSecret).to.not.equal(null);
       await remove();
@@ -43,7 +44,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(row).to.include({ previousSecret: null, previousSecretExpiresAt: null });
     });
 
-    it('what is pending is canceled, without a cancel_reason; each of its workflows and the gate are woken', async () => {
+    it('cancels pending deliveries without a reason, and wakes their workflows and the gate', async () => {
       const deliveries = [
         await buildWebhookDelivery(scene.subscription),
         await buildWebhookDelivery(scene.subscription),
@@ -51,14 +52,14 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await wakesBy(scene.club.id, remove)).to.deep.equal(
         [gateRun({ id }), ...deliveries.map(deliveryRun)].toSorted(),
       );
-      for (const delivery of deliveries) {
+      await eachCase(deliveries, async (delivery) => {
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ status: 'canceled', cancelReason: null });
         expect(row.completedAt).to.be.an.instanceOf(Date);
-      }
+      });
     });
 
-    it('a resend that was asked for is not made any more', async () => {
+    it('drops a requested resend', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
       await scene.webhooks.resend(id, delivery.id);
@@ -66,7 +67,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null });
     });
 
-    it('nothing new is created for it; the club`s other endpoints are told', async () => {
+    it('creates no delivery for it, but for the club’s other endpoints', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await remove();
       const { database } = await testPlatform();
@@ -74,16 +75,16 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(made.map(({ endpointId }) => endpointId)).to.deep.equal([other.id]);
     });
 
-    it('a paused and a disabled endpoint can be deleted', async () => {
-      for (const state of ['pause', 'disable'] as const) {
+    it('deletes a paused and a disabled endpoint', async () => {
+      await eachCase(['pause', 'disable'] as const, async (state) => {
         const endpoint = await buildEndpoint(scene.club.id, publicUrl);
         await scene.webhooks[state](endpoint.id);
         expect((await scene.webhooks.remove(endpoint.id)).status).to.equal(204);
         expectError(await scene.webhooks.read(endpoint.id), 'not_found');
-      }
+      });
     });
 
-    it('a deleted endpoint does not count for the limit of 20', async () => {
+    it('does not count a deleted endpoint for the limit of 20', async () => {
       while ((await scene.webhooks.list()).body.total < deliveryRules.endpointsPerClub) {
         await buildEndpoint(scene.club.id, publicUrl);
       }
@@ -95,14 +96,14 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
 
   describe('404', () => {
-    it('an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+    it('an unknown, a foreign and a deleted endpoint get the same text', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.remove(unknown));
-      for (const answer of answers) expectError(answer, 'not_found');
+      await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
 
-    it('every operation on a deleted endpoint, and none of them changes or wakes anything', async () => {
+    it('every operation on a deleted endpoint, which changes and wakes nothing', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await remove();
       const before = [await endpointRow(id), await deliveryRow(delivery.id)];
@@ -124,29 +125,27 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         'delete again': remove,
       };
       const wakes = await wakesBy(scene.club.id, async () => {
-        for (const [name, operation] of Object.entries(everyOther)) {
-          const answer = await operation();
-          expect(answer.body?.error?.code, name).to.equal('not_found');
-          expectError(answer, 'not_found');
-        }
+        await eachCase(Object.entries(everyOther), async ([, operation]) =>
+          expectError(await operation(), 'not_found'),
+        );
       });
       expect(wakes).to.deep.equal([]);
       expect([await endpointRow(id), await deliveryRow(delivery.id)]).to.deep.equal(before);
     });
 
-    it('the endpoint of another club stays as it is', async () => {
+    it('keeps the endpoint of another club', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.remove(foreign.id);
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
     });
 
-    it('of two deletions at once one deletes', async () => {
+    it('the later of two deletions at once', async () => {
       const answers = await oneAfterAnother(id, [remove, remove]);
       expect(answers.map(({ status }) => status)).to.deep.equal([204, 404]);
     });
 
-    it('what waits for a deletion finds nothing any more', async () => {
+    it('operations that wait for a deletion', async () => {
       const { webhooks } = scene;
       const late = {
         change: () => webhooks.change(id, { description: 'x' }),
@@ -156,7 +155,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       };
       const [removed, ...answers] = await oneAfterAnother(id, [remove, ...Object.values(late)]);
       expect(removed?.status).to.equal(204);
-      for (const answer of answers) expectError(answer, 'not_found');
+      await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(await endpointRow(id)).to.include({ status: 'disabled', description: null });
     });
   });

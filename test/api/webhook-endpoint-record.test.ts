@@ -35,7 +35,7 @@ describe('the record of a webhook endpoint', () => {
   const near = (told: string, wanted: number) =>
     expect(Date.parse(told)).to.be.within(wanted - 5 * second, wanted + 5 * second);
 
-  it('one that nothing was sent to has no failure, no success and nothing pending', async () => {
+  it('shows no failure, no success and nothing pending for a new endpoint', async () => {
     const record = await read();
     expect(record).to.include({ status: 'enabled', consecutive_failures: 0, pending_deliveries: 0 });
     const whereTheyApply = [
@@ -49,23 +49,23 @@ describe('the record of a webhook endpoint', () => {
     expect(record).to.not.have.any.keys([...whereTheyApply, 'previous_secret_expires_at']);
   });
 
-  it('consecutive_failures counts each failed attempt; failing_since is the first of them; what will be tried again is pending', async () => {
+  it('counts failures in a row, keeps the first time as failing_since, counts retries as pending', async () => {
     await attempt(500);
     const { failing_since: since } = await read();
     near(since, clock.now().getTime());
     for (let failures = 2; failures <= 4; failures++) {
       clock.advance(minute);
       await attempt(404);
-      expect(await read()).to.include({
+      expect(await read(), `failures ${failures}`).to.include({
         consecutive_failures: failures,
         failing_since: since,
         pending_deliveries: failures,
       });
-      expect(await read()).to.not.have.property('hold_until');
+      expect(await read(), `failures ${failures}`).to.not.have.property('hold_until');
     }
   });
 
-  it('hold_until: from the fifth failure in a row, for 1 minute; told no longer than it lasts', async () => {
+  it('shows hold_until for 1 minute from the fifth failure in a row', async () => {
     for (let failures = 1; failures <= 5; failures++) await attempt(500);
     const record = await read();
     expect(record).to.include({ status: 'enabled', consecutive_failures: 5 });
@@ -75,7 +75,7 @@ describe('the record of a webhook endpoint', () => {
     expect(await read()).to.include({ consecutive_failures: 5, failing_since: record.failing_since });
   });
 
-  it('any 2xx: the failures are forgotten, and last_success_at is its time', async () => {
+  it('a 2xx clears the failures and sets last_success_at', async () => {
     let deliveryId = '';
     for (let failures = 1; failures <= 5; failures++) deliveryId = await attempt(500);
     await scene.webhooks.resend(scene.endpoint.id, deliveryId);
@@ -87,7 +87,7 @@ describe('the record of a webhook endpoint', () => {
     near(record.last_success_at, clock.now().getTime());
   });
 
-  it('last_success_at: kept through failures, and followed while all goes well', async () => {
+  it('keeps last_success_at through failures, and moves it with each success', async () => {
     await attempt(200);
     const first = (await read()).last_success_at;
     clock.advance(minute);
@@ -100,14 +100,14 @@ describe('the record of a webhook endpoint', () => {
     }
   });
 
-  it('what deliveries bring is no change of the endpoint: updated_at stays', async () => {
+  it('keeps updated_at when deliveries change the record', async () => {
     const { updated_at: before } = await read();
     clock.advance(minute);
     for (const status of [200, 500, 200]) await attempt(status);
     expect((await read()).updated_at).to.equal(before);
   });
 
-  it('pending_deliveries: those that wait for their first attempt or the next, of whatever cause; no resend of what has ended', async () => {
+  it('counts first and next attempts in pending_deliveries, but no resend of an ended delivery', async () => {
     const { webhooks, endpoint } = scene;
     const ended = await attempt(200);
     await webhooks.resend(endpoint.id, ended);
@@ -123,7 +123,7 @@ describe('the record of a webhook endpoint', () => {
     expect((await read()).pending_deliveries).to.equal(0);
   });
 
-  it('reads the same alone and in the list', async () => {
+  it('is the same alone and in the list', async () => {
     for (const status of [200, 500, 500, 500, 500, 500]) await attempt(status);
     await scene.webhooks.rotate(scene.endpoint.id);
     expect((await scene.webhooks.list()).body.data).to.deep.equal([await read()]);

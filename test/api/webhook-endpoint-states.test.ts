@@ -1,8 +1,7 @@
 /** States of a webhook endpoint, as administrators move it (specification: States, Webhook endpoint). */
 import { expect } from 'chai';
 import { fanOut } from '../../domain/webhooks/fan-out.ts';
-import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import {
@@ -12,13 +11,15 @@ import {
   type TestWebhookDelivery,
 } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import {
   noEndpointsOf,
   oneAfterAnother,
-  publicUrl,
   openEndpointScene,
+  publicUrl,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const failures = () => ({
@@ -72,13 +73,13 @@ describe('the state of a webhook endpoint', () => {
   };
 
   describe('POST …/pause', () => {
-    it('200: paused; nothing else of the record changes but updated_at', async () => {
+    it('200: changes only status and updated_at', async () => {
       await alter('webhook_endpoints', id, failures());
       const changed = await changesBy('pause');
       expect(changed).to.deep.equal({ status: 'paused', updated_at: changed['updated_at'] });
     });
 
-    it('deliveries keep being created and accumulate', async () => {
+    it('goes on creating deliveries, which accumulate', async () => {
       await queue(1);
       await move('pause');
       expect(await told()).to.have.length(1);
@@ -86,7 +87,7 @@ describe('the state of a webhook endpoint', () => {
       expect((await scene.webhooks.read(id)).body.data).to.include({ status: 'paused', pending_deliveries: 3 });
     });
 
-    it('calls the gate, and no delivery: what is due parks by itself', async () => {
+    it('wakes the gate and no delivery', async () => {
       await queue(2);
       expect(await wakesByMove('pause')).to.deep.equal([gateRun({ id })]);
       const [wake] = await wakesOf(scene.club.id);
@@ -94,12 +95,12 @@ describe('the state of a webhook endpoint', () => {
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id });
     });
 
-    it('200: a paused endpoint stays as it is', async () => {
+    it('200: changes nothing of a paused endpoint', async () => {
       await move('pause');
       await expectNothingChanges('pause');
     });
 
-    it('409 endpoint_not_enabled: a disabled endpoint, which stays as it is', async () => {
+    it('409 endpoint_not_enabled: a disabled endpoint; changes and wakes nothing', async () => {
       await move('disable');
       const before = await endpointRow(id);
       expect(
@@ -110,18 +111,18 @@ describe('the state of a webhook endpoint', () => {
   });
 
   describe('POST …/enable', () => {
-    it('200: from paused: what accumulated is kept, and the gate is called to let it go', async () => {
+    it('200: from paused: keeps pending deliveries and wakes the gate', async () => {
       const deliveries = await queue(3);
       await move('pause');
       for (const { id: parked } of deliveries) await alter('webhook_deliveries', parked, { parked_at: new Date() });
       expect(await wakesByMove('enable')).to.deep.equal([gateRun({ id })]);
       expect((await scene.webhooks.read(id)).body.data).to.include({ status: 'enabled', pending_deliveries: 3 });
-      for (const { id: parked } of deliveries) {
-        expect(await deliveryRow(parked)).to.include({ status: 'pending', cancelReason: null });
-      }
+      await eachCase(deliveries, async ({ id: parked }) =>
+        expect(await deliveryRow(parked)).to.include({ status: 'pending', cancelReason: null }),
+      );
     });
 
-    it('from paused: the breaker stays as it was', async () => {
+    it('200: from paused: keeps the breaker', async () => {
       await alter('webhook_endpoints', id, failures());
       await move('pause');
       const before = await endpointRow(id);
@@ -137,7 +138,7 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('from paused: a resend that was waiting goes at once, past the gate', async () => {
+    it('200: from paused: sends a waiting resend at once, past the gate', async () => {
       const [waiting, asked] = await queue(2);
       if (!waiting || !asked) throw new Error('There are two.');
       await scene.webhooks.resend(id, asked.id);
@@ -151,7 +152,7 @@ describe('the state of a webhook endpoint', () => {
     });
 
     for (const reason of ['manual', 'failing'] as const) {
-      it(`200: from disabled (${reason}): the breaker is reset, and the reason and the time are gone`, async () => {
+      it(`200: from disabled (${reason}): resets the breaker and removes reason and time`, async () => {
         await move('disable');
         await alter('webhook_endpoints', id, {
           disabled_reason: reason,
@@ -171,7 +172,7 @@ describe('the state of a webhook endpoint', () => {
       });
     }
 
-    it('from disabled, throttled before: nothing of the breaker is left', async () => {
+    it('200: from disabled while throttled: resets the breaker', async () => {
       await alter('webhook_endpoints', id, failures());
       await move('disable');
       await move('enable');
@@ -181,7 +182,7 @@ describe('the state of a webhook endpoint', () => {
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null });
     });
 
-    it('from disabled: what was canceled stays canceled and nobody is woken; new events are delivered from now on', async () => {
+    it('200: from disabled: keeps canceled deliveries, wakes nothing, delivers new facts', async () => {
       const [canceled] = await queue(1);
       await move('disable');
       expect(await wakesByMove('enable')).to.deep.equal([]);
@@ -189,16 +190,16 @@ describe('the state of a webhook endpoint', () => {
       expect(await told()).to.have.length(1);
     });
 
-    it('200: an enabled endpoint stays as it is, updated_at too', () => expectNothingChanges('enable'));
+    it('200: changes nothing of an enabled endpoint', () => expectNothingChanges('enable'));
 
-    it('an enabled one that is throttled stays throttled', async () => {
+    it('200: keeps an enabled endpoint throttled', async () => {
       await alter('webhook_endpoints', id, failures());
       await expectNothingChanges('enable');
     });
   });
 
   describe('POST …/disable', () => {
-    it('200: disabled, with the reason and the time', async () => {
+    it('200: sets status, reason and time', async () => {
       await queue(2);
       const changed = await changesBy('disable');
       expect(changed).to.deep.equal({
@@ -211,18 +212,18 @@ describe('the state of a webhook endpoint', () => {
       expect(Math.abs(clock.now().getTime() - Date.parse(String(changed['disabled_at'])))).to.be.below(10_000);
     });
 
-    it('the queue is canceled, without a cancel_reason; each of its workflows and the gate are woken', async () => {
+    it('cancels pending deliveries without a reason, and wakes their workflows and the gate', async () => {
       const deliveries = await queue(3);
       await alter('webhook_deliveries', deliveries[0]?.id ?? '', { parked_at: new Date(), attempt_count: 2 });
       const wakes = await wakesByMove('disable');
       expect(wakes).to.deep.equal([gateRun({ id }), ...deliveries.map(deliveryRun)].toSorted());
       const { disabled_at: disabledAt } = (await scene.webhooks.read(id)).body.data;
-      for (const delivery of deliveries) {
+      await eachCase(deliveries, async (delivery) => {
         const record = (await scene.webhooks.delivery(id, delivery.id)).body.data;
         expect(record).to.include({ status: 'canceled', completed_at: disabledAt, payload_purged: false });
         expect(record).to.not.have.any.keys('cancel_reason', 'next_attempt_at');
         expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null, requested: null });
-      }
+      });
       const sent = (await wakesOf(scene.club.id)).find(({ workflowType }) => workflowType === 'webhookDelivery');
       expect(sent?.attributes).to.deep.equal({
         ClubId: scene.club.id,
@@ -231,13 +232,13 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('nothing new is created', async () => {
+    it('creates no further delivery', async () => {
       await move('disable');
       expect(await told()).to.deep.equal([]);
       expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
     });
 
-    it('deliveries that have ended stay as they are, and those of the club`s other endpoints are sent', async () => {
+    it('keeps ended deliveries and those of other endpoints', async () => {
       const ended = ['succeeded', 'failed', 'canceled'] as const;
       const deliveries = await queue(ended.length);
       for (const [index, status] of ended.entries()) {
@@ -255,7 +256,7 @@ describe('the state of a webhook endpoint', () => {
     const pendingOf = async (): Promise<{ id: string }> =>
       (await scene.webhooks.deliveries(id)).body.data.find(({ status }: { status: string }) => status === 'pending');
 
-    it('a resend that was asked for is not made any more', async () => {
+    it('drops a requested resend', async () => {
       const [delivery] = await queue(1);
       if (!delivery) throw new Error('There is one.');
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
@@ -264,12 +265,12 @@ describe('the state of a webhook endpoint', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null });
     });
 
-    it('the breaker holds nothing any more: a disabled endpoint shows no hold_until', async () => {
+    it('removes hold_until', async () => {
       await alter('webhook_endpoints', id, failures());
       expect(await changesBy('disable')).to.have.property('hold_until', undefined);
     });
 
-    it('200: from paused, what accumulated is canceled', async () => {
+    it('200: from paused: cancels what accumulated', async () => {
       const [delivery] = await queue(1);
       await move('pause');
       const answer = await move('disable');
@@ -278,7 +279,7 @@ describe('the state of a webhook endpoint', () => {
     });
 
     for (const reason of ['manual', 'failing'] as const) {
-      it(`200: one that is disabled (${reason}) stays as it is, its reason and time too`, async () => {
+      it(`200: changes nothing of an endpoint that is disabled (${reason})`, async () => {
         await move('disable');
         await alter('webhook_endpoints', id, { disabled_reason: reason });
         const before = await endpointRow(id);
@@ -289,16 +290,16 @@ describe('the state of a webhook endpoint', () => {
     }
   });
 
-  describe('each of them', () => {
+  describe('every one of them', () => {
     for (const operation of operations) {
-      it(`404: ${operation}: an unknown endpoint, one of another club and a deleted one answer alike`, async () => {
+      it(`${operation}: 404: an unknown, a foreign and a deleted endpoint get the same text`, async () => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks[operation](unknown));
-        for (const answer of answers) expectError(answer, 'not_found');
+        await eachCase(answers, (answer) => expectError(answer, 'not_found'));
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       });
 
-      it(`${operation}: the endpoint of another club stays as it is`, async () => {
+      it(`${operation}: keeps the endpoint of another club`, async () => {
         const foreign = (await openEndpointScene()).endpoint;
         // From a state that each of them would leave.
         await alter('webhook_endpoints', foreign.id, { status: operation === 'enable' ? 'paused' : 'enabled' });
@@ -307,7 +308,7 @@ describe('the state of a webhook endpoint', () => {
         expect(await endpointRow(foreign.id)).to.deep.equal(before);
       });
 
-      it(`${operation}: the secret is no part of the answer`, async () => {
+      it(`${operation}: shows no secret`, async () => {
         expect((await move(operation)).text)
           .to.not.include('whsec_')
           .and.not.include('"secret"');
@@ -315,7 +316,7 @@ describe('the state of a webhook endpoint', () => {
     }
   });
 
-  describe('two at once: as if one after the other', () => {
+  describe('two at once act in their order', () => {
     /** What each order ends in, from an enabled endpoint with two deliveries that wait. */
     const orders = [
       { first: 'disable', second: 'enable', statuses: [200, 200], status: 'enabled', pending: 0 },

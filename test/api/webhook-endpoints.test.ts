@@ -1,15 +1,16 @@
 import { expect } from 'chai';
-import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { newId } from '../../domain/core/ids.ts';
+import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { dnsResolver } from '../../domain/webhooks/egress.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
-import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
-import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
-import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { buildEndpoint, buildWebhookDelivery, buildSubscription } from '../toolkit/builders/webhooks.ts';
+import { buildEndpoint, buildSubscription, buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { allAtOnce } from '../toolkit/drive/races.ts';
 import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
+import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
+import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 
 /** A public address, so that a registration needs no name server; nothing is ever sent there. */
 const publicUrl = 'https://93.184.216.34/hooks/club';
@@ -29,7 +30,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
   });
 
   describe('201', () => {
-    it('registers an enabled endpoint: the whole record and its secret', async () => {
+    it('registers an enabled endpoint, and returns the whole record and its secret', async () => {
       const { status, body } = await register(club, { ...good, description: 'Our CRM' });
       expect(status).to.equal(201);
       const { endpoint, secret } = body.data;
@@ -48,13 +49,13 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
     });
 
-    it('the secret: 32 bytes, encrypted at rest, shown in this response alone', async () => {
+    it('makes a secret of 32 bytes, stores it encrypted and shows it only once', async () => {
       const { body } = await register(club, good);
       const { endpoint, secret } = body.data;
       expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).to.have.length(32);
-      for (const part of [secret, secret.slice('whsec_'.length)]) {
-        expect(await columnsHolding(part)).to.deep.equal([]);
-      }
+      await eachCase([secret, secret.slice('whsec_'.length)], async (part) =>
+        expect(await columnsHolding(part)).to.deep.equal([]),
+      );
       const source = await testDatabase();
       const [row] = await source.query<{ secret: Buffer }[]>(`SELECT secret FROM webhook_endpoints WHERE id = $1`, [
         endpoint.id,
@@ -63,18 +64,18 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(row?.secret.includes(raw)).to.equal(false);
       const { vault } = await testPlatform();
       expect(vault.open(row?.secret ?? Buffer.alloc(0), endpoint.id)).to.equal(secret);
-      for (const answer of [await read(club, endpoint.id), await list(club)]) {
-        expect(answer.text).to.not.include(secret).and.not.include('whsec_');
-      }
+      await eachCase([await read(club, endpoint.id), await list(club)], (answer) =>
+        expect(answer.text).to.not.include(secret).and.not.include('whsec_'),
+      );
     });
 
-    it('each endpoint has a secret of its own', async () => {
+    it('gives each endpoint a secret of its own', async () => {
       const secrets = [];
       for (let index = 0; index < 3; index++) secrets.push((await register(club, good)).body.data.secret);
       expect(new Set(secrets).size).to.equal(3);
     });
 
-    it('the bounds: a url of 2048 characters, a description of 200 and of none, every event type of the list', async () => {
+    it('accepts a url of 2048 characters, descriptions of 200 and of none, and every event type', async () => {
       const longest = publicUrl + '/'.padEnd(2048 - publicUrl.length, 'x');
       expect(longest).to.have.length(2048);
       const bodies = [
@@ -83,22 +84,22 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
         { ...good, description: '' },
         { ...good, event_types: [...eventTypes] },
       ];
-      for (const body of bodies) {
+      await eachCase(bodies, async (body) => {
         const { status, body: answer } = await register(club, body);
         expect(status).to.equal(201);
         expect(answer.data.endpoint).to.include({ url: body.url });
         expect(answer.data.endpoint.event_types).to.deep.equal(body.event_types);
-      }
+      });
     });
 
-    it('the url stays as it was written', async () => {
+    it('keeps the url as it is written', async () => {
       const url = 'https://93.184.216.34:8443/Hooks/%7Eclub?a=b&c=%20d';
       expect((await register(club, { ...good, url })).body.data.endpoint.url).to.equal(url);
     });
   });
 
   describe('409', () => {
-    it('endpoint_limit_reached: a club has at most 20 endpoints', async () => {
+    it('endpoint_limit_reached: beyond 20 endpoints in a club; writes nothing', async () => {
       for (let index = 0; index < 19; index++) await buildEndpoint(club.id, publicUrl);
       expect((await register(club, good)).status).to.equal(201);
       const before = await rowCounts();
@@ -107,7 +108,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await register(await buildClub(), good)).status).to.equal(201);
     });
 
-    it('endpoint_limit_reached: two at once when 19 exist: exactly one succeeds', async () => {
+    it('endpoint_limit_reached: one of three at once succeeds beside 19 endpoints', async () => {
       for (let index = 0; index < 19; index++) await buildEndpoint(club.id, publicUrl);
       const answers = await allAtOnce(club.id, () => [
         register(club, good),
@@ -118,14 +119,14 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await list(club)).body.total).to.equal(20);
     });
 
-    it('an endpoint that is disabled counts too', async () => {
+    it('endpoint_limit_reached: counts a disabled endpoint', async () => {
       const endpoints = await Promise.all(Array.from({ length: 20 }, () => buildEndpoint(club.id, publicUrl)));
       await alter('webhook_endpoints', endpoints[0]?.id ?? '', { status: 'disabled', disabled_reason: 'manual' });
       expectError(await register(club, good), 'endpoint_limit_reached');
     });
   });
 
-  describe('400 and 422: nothing is written', () => {
+  describe('400 and 422: writes nothing', () => {
     let before: Record<string, number>;
     beforeEach(async () => {
       before = await rowCounts();
@@ -134,14 +135,15 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('a url of 0 or 2049 characters, a description of 201', async () => {
-      for (const body of [
-        { ...good, url: '' },
-        { ...good, url: publicUrl.padEnd(2049, 'x') },
-        { ...good, description: 'd'.repeat(201) },
-      ]) {
-        expectError(await register(club, body), 'invalid_request');
-      }
+    it('422: a url of 0 or 2049 characters, a description of 201', async () => {
+      await eachCase(
+        [
+          { ...good, url: '' },
+          { ...good, url: publicUrl.padEnd(2049, 'x') },
+          { ...good, description: 'd'.repeat(201) },
+        ],
+        async (body) => expectError(await register(club, body), 'invalid_request'),
+      );
     });
 
     const wrongTypes: Record<string, unknown[]> = {
@@ -156,23 +158,24 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       'an empty name': [''],
     };
     for (const [title, types] of Object.entries(wrongTypes)) {
-      it(`event_types: ${title}`, async () => {
+      it(`422: event_types: ${title}`, async () => {
         const answer = await register(club, { ...good, event_types: types });
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.match(/^event_types/);
       });
     }
 
-    it('event_types of the wrong JSON type', async () => {
-      for (const types of ['student.created', { 0: 'student.created' }, [1], [null], [['student.created']], null]) {
-        expectError(await register(club, { ...good, event_types: types }), 'malformed_request');
-      }
+    it('400: event_types of another JSON type', async () => {
+      await eachCase(
+        ['student.created', { 0: 'student.created' }, [1], [null], [['student.created']], null],
+        async (types) => expectError(await register(club, { ...good, event_types: types }), 'malformed_request'),
+      );
     });
 
-    it('a status, a secret or an id cannot be given', async () => {
-      for (const extra of [{ status: 'disabled' }, { secret: 'whsec_AAAA' }, { id: newId() }]) {
-        expectError(await register(club, { ...good, ...extra }), 'malformed_request');
-      }
+    it('400: a given status, secret or id', async () => {
+      await eachCase([{ status: 'disabled' }, { secret: 'whsec_AAAA' }, { id: newId() }], async (extra) =>
+        expectError(await register(club, { ...good, ...extra }), 'malformed_request'),
+      );
     });
 
     const refused: Record<string, readonly string[]> = {
@@ -220,12 +223,12 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       ],
     };
     for (const [title, urls] of Object.entries(refused)) {
-      it(`url_not_allowed: ${title}`, async () => {
-        for (const url of urls) {
+      it(`422 url_not_allowed: ${title}`, async () => {
+        await eachCase(urls, async (url) => {
           const answer = await register(club, { ...good, url });
-          expect(answer.body?.error?.code, url).to.equal('url_not_allowed');
+          expect(answer.body?.error?.code).to.equal('url_not_allowed');
           expectError(answer, 'url_not_allowed');
-        }
+        });
       });
     }
   });
@@ -253,16 +256,16 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
         body: { ...good, url },
       });
 
-    it('201: a name that resolves to the public internet', async () => {
+    it('201: a name with public addresses', async () => {
       expect((await registerName('https://public.example.test/hooks')).status).to.equal(201);
     });
 
-    it('422 url_not_allowed: an unresolvable name and one with a private address answer alike', async () => {
+    it('422 url_not_allowed: an unknown name and names with a private address get the same text', async () => {
       const answers = [];
       for (const name of ['unknown', 'private', 'private6', 'mixed']) {
         answers.push(await registerName(`https://${name}.example.test/hooks`));
       }
-      for (const answer of answers) expectError(answer, 'url_not_allowed');
+      await eachCase(answers, (answer) => expectError(answer, 'url_not_allowed'));
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       expect((await list(club)).body.total).to.equal(0);
     });
@@ -270,7 +273,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/webhook-endpoints', () => {
-  it('200: whole records, oldest first, of this club alone', async () => {
+  it('200: lists whole records of this club, oldest first, by pages', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     await register(other, good);
     const created = [];
@@ -285,7 +288,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints', () => {
 
 describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   describe('200', () => {
-    it('counts what is pending', async () => {
+    it('counts pending deliveries', async () => {
       const subscription = await buildSubscription(publicUrl);
       const member = await buildMember(subscription.clubId, 'admin');
       await buildWebhookDelivery(subscription);
@@ -295,7 +298,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await call('GET', path, { token: member.token })).body.data.pending_deliveries).to.equal(1);
     });
 
-    it('shows how it has fared: every optional field where it applies', async () => {
+    it('shows every optional field that applies', async () => {
       const club = await buildClub();
       const { id } = await buildEndpoint(club.id, publicUrl);
       const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 12, minute));
@@ -322,11 +325,11 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  it('404: an unknown endpoint and one of another club answer alike', async () => {
+  it('404: an unknown endpoint and one of another club get the same text', async () => {
     const club = await buildClub();
     const foreign = await buildEndpoint((await buildClub()).id, publicUrl);
     const answers = [await read(club, newId()), await read(club, foreign.id)];
-    for (const answer of answers) expectError(answer, 'not_found');
+    await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     expect(answers[0]?.text).to.equal(answers[1]?.text);
   });
 });

@@ -4,19 +4,20 @@ import type { Id } from '../../domain/core/ids.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
 import { attemptDelivery, type DeliveryPlatform } from '../../domain/webhooks/attempts.ts';
 import { tendGate } from '../../domain/webhooks/gate.ts';
-import { mailsTo, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
-import { publicUrl, openEndpointScene, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
+import { openEndpointScene, publicUrl, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
+import { mailsTo, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;
 const failingMail = 'webhook_endpoint_failing';
 
-describe('an endpoint that accepts no delivery for 5 days', () => {
+describe('an endpoint that fails for 5 days', () => {
   let scene: EndpointScene;
   let id: Id;
   let now: number;
@@ -55,8 +56,8 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
   const read = async () => (await scene.webhooks.read(id)).body.data;
   const ownerMails = async () => (await mailsTo(scene.club.owner.id)).filter((template) => template === failingMail);
 
-  describe('is given up', () => {
-    it('at the failure that comes then: disabled, failing, since when; why is still to be read', async () => {
+  describe('is disabled', () => {
+    it('at the next failed attempt, as failing, with the time since when', async () => {
       await failingFor(5 * day);
       await failsOnce();
       const record = await read();
@@ -79,14 +80,14 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null, gateLooksAt: null });
     });
 
-    it('its gate looks at that very moment, whatever else it waits for', async () => {
+    it('by its gate at that very moment, whatever else the gate waits for', async () => {
       await failingFor(5 * day - minute, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.include({ done: false, at: now + minute, givenUpAt: now + minute });
       expect(await tend(now + minute - 1)).to.include({ done: false });
       expect(await tend(now + minute)).to.include({ outcome: 'disabled' });
     });
 
-    it('its queue is canceled in the same act, each delivery woken and a mail asked for', async () => {
+    it('with its queue canceled, each delivery woken and one mail requested', async () => {
       await failingFor(5 * day);
       const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
       const last = await buildWebhookDelivery(scene.subscription, new Date(now));
@@ -94,22 +95,22 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       const isMail = (run: string) => run.startsWith('transactional-mail/');
       expect(wakes.filter((run) => !isMail(run))).to.deep.equal([waiting, last].map(deliveryRun).toSorted());
       expect(wakes.filter(isMail)).to.have.length(1);
-      for (const delivery of [waiting, last]) {
-        expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null });
-      }
+      await eachCase([waiting, last], async (delivery) =>
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null }),
+      );
       expect((await deliveryRow(last.id)).attemptCount).to.equal(1);
     });
   });
 
-  describe('is not given up', () => {
-    it('a minute before', async () => {
+  describe('is not disabled', () => {
+    it('a minute before the 5 days are over', async () => {
       await failingFor(5 * day - minute);
       await failsOnce();
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 5 });
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('by a delivery that is accepted then: its failures are forgotten', async () => {
+    it('when a delivery succeeds, which clears its failures', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
@@ -119,7 +120,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('where it never failed, however long nothing was accepted', async () => {
+    it('when it never failed, however old its last success is', async () => {
       await alter('webhook_endpoints', id, { last_success_at: new Date(now - 60 * day) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
       await failsOnce();
@@ -138,7 +139,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
     });
 
-    it('by an attempt that nobody made: the service was to blame', async () => {
+    it('by an attempt that the service never made', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       const dies = { failpoint: () => Promise.reject(new Error('the worker died')) };
@@ -154,8 +155,8 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
     });
   });
 
-  describe('an e-mail goes to the club`s administrators', () => {
-    it('to each who may administer webhook endpoints, and to nobody else', async () => {
+  describe('an e-mail goes to the club’s administrators', () => {
+    it('to owners and admins, and to nobody else', async () => {
       const [admin, editor, support] = [
         await buildMember(scene.club.id, 'admin'),
         await buildMember(scene.club.id, 'editor'),
@@ -181,13 +182,13 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       expect(await mailsTo(scene.subscription.studentId)).to.deep.equal([]);
     });
 
-    it('none where an administrator disabled it', async () => {
+    it('not when an administrator disabled the endpoint', async () => {
       await failingFor(6 * day);
       await scene.webhooks.disable(id);
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('once: attempts that were in flight then, and its gate, ask for no further one', async () => {
+    it('once for two attempts at once and the gate', async () => {
       await failingFor(5 * day);
       const due = () => buildWebhookDelivery(scene.subscription, new Date(now));
       const both = [await due(), await due()];
@@ -197,7 +198,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       expect(await ownerMails()).to.deep.equal([failingMail]);
     });
 
-    it('one an endpoint, whatever their number: the cap of mails an hour is for what strangers can cause', async () => {
+    it('for each of 8 endpoints, beyond the limit of mails an hour', async () => {
       const endpoints = [scene.endpoint];
       while (endpoints.length < 8) endpoints.push(await buildEndpoint(scene.club.id, publicUrl));
       for (const endpoint of endpoints) {
@@ -229,7 +230,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       return sent;
     };
 
-    it('says which endpoint, of which club, and leads to it', async () => {
+    it('with club, url and a link to the endpoint', async () => {
       await failingFor(5 * day);
       await failsOnce();
       const [mail, ...others] = await sendAll();
@@ -240,7 +241,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
       expect(mail?.text).to.not.include('Stella').and.not.include('whsec_');
     });
 
-    it('is not sent of an endpoint that was deleted meanwhile', async () => {
+    it('not when the endpoint was deleted since', async () => {
       await failingFor(5 * day);
       await failsOnce();
       await scene.webhooks.remove(id);
@@ -248,7 +249,7 @@ describe('an endpoint that accepts no delivery for 5 days', () => {
     });
   });
 
-  it('set enabled again, it begins anew: five failures more throttle it, and five days more give it up', async () => {
+  it('begins anew when it is enabled again: five further failures throttle it', async () => {
     await failingFor(5 * day);
     await failsOnce();
     await scene.webhooks.enable(id);

@@ -1,27 +1,28 @@
 /** What an administrator sends beside the schedule: a test, a resend (specification: Delivery rules 5, 6 and 8; States: Webhook delivery). */
 import { expect } from 'chai';
-import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
-import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow, eventRow } from '../toolkit/assert/webhooks.ts';
 import { buildEndpoint, buildWebhookDelivery, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import {
   noDeliveriesOf,
   noEndpointsOf,
   oneAfterAnother,
-  publicUrl,
   openEndpointScene,
+  publicUrl,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
+import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;
 /** What takes an endpoint out of `enabled`. */
 const shut = ['pause', 'disable'] as const;
 
-describe('webhook manual', () => {
+describe('webhook tests and resends', () => {
   let scene: EndpointScene;
   let id: string;
   beforeEach(async () => {
@@ -33,7 +34,7 @@ describe('webhook manual', () => {
   describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
     const sendTest = () => scene.webhooks.sendTest(id);
 
-    it('202: a webhook.test delivery, whole, as it reads afterwards; due now', async () => {
+    it('202: returns the whole webhook.test delivery, due now, as it is read afterwards', async () => {
       const { status, body } = await sendTest();
       expect(status).to.equal(202);
       const { data } = body;
@@ -52,7 +53,7 @@ describe('webhook manual', () => {
       expect(await read()).to.include({ pending_deliveries: 1 });
     });
 
-    it('the body is the contract`s own for webhook.test: the endpoint, and nobody`s data', async () => {
+    it('sends the contract’s body for webhook.test, without anybody’s data', async () => {
       const { data } = (await sendTest()).body;
       const { body, type, studentId } = await eventRow(data.event_id);
       expect({ type, studentId }).to.deep.equal({ type: 'webhook.test', studentId: null });
@@ -68,14 +69,14 @@ describe('webhook manual', () => {
       expect((await scene.webhooks.delivery(id, data.id)).body.data.body).to.deep.equal(message);
     });
 
-    it('goes to this endpoint, which cannot ask for it, and to no other', async () => {
+    it('sends to this endpoint only, which cannot subscribe to webhook.test', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await sendTest();
       expect((await scene.webhooks.deliveries(other.id)).body.total).to.equal(0);
       expect((await read()).event_types).to.not.include('webhook.test');
     });
 
-    it('wakes the delivery, and not the gate: it waits for no breaker', async () => {
+    it('wakes the delivery and not the gate, also while the breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
       let answer: Answer | undefined;
       const wakes = await wakesBy(scene.club.id, async () => (answer = await sendTest()));
@@ -86,19 +87,19 @@ describe('webhook manual', () => {
       expect(await deliveryRow(answer?.body.data.id)).to.include({ requested: 'test', schedulePosition: 0 });
     });
 
-    it('each is an event of its own', async () => {
+    it('makes a new event each time', async () => {
       const events = [(await sendTest()).body.data.event_id, (await sendTest()).body.data.event_id];
       expect(new Set(events).size).to.equal(2);
     });
 
-    it('leaves the endpoint as it is', async () => {
+    it('changes nothing of the endpoint', async () => {
       const before = await endpointRow(id);
       await sendTest();
       expect(await endpointRow(id)).to.deep.equal(before);
     });
 
     for (const operation of shut) {
-      it(`409 endpoint_not_enabled after ${operation}: nothing is written`, async () => {
+      it(`409 endpoint_not_enabled after ${operation}: writes nothing`, async () => {
         await scene.webhooks[operation](id);
         const before = await rowCounts();
         const wakes = await wakesBy(scene.club.id, async () => expectError(await sendTest(), 'endpoint_not_enabled'));
@@ -106,22 +107,23 @@ describe('webhook manual', () => {
         expect({ ...(await rowCounts()), wakes: 0 }).to.deep.equal({ ...before, wakes: 0 });
       });
 
-      it(`409: it comes after ${operation} when both are asked for at once`, async () => {
+      it(`409 endpoint_not_enabled: a test that waits for ${operation}`, async () => {
         const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), sendTest]);
-        if (late) expectError(late, 'endpoint_not_enabled');
+        if (!late) throw new Error('There are two answers.');
+        expectError(late, 'endpoint_not_enabled');
         expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
       });
     }
 
-    it('a disable that comes after it cancels it', async () => {
+    it('a later disable cancels the test', async () => {
       const [made] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(made?.body.data.id)).to.include({ status: 'canceled', requested: null });
     });
 
-    it('404: an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+    it('404: an unknown, a foreign and a deleted endpoint get the same text', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.sendTest(unknown));
-      for (const answer of answers) expectError(answer, 'not_found');
+      await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
   });
@@ -142,7 +144,7 @@ describe('webhook manual', () => {
     };
 
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`202: ${status}: the delivery as it is; one manual attempt is asked for, and its state stays`, async () => {
+      it(`202: ${status}: requests one manual attempt and keeps the delivery’s state`, async () => {
         await end(status, { attempt_count: 8, schedule_position: 8 });
         const before = (await scene.webhooks.delivery(id, delivery.id)).body.data;
         const { status: answered, body } = await resend();
@@ -159,7 +161,7 @@ describe('webhook manual', () => {
       });
     }
 
-    it('202: pending: the next attempt is brought forward to now, and it stays on its schedule', async () => {
+    it('202: pending: moves the next attempt to now and keeps the position in the schedule', async () => {
       await alter('webhook_deliveries', delivery.id, {
         next_attempt_at: new Date(Date.now() + 60 * minute),
         attempt_count: 3,
@@ -172,42 +174,42 @@ describe('webhook manual', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', parkedAt: null, schedulePosition: 3 });
     });
 
-    it('pending and overdue: it is due from now, so that the sweeper does not take it for forgotten', async () => {
+    it('202: overdue: is due from now, so that the sweeper does not count it as forgotten', async () => {
       await alter('webhook_deliveries', delivery.id, { next_attempt_at: new Date(Date.now() - 60 * minute) });
       const { data } = (await resend()).body;
       expect(Date.parse(data.next_attempt_at)).to.be.within(Date.now() - 10_000, Date.now());
     });
 
-    it('wakes the delivery, and not the gate: it waits for no breaker', async () => {
+    it('wakes the delivery and not the gate, also while the breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + minute) });
       expect(await wakesBy(scene.club.id, resend)).to.deep.equal([deliveryRun(delivery)]);
       const [wake] = await wakesOf(scene.club.id);
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'student.updated' });
     });
 
-    it('asked for twice before it is made, it is made once', async () => {
+    it('202: a second request before the attempt adds none', async () => {
       await end('failed');
       await resend();
       expect((await resend()).status).to.equal(202);
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
     });
 
-    it('a test or a recovery that is not yet made stays what it is: it is only hurried', async () => {
-      for (const requested of ['test', 'recovery'] as const) {
+    it('keeps a requested test or recovery as it is, and unparks it', async () => {
+      await eachCase(['test', 'recovery'] as const, async (requested) => {
         await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
         await resend();
         expect(await deliveryRow(delivery.id)).to.include({ requested, parkedAt: null });
-      }
+      });
     });
 
     describe('409 payload_purged', () => {
-      it('the body was purged: it stays in the history, and cannot be resent', async () => {
+      it('its body was purged; the delivery stays in the history', async () => {
         await end('failed', { payload_purged_at: new Date() });
         expect((await scene.webhooks.delivery(id, delivery.id)).body.data.payload_purged).to.equal(true);
         await expectRefused('payload_purged');
       });
 
-      it('30 days after its creation, whether or not retention has run yet', async () => {
+      it('30 days after its creation, before retention runs', async () => {
         await end('failed');
         clock.advance(30 * day - minute);
         expect((await resend()).status).to.equal(202);
@@ -224,7 +226,7 @@ describe('webhook manual', () => {
         await expectRefused('payload_purged');
       });
 
-      it('it expired', async () => {
+      it('the delivery expired', async () => {
         await end('canceled', { cancel_reason: 'expired', payload_purged_at: new Date() });
         await expectRefused('payload_purged');
       });
@@ -232,26 +234,27 @@ describe('webhook manual', () => {
 
     describe('409 endpoint_not_enabled', () => {
       for (const operation of shut) {
-        it(`after ${operation}`, async () => {
+        it(`after ${operation}, when the endpoint is not enabled`, async () => {
           await end('failed');
           await scene.webhooks[operation](id);
           await expectRefused('endpoint_not_enabled');
         });
 
-        it(`when ${operation} is asked for at once and comes first`, async () => {
+        it(`when it waits for ${operation}`, async () => {
           await end('failed');
           const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), resend]);
-          if (late) expectError(late, 'endpoint_not_enabled');
+          if (!late) throw new Error('There are two answers.');
+          expectError(late, 'endpoint_not_enabled');
           expect((await deliveryRow(delivery.id)).requested).to.equal(null);
         });
       }
     });
 
     describe('404', () => {
-      it('a delivery of nobody, of another club, and of another endpoint of the same club answer alike', async () => {
+      it('deliveries that are unknown, foreign or of another endpoint get the same text', async () => {
         const answers = [];
         for (const unknown of await noDeliveriesOf(scene)) answers.push(await scene.webhooks.resend(id, unknown));
-        for (const answer of answers) expectError(answer, 'not_found');
+        await eachCase(answers, (answer) => expectError(answer, 'not_found'));
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
         const source = await testDatabase();
         expect(
@@ -261,20 +264,20 @@ describe('webhook manual', () => {
         ).to.deep.equal([]);
       });
 
-      it('an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+      it('an unknown, a foreign and a deleted endpoint get the same text', async () => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) {
           answers.push(await scene.webhooks.resend(unknown, delivery.id));
         }
-        for (const answer of answers) expectError(answer, 'not_found');
+        await eachCase(answers, (answer) => expectError(answer, 'not_found'));
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       });
 
       it('comes before 409: an unknown delivery of a paused endpoint', async () => {
         await scene.webhooks.pause(id);
-        for (const unknown of await noDeliveriesOf(scene)) {
-          expectError(await scene.webhooks.resend(id, unknown), 'not_found');
-        }
+        await eachCase(await noDeliveriesOf(scene), async (unknown) =>
+          expectError(await scene.webhooks.resend(id, unknown), 'not_found'),
+        );
       });
     });
   });

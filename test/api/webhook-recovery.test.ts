@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import { newId } from '../../domain/core/ids.ts';
-import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildEndpoint, buildWebhookDelivery, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { clock, expectError, type Answer } from '../toolkit/drive/api.ts';
 import {
   noEndpointsOf,
   oneAfterAnother,
-  publicUrl,
   openEndpointScene,
+  publicUrl,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
 
@@ -35,12 +36,12 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
   };
 
   describe('202', () => {
-    it('failed ones are pending again, for one attempt each: how many, and the record of each', async () => {
+    it('makes failed deliveries pending for one attempt each, parked at the gate, and counts them', async () => {
       const deliveries = [await ended({}), await ended({})];
       const { status, body } = await recover();
       expect(status).to.equal(202);
       expect(body).to.deep.equal({ data: { recovered: 2 } });
-      for (const delivery of deliveries) {
+      await eachCase(deliveries, async (delivery) => {
         const record = (await scene.webhooks.delivery(id, delivery.id)).body.data;
         expect(record).to.include({ status: 'pending', attempt_count: 8, payload_purged: false });
         expect(record).to.not.have.any.keys('completed_at', 'cancel_reason');
@@ -48,11 +49,11 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ requested: 'recovery', schedulePosition: 8 });
         expect(row.parkedAt).to.be.an.instanceOf(Date); // until the gate lets it go
-      }
+      });
       expect((await scene.webhooks.read(id)).body.data.pending_deliveries).to.equal(2);
     });
 
-    it('those canceled because the endpoint was disabled, too', async () => {
+    it('includes deliveries that were canceled because the endpoint was disabled', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await scene.webhooks.disable(id);
       await scene.webhooks.enable(id);
@@ -60,7 +61,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', requested: 'recovery' });
     });
 
-    it('those canceled by student removal or expiry are not: their body no longer exists', async () => {
+    it('excludes deliveries of removed students and expired ones, whose body is gone', async () => {
       const gone = { status: 'canceled', payload_purged_at: new Date() };
       const deliveries = [
         await ended({ ...gone, cancel_reason: 'student_removed' }),
@@ -75,21 +76,21 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)))).to.deep.equal(before);
     });
 
-    it('neither what succeeded nor what is pending', async () => {
+    it('excludes succeeded and pending deliveries', async () => {
       const deliveries = [await ended({ status: 'succeeded' }), await buildWebhookDelivery(scene.subscription)];
       const before = await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)));
       expect((await recover()).body.data.recovered).to.equal(0);
       expect(await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)))).to.deep.equal(before);
     });
 
-    it('since counts from when they failed or were canceled, and includes that instant', async () => {
+    it('since counts from the end of a delivery, inclusive', async () => {
       const failedAt = ago(2 * hour);
       await ended({ completed_at: failedAt }, ago(2 * day));
       expect((await recover(new Date(failedAt.getTime() + 1))).body.data.recovered).to.equal(0);
       expect((await recover(failedAt)).body.data.recovered).to.equal(1);
     });
 
-    it('a date-time in any spelling of ISO 8601', async () => {
+    it('accepts a date-time in any form of ISO 8601', async () => {
       const since = ago(hour).toISOString();
       for (const spelling of [since, since.toLowerCase(), since.replace('Z', '+00:00'), since.replace('Z', '456Z')]) {
         await ended({});
@@ -97,13 +98,13 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       }
     });
 
-    it('up to 30 days back; one created before that has no body to send any more', async () => {
+    it('reaches 30 days back, for deliveries not older than 30 days', async () => {
       await ended({ completed_at: ago(29 * day) }, ago(29.9 * day));
       await ended({ completed_at: ago(29 * day) }, ago(30.1 * day));
       expect((await recover(ago(30 * day - minute))).body.data.recovered).to.equal(1);
     });
 
-    it('this endpoint`s alone', async () => {
+    it('excludes deliveries of other endpoints', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       const elsewhere = await buildWebhookDelivery({ ...scene.subscription, endpoint: other });
       await alter('webhook_deliveries', elsewhere.id, { status: 'failed', completed_at: new Date() });
@@ -111,7 +112,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(elsewhere.id)).status).to.equal('failed');
     });
 
-    it('calls the gate, which lets a few go at a time, and wakes no delivery itself', async () => {
+    it('wakes the gate, and no delivery', async () => {
       await ended({});
       await ended({});
       expect(await wakesBy(scene.club.id, () => recover())).to.deep.equal([gateRun({ id })]);
@@ -120,34 +121,34 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await endpointRow(id)).gateLooksAt).to.be.an.instanceOf(Date); // should the wake be lost, the sweeper sees it
     });
 
-    it('finding nothing, it changes nothing and wakes nobody', async () => {
+    it('changes and wakes nothing when it finds nothing', async () => {
       const before = await endpointRow(id);
       expect(await wakesBy(scene.club.id, () => recover())).to.deep.equal([]);
       expect(await endpointRow(id)).to.deep.equal(before);
     });
 
-    it('a second time it finds nothing: what it recovered is pending', async () => {
+    it('finds nothing the second time', async () => {
       await ended({});
       expect((await recover()).body.data.recovered).to.equal(1);
       expect((await recover()).body.data.recovered).to.equal(0);
     });
 
-    it('of two at once each delivery is recovered by one', async () => {
+    it('recovers each delivery once for two requests at once', async () => {
       for (let count = 0; count < 3; count++) await ended({});
       const answers = await oneAfterAnother(id, [() => recover(), () => recover()]);
       expect(answers.map(({ body }) => body.data.recovered)).to.deep.equal([3, 0]);
     });
 
-    it('while the endpoint is throttled, too: it waits for no breaker', async () => {
+    it('recovers while the breaker is open, too', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + hour) });
       await ended({});
       expect((await recover()).body.data.recovered).to.equal(1);
     });
   });
 
-  describe('409 endpoint_not_enabled: nothing is recovered', () => {
+  describe('409 endpoint_not_enabled: recovers nothing', () => {
     for (const operation of ['pause', 'disable'] as const) {
-      it(`after ${operation}`, async () => {
+      it(`after ${operation}, when the endpoint is not enabled`, async () => {
         const delivery = await ended({});
         await scene.webhooks[operation](id);
         const wakes = await wakesBy(scene.club.id, async () => expectError(await recover(), 'endpoint_not_enabled'));
@@ -156,21 +157,22 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     }
 
-    it('a disable at once, which comes first', async () => {
+    it('after a disable at the same time that comes first', async () => {
       const delivery = await ended({});
       const [, late] = await oneAfterAnother(id, [() => scene.webhooks.disable(id), () => recover()]);
-      if (late) expectError(late, 'endpoint_not_enabled');
+      if (!late) throw new Error('There are two answers.');
+      expectError(late, 'endpoint_not_enabled');
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('a disable at once, which comes second, cancels what was recovered', async () => {
+    it('a disable at the same time that comes second cancels what was recovered', async () => {
       const delivery = await ended({});
       await oneAfterAnother(id, [() => recover(), () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null, requested: null });
     });
   });
 
-  describe('422 and 400: nothing is recovered', () => {
+  describe('422 and 400: recovers nothing', () => {
     let delivery: TestWebhookDelivery;
     beforeEach(async () => {
       delivery = await ended({});
@@ -179,43 +181,40 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('422: a date more than 30 days back, or in the future; the field is named', async () => {
-      for (const since of [
-        ago(30 * day + 1),
-        ago(60 * day),
-        ago(-minute),
-        '0001-01-01T00:00:00Z',
-        '9999-12-31T23:59:59Z',
-      ]) {
+    it('422: a date more than 30 days back or in the future; the message names the field', async () => {
+      await eachCase(
+        [ago(30 * day + 1), ago(60 * day), ago(-minute), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'],
+        async (since) => {
+          const answer = await recover(since);
+          expectError(answer, 'invalid_request');
+          expect(answer.body.error.message).to.match(/^since/);
+        },
+      );
+    });
+
+    it('422: a malformed date-time; the message names the field', async () => {
+      await eachCase(['', 'yesterday', '2026-11-20', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z'], async (since) => {
         const answer = await recover(since);
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.match(/^since/);
-      }
+      });
     });
 
-    it('422: no date-time', async () => {
-      for (const since of ['', 'yesterday', '2026-11-20', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z']) {
-        const answer = await recover(since);
-        expectError(answer, 'invalid_request');
-        expect(answer.body.error.message).to.match(/^since/);
-      }
-    });
-
-    it('422: a leap second, which is a date-time and no time of ours', async () => {
+    it('422: a leap second', async () => {
       expectError(await recover('2016-12-31T23:59:60Z'), 'invalid_request');
     });
 
-    it('comes before 409 and 404', async () => {
+    it('422 comes before 409 and 404', async () => {
       await scene.webhooks.pause(id);
       expectError(await recover(ago(31 * day)), 'invalid_request');
       expectError(await scene.webhooks.recover(newId(), ago(31 * day)), 'invalid_request');
     });
   });
 
-  it('404: an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+  it('404: an unknown, a foreign and a deleted endpoint get the same text', async () => {
     const answers = [];
     for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.recover(unknown, ago(hour)));
-    for (const answer of answers) expectError(answer, 'not_found');
+    await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
   });
 });

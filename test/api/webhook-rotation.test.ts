@@ -1,15 +1,16 @@
 import { expect } from 'chai';
-import { clock, expectError } from '../toolkit/drive/api.ts';
-import { columnsHolding, testPlatform } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { endpointRow } from '../toolkit/assert/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
+import { clock, expectError } from '../toolkit/drive/api.ts';
 import {
   noEndpointsOf,
   oneAfterAnother,
   openEndpointScene,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
+import { columnsHolding, testPlatform } from '../toolkit/stack/database.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -36,7 +37,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   };
 
   describe('200', () => {
-    it('the endpoint and a new secret; the one before it is valid for 24 hours more', async () => {
+    it('returns the endpoint and a new secret, and keeps the former one for 24 hours', async () => {
       const before = await read();
       clock.advance(hour);
       const { status, body } = await rotate();
@@ -56,18 +57,18 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await read()).to.deep.equal(endpoint);
     });
 
-    it('the new secret signs first and the one before it second; both are sealed in the row', async () => {
+    it('signs with the new secret first, then with the former; stores both encrypted', async () => {
       const { secret } = (await rotate()).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
       const { secret: sealed, previousSecret } = await endpointRow(id);
-      for (const shown of [secret, scene.endpoint.secret]) {
+      await eachCase([secret, scene.endpoint.secret], async (shown) => {
         const key = Buffer.from(shown.slice('whsec_'.length), 'base64');
         expect([sealed, previousSecret].some((bytes) => bytes?.includes(key))).to.equal(false);
         expect(await columnsHolding(shown.slice('whsec_'.length))).to.deep.equal([]);
-      }
+      });
     });
 
-    it('the secret stands in this answer and in no other', async () => {
+    it('shows the secret in this answer only', async () => {
       const { secret } = (await rotate()).body.data;
       const { webhooks } = scene;
       const others = [
@@ -81,24 +82,24 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
         await webhooks.disable(id),
         await rotate(),
       ];
-      for (const { text } of others) {
-        for (const hidden of [secret, scene.endpoint.secret, 'whsec_']) expect(text).to.not.include(hidden);
-      }
+      await eachCase(others, async ({ text }) =>
+        eachCase([secret, scene.endpoint.secret, 'whsec_'], (hidden) => expect(text).to.not.include(hidden)),
+      );
     });
 
-    it('nothing is looked at again for it: each attempt is signed with what is valid then', async () => {
+    it('wakes nothing', async () => {
       expect(await wakesBy(scene.club.id, () => rotate())).to.deep.equal([]);
     });
 
     for (const state of ['pause', 'disable'] as const) {
-      it(`after ${state} too: a secret that leaked is changed before anything is sent`, async () => {
+      it(`works after ${state}, so that a leaked secret can be changed before anything is sent`, async () => {
         await scene.webhooks[state](id);
         const { status } = await read();
         expect((await rotate()).body.data.endpoint.status).to.equal(status);
       });
     }
 
-    it('after the 24 hours previous_secret_expires_at is told no more, and the next rotation is let through', async () => {
+    it('hides previous_secret_expires_at after 24 hours, and allows the next rotation', async () => {
       const first = (await rotate()).body.data.secret;
       clock.advance(24 * hour);
       expect(await read()).to.not.have.property('previous_secret_expires_at');
@@ -107,7 +108,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([secret, first]);
     });
 
-    it('expire_previous within the 24 hours: the oldest ends at once, the one shown before is valid for 24 hours more', async () => {
+    it('expire_previous within 24 hours: drops the oldest secret, keeps the last one for 24 hours', async () => {
       const first = (await rotate()).body.data.secret;
       clock.advance(hour);
       const { status, body } = await rotate({ expire_previous: true });
@@ -117,7 +118,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(Date.parse(expiresAt) - Date.parse(rotatedAt)).to.equal(24 * hour);
     });
 
-    it('expire_previous where no secret from before is valid: a rotation as any other', async () => {
+    it('expire_previous without a valid former secret: rotates as usual', async () => {
       const { secret } = (await rotate({ expire_previous: true })).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
     });
@@ -125,7 +126,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
 
   describe('409 rotation_in_progress: a second rotation within 24 hours', () => {
     for (const body of [{}, { expire_previous: false }]) {
-      it(`${JSON.stringify(body)}: at once, and shortly before the 24 hours are over; nothing is changed`, async () => {
+      it(`${JSON.stringify(body)}: at once and shortly before the 24 hours end; changes nothing`, async () => {
         await rotate();
         await expectUnchangedBy(async () => expectError(await rotate(body), 'rotation_in_progress'));
         clock.advance(24 * hour - 30 * second);
@@ -134,14 +135,15 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     }
 
-    it('of two rotations at once exactly one wins, and its secret signs', async () => {
+    it('accepts one of two rotations at once, whose secret signs', async () => {
       const [won, lost] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
       expect(won?.status).to.equal(200);
-      if (lost) expectError(lost, 'rotation_in_progress');
+      if (!lost) throw new Error('There are two answers.');
+      expectError(lost, 'rotation_in_progress');
       expect(await storedSecrets()).to.deep.equal([won?.body.data.secret, scene.endpoint.secret]);
     });
 
-    it('two at once that expire what was before: both win, and the secret of each is valid', async () => {
+    it('accepts both of two rotations at once with expire_previous, and keeps both secrets', async () => {
       const answers = await oneAfterAnother(id, [
         () => rotate({ expire_previous: true }),
         () => rotate({ expire_previous: true }),
@@ -151,33 +153,34 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
   });
 
-  describe('404 and 400: nothing is changed', () => {
-    it('404: an unknown endpoint, one of another club and a deleted one answer alike', async () => {
+  describe('404 and 400: changes nothing', () => {
+    it('404: an unknown, a foreign and a deleted endpoint get the same text', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.rotate(unknown));
-      for (const answer of answers) expectError(answer, 'not_found');
+      await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
 
-    it('404: the secret of another club`s endpoint stays', async () => {
+    it('404: keeps the secret of another club’s endpoint', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.rotate(foreign.id, { expire_previous: true });
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
     });
 
-    it('400: expire_previous of another type, a secret of one`s own, no object at all', async () => {
+    it('400: expire_previous of another type, a given secret, a list', async () => {
       await alter('webhook_endpoints', id, { description: 'x' });
       await expectUnchangedBy(async () => {
-        for (const body of [
-          { expire_previous: 'true' },
-          { expire_previous: 1 },
-          { expire_previous: null },
-          { secret: scene.endpoint.secret },
-          [],
-        ]) {
-          expectError(await rotate(body), 'malformed_request');
-        }
+        await eachCase(
+          [
+            { expire_previous: 'true' },
+            { expire_previous: 1 },
+            { expire_previous: null },
+            { secret: scene.endpoint.secret },
+            [],
+          ],
+          async (body) => expectError(await rotate(body), 'malformed_request'),
+        );
       });
     });
   });

@@ -21,7 +21,7 @@ describe('the committed set of questions', () => {
     questions = await readQuestions();
   });
 
-  it('has at least 80 questions over at least 300 pages, 35 in each language, of each kind', () => {
+  it('has 80 questions over 300 pages, and 35 of every kind in each language', () => {
     expect(questions.length).to.be.at.least(80);
     expect(documents.flatMap(({ pages }) => pages).length).to.be.at.least(300);
     for (const language of corpusLanguages) {
@@ -39,7 +39,7 @@ describe('the committed set of questions', () => {
     expect(questions.filter(({ tags }) => tags.includes('accent')).length).to.be.at.least(10);
   });
 
-  it('names pages that are there, each question once', () => {
+  it('has unique questions about existing pages', () => {
     expect(new Set(questions.map(({ id }) => id)).size).to.equal(questions.length);
     for (const { id, language, document, pages } of questions) {
       const named = documents.find((one) => one.language === language && one.name === document);
@@ -57,14 +57,14 @@ describe('the committed set of questions', () => {
         );
   });
 
-  it('becomes PDFs whose pages are those of the documents', async () => {
+  it('becomes PDFs with as many pages as the documents have', async () => {
     for (const document of documents.slice(0, 3)) {
       const pdf = (await pdfOf(document)).toString('latin1');
       expect(pdf.match(/\/Type \/Page\n/g), document.name).to.have.length(document.pages.length);
     }
   });
 
-  it('a part of it, indexed from its PDFs: ten of eleven questions find their page, plainly searched three do, and every block stands on its page', async function () {
+  it('retrieval finds 10 of 11 questions of a part, plain search 3; every block stands on its page', async function () {
     this.timeout(30_000);
     const source = await testDatabase();
     const part = documents.filter(({ name }) => ['imprimindo', 'energia-bateria', 'monitor-tela'].includes(name));

@@ -1,11 +1,10 @@
 /** What administrators and links do to access (specification: Catalog, `access.*`). */
-import { expect } from 'chai';
-import { buildCohort } from '../toolkit/builders/courses.ts';
 import { inDays, link, type Cause } from './cause.ts';
+import { expect } from 'chai';
 
 export const access: readonly Cause[] = [
   {
-    cause: 'a grant by hand',
+    cause: 'a grant',
     given: async ({ admin, student, deliveryId }) => {
       const { id } = await student();
       return () => admin('POST', '/enrollments', { student_id: id, delivery_id: deliveryId });
@@ -14,7 +13,7 @@ export const access: readonly Cause[] = [
     looks: (of) => expect(of('access.granted').enrollment).to.include({ source: 'grant', status: 'active' }),
   },
   {
-    cause: 'the claim of a registration link, twice',
+    cause: 'a registration link that is claimed twice',
     given: async (scene) => {
       const claimant = await scene.student();
       const path = `/classroom/registration-links/${await link(scene)}/claim`;
@@ -46,7 +45,7 @@ export const access: readonly Cause[] = [
     looks: (of) => expect(of('access.revoked').enrollment.revoked_reason).to.equal('removal'),
   },
   {
-    cause: 'a revocation that is undone',
+    cause: 'a restoration',
     given: async ({ admin, enrolled }) => {
       const { enrollmentId } = await enrolled();
       await admin('POST', `/enrollments/${enrollmentId}/revoke`);
@@ -77,12 +76,11 @@ export const access: readonly Cause[] = [
   },
   {
     cause: 'an enrollment that is moved to another cohort',
-    given: async ({ admin, club, course, enrolled }) => {
+    given: async ({ admin, enrolled, cohortId }) => {
       const { enrollmentId } = await enrolled();
-      const cohort = await buildCohort(club.id, course.id);
-      return () => admin('POST', `/enrollments/${enrollmentId}/move`, { cohort_id: cohort.id });
+      return () => admin('POST', `/enrollments/${enrollmentId}/move`, { cohort_id: cohortId });
     },
     raises: ['access.moved'],
-    looks: (of) => expect(of('access.moved').enrollment.cohort_id).to.be.a('string'),
+    looks: (of, { cohortId }) => expect(of('access.moved').enrollment.cohort_id).to.equal(cohortId),
   },
 ];

@@ -15,7 +15,7 @@ export const accounts: readonly Cause[] = [
     looks: (of) => expect(of('student.created').student.verified).to.equal(false),
   },
   {
-    cause: 'sign-up where the club has a free delivery',
+    cause: 'sign-up in a club with a free delivery',
     given: async ({ club, course }) => {
       await buildAccessDelivery(club.id, { courseId: course.id, free: true });
       return () => signUp(club.id);
@@ -42,7 +42,7 @@ export const accounts: readonly Cause[] = [
     looks: (of) => expect(of('access.granted').enrollment.source).to.equal('invite'),
   },
   {
-    cause: 'an import of one known and one unknown student',
+    cause: 'an import of a known and an unknown student',
     given: async ({ club, deliveryId, student }) => {
       const { email } = await student();
       return () => uploadStudents(club, deliveryId, `email,name\n${email},Stella\n${newId()}@example.com,Max\n`);

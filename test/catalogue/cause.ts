@@ -13,6 +13,8 @@ import { until } from '../toolkit/drive/until.ts';
 export interface CauseScene {
   club: ListeningClub;
   course: TestCourse;
+  /** A cohort of the course that the delivery does not name. */
+  cohortId: Id;
   deliveryId: Id;
   shop: PostingShop;
   /** Calls as the club's owner; the answer is a success. */
@@ -31,7 +33,7 @@ export interface Cause {
   /** The events, in any order. */
   raises: readonly EventType[];
   /** Looks closer at what arrived. */
-  looks?: (of: (type: EventType) => ArrivedEvent['data']) => void;
+  looks?: (of: (type: EventType) => ArrivedEvent['data'], scene: CauseScene) => void;
 }
 
 export const someone = () => ({ name: 'Stella Student', email: `${newId()}@example.com` });

@@ -18,7 +18,7 @@ export const learning: readonly Cause[] = [
     looks: (of) => expect(of('lesson.completed').lesson.title).to.equal('Lesson 1'),
   },
   {
-    cause: 'the last lesson of a course that certifies',
+    cause: 'the last lesson of a certifying course',
     given: async ({ as, course, enrolled }) => {
       const { student } = await enrolled();
       await as(student, 'PUT', completion(course, 0));
@@ -28,7 +28,7 @@ export const learning: readonly Cause[] = [
     looks: (of) => expect(of('certificate.issued').certificate.version).to.equal(1),
   },
   {
-    cause: 'a certificate issued by hand, and issued again',
+    cause: 'a certificate that is issued and reissued',
     given: async ({ admin, course, enrolled }) => {
       const { student } = await enrolled();
       return async () => {
@@ -39,7 +39,7 @@ export const learning: readonly Cause[] = [
     raises: ['certificate.issued'],
   },
   {
-    cause: 'a tag that is put on, twice',
+    cause: 'a tag that is added twice',
     given: async (scene) => {
       const { id } = await scene.student();
       const path = `/students/${id}/tags/${await tag(scene)}`;
@@ -51,7 +51,7 @@ export const learning: readonly Cause[] = [
     raises: ['student.tagged'],
   },
   {
-    cause: 'a tag that is taken off',
+    cause: 'a tag that is removed',
     given: async (scene) => {
       const { id } = await scene.student();
       const path = `/students/${id}/tags/${await tag(scene)}`;
@@ -61,7 +61,7 @@ export const learning: readonly Cause[] = [
     raises: ['student.untagged'],
   },
   {
-    cause: 'points by hand that reach two levels',
+    cause: 'an award that reaches two levels',
     given: async ({ admin, student }) => {
       const { id } = await student();
       await admin('POST', '/levels', { name: 'Deckhand', points: 100 });

@@ -4,7 +4,7 @@ import { inDays, type Cause } from './cause.ts';
 
 export const sales: readonly Cause[] = [
   {
-    cause: 'a purchase by somebody unknown',
+    cause: 'a purchase by an unknown person',
     given:
       async ({ shop }) =>
       () =>
@@ -16,7 +16,7 @@ export const sales: readonly Cause[] = [
     },
   },
   {
-    cause: 'a purchase by a student, told three times',
+    cause: 'a purchase by a student in three notices',
     given: async ({ shop, student }) => {
       const buyer = await student();
       const sale = shop.sale({ email: buyer.email });
@@ -61,7 +61,7 @@ export const sales: readonly Cause[] = [
     looks: (of) => expect(of('access.granted').enrollment.source).to.equal('subscription'),
   },
   {
-    cause: 'a late charge, told twice',
+    cause: 'a late charge in two notices',
     given: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);
@@ -74,7 +74,7 @@ export const sales: readonly Cause[] = [
     looks: (of) => expect(of('subscription.past_due').subscription.status).to.equal('past_due'),
   },
   {
-    cause: 'a cancellation whose paid period is over: without grace',
+    cause: 'a cancellation without a paid period',
     given: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);
@@ -84,7 +84,7 @@ export const sales: readonly Cause[] = [
     looks: (of) => expect(of('access.revoked').enrollment.revoked_reason).to.equal('cancellation'),
   },
   {
-    cause: 'a cancellation whose current_period_end is in the future: access continues until then',
+    cause: 'a cancellation within the paid period',
     given: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);

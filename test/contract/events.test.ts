@@ -71,13 +71,13 @@ const speaksOfTaxDocument =
   /tax(?!i)|document|national|fiscal|passport|cpf|cnpj|ssn|\bnif\b|\bnie\b|\bdni\b|\bvat\b|\btin\b|identity/i;
 
 describe('the events of the contract', () => {
-  it('are those of the catalogue, and the test message', () => {
+  it('are the event types of the catalogue and webhook.test', () => {
     expect(Object.keys(contractDocument.webhooks).toSorted()).to.deep.equal([...eventTypes, 'webhook.test'].toSorted());
   });
 
   for (const type of [...eventTypes, 'webhook.test']) {
     describe(type, () => {
-      it('no level of its body allows what is not declared', () => {
+      it('no level of its body allows undeclared properties', () => {
         expect(
           levelsOf(type)
             .filter(isOpen)
@@ -85,7 +85,7 @@ describe('the events of the contract', () => {
         ).to.deep.equal([]);
       });
 
-      it('no property speaks of a tax document', () => {
+      it('no property is named like a tax document', () => {
         const names = levelsOf(type).map(({ path }) => path);
         expect(names).to.include.members(['id', 'type', 'occurred_at', 'club_id', 'data']);
         expect(names.filter((name) => speaksOfTaxDocument.test(name.replaceAll('_', ' ')))).to.deep.equal([]);
@@ -94,7 +94,7 @@ describe('the events of the contract', () => {
   }
 });
 
-describe('the student’s national tax document is never part of an event', () => {
+describe('the student’s tax document is never part of an event', () => {
   const taxDocument = '529.982.247-25';
   /** A row that holds more than events may tell, as one could one day. */
   const student = {
@@ -108,7 +108,7 @@ describe('the student’s national tax document is never part of an event', () =
     tax_document: taxDocument,
   };
 
-  it('each body about the student alone is what its schema allows, whatever else is known of them', async () => {
+  it('bodies about students match their schema, whatever else is known of them', async () => {
     const { manager } = await testDatabase();
     for (const type of ['student.created', 'student.updated', 'student.removed'] as const) {
       const fact = {
@@ -126,7 +126,7 @@ describe('the student’s national tax document is never part of an event', () =
     }
   });
 
-  it('the test message too is what its schema allows', () => {
+  it('the body of webhook.test matches its schema', () => {
     const test = { eventId: newId(), clubId: newId(), endpointId: newId(), occurredAt: new Date() };
     expect(eventFaults('webhook.test', JSON.parse(assembleTestBody(test)))).to.deep.equal([]);
   });

@@ -68,16 +68,16 @@ describe('examples', () => {
     ...examplesIn(contractDocument.webhooks, '/webhooks'),
   ];
 
-  it('are valid against the schema that they stand at', () => {
+  it('match the schemas that they belong to', () => {
     expect(examples).to.have.length.above(200);
     expect(examples.flatMap(faultsOf)).to.deep.equal([]);
   });
 
-  it('a wrong one would be found', () => {
+  it('the check finds a wrong example', () => {
     expect(faultsOf({ pointer: '/components/schemas/Student', value: { id: 'x' } })).to.have.length(1);
   });
 
-  it('every request body has one, and the operation accepts it', () => {
+  it('every request body has one, which its operation accepts', () => {
     for (const operation of contractOperations()) {
       if (!operation.hasBody || operation.fileBody) continue;
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody;

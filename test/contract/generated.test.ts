@@ -13,11 +13,11 @@ const committed = fileURLToPath(new URL('../../contract/generated', import.meta.
 describe('contract/generated', function () {
   this.timeout(60_000);
 
-  it('is what the contract gives', async () => {
+  it('matches the contract', async () => {
     expect(await driftedFiles()).to.deep.equal([]);
   });
 
-  it('a file that was edited or is missing is named', async () => {
+  it('the drift check names edited and missing files', async () => {
     const copy = mkdtempSync(join(tmpdir(), 'generated-'));
     try {
       cpSync(committed, copy, { recursive: true });
@@ -29,7 +29,7 @@ describe('contract/generated', function () {
     }
   });
 
-  it('names no machine', () => {
+  it('contains no path of a machine', () => {
     expect(contractText).not.to.match(/\/(?:root|home|tmp|work)\//);
   });
 

@@ -4,6 +4,7 @@ import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
 import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { roles } from '../../domain/clubs/roles.policy.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const { schemas } = contractDocument.components;
 
@@ -157,40 +158,40 @@ function schemaOf(type: string): SchemaObject {
 
 describe('records', () => {
   for (const [name, fields] of Object.entries(records)) {
-    it(`${name} has the fields of the specification, with their types`, () => {
+    it(`${name} has exactly the fields of the specification, with their types`, () => {
       expect(fieldsOf(schemaNamed(name))).to.have.members(fields.split(', '));
     });
   }
 
   for (const { record, way, fields } of nested) {
-    it(`${record}/${way.join('/')} has the fields of the specification`, () => {
+    it(`${record}/${way.join('/')} has exactly the fields of the specification`, () => {
       expect(fieldsOf(follow(schemaNamed(record), way))).to.have.members(fields.split(', '));
     });
   }
 
-  it('admit no field that is not declared, so that nothing private slips out', () => {
+  it('allow no undeclared field', () => {
     for (const name of Object.keys(records)) expect(schemaNamed(name)['additionalProperties'], name).to.equal(false);
   });
 
-  it('never hold null', () => {
+  it('never allow null', () => {
     expect(JSON.stringify(schemas)).not.to.contain('"null"');
   });
 });
 
 describe('enumerations', () => {
   for (const [name, values] of Object.entries(enumerations)) {
-    it(`${name} is ${values.join(', ')}`, () => {
+    it(`${name} has exactly the values of the specification`, () => {
       expect(schemaNamed(name)['enum']).to.deep.equal(values);
     });
   }
 
-  it('registration takes the 19 event types of the specification, in its order, and not webhook.test', () => {
+  it('registration accepts the 19 event types of the specification, in order, without webhook.test', () => {
     expect(registrationTypes).to.have.length(19);
     expect(schemaNamed('WebhookEventType')['enum']).to.deep.equal(registrationTypes);
     expect(eventTypes).to.deep.equal(registrationTypes);
   });
 
-  it('a delivery carries one of them or webhook.test', () => {
+  it('a delivery has one of these types or webhook.test', () => {
     expect(schemaNamed('WebhookDeliveryEventType')['enum']).to.deep.equal([...registrationTypes, 'webhook.test']);
   });
 });
@@ -227,9 +228,11 @@ describe('outbound events', () => {
     'webhook.test': 'endpoint',
   };
 
-  it('are those of registration and the test message, each its own operation', () => {
+  it('are those of registration and webhook.test, each an operation of its own', async () => {
     expect(Object.keys(contractDocument.webhooks)).to.have.members([...registrationTypes, 'webhook.test']);
-    for (const [type, { post }] of Object.entries(contractDocument.webhooks)) expect(post.operationId).to.equal(type);
+    await eachCase(Object.entries(contractDocument.webhooks), ([type, { post }]) =>
+      expect(post.operationId).to.equal(type),
+    );
   });
 
   it('share one envelope', () => {
@@ -237,7 +240,7 @@ describe('outbound events', () => {
   });
 
   for (const [type, fields] of Object.entries(data)) {
-    it(`${type} carries ${fields.replaceAll(' ', ', ')}`, () => {
+    it(`${type} carries exactly ${fields.replaceAll(' ', ', ')}`, () => {
       const schema = schemaOf(type);
       expect(schema['allOf']).to.deep.equal([{ $ref: '#/components/schemas/WebhookEnvelope' }]);
       expect(schema['unevaluatedProperties']).to.equal(false);
@@ -248,13 +251,13 @@ describe('outbound events', () => {
     });
   }
 
-  it('student.removed sends only the id', () => {
+  it('student.removed has only the student’s id', () => {
     const student = follow(schemaOf('student.removed'), ['properties', 'data', 'properties', 'student']);
     expect(fieldsOf(student)).to.deep.equal(['id! uuid']);
     expect(student['additionalProperties']).to.equal(false);
   });
 
-  it('show a student by id, name, e-mail, confirmation and creation', () => {
+  it('show id, name, e-mail, confirmation and creation of a student', () => {
     expect(fieldsOf(schemaNamed('EventStudent'))).to.deep.equal([
       'id! uuid',
       'name! string',
@@ -264,7 +267,7 @@ describe('outbound events', () => {
     ]);
   });
 
-  it('never hold a tax document: no record of an event admits an undeclared field, or a field of that name', () => {
+  it('allow no undeclared field and no field named like a tax document', () => {
     const ofEvents = Object.entries(schemas).filter(([name]) => name.startsWith('Event'));
     expect(ofEvents).to.have.length(12);
     for (const [name, schema] of ofEvents) {

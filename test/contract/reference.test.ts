@@ -6,12 +6,12 @@ import { referenceAssets, referenceContentSecurityPolicy, referenceHtml } from '
 describe('API reference', () => {
   const loaded = [...referenceHtml().matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
 
-  it('loads only what this service serves', () => {
+  it('loads only files of this service', () => {
     const assets = [...referenceAssets.keys()].map((name) => `/docs/${name}`);
     expect(loaded).to.have.members([...assets, '/v1/openapi.json']);
   });
 
-  it('has every asset on this machine, with its content type', () => {
+  it('has every asset with its content type', () => {
     for (const [name, { path, contentType }] of referenceAssets) {
       expect(readFileSync(path).length, name).to.be.above(0);
       const ending = name.slice(name.lastIndexOf('.') + 1);
@@ -21,7 +21,7 @@ describe('API reference', () => {
     }
   });
 
-  it('has no inline script, style or handler, so that the policy can forbid them', () => {
+  it('has no inline script, style or handler, and a policy that forbids them', () => {
     expect(referenceHtml()).not.to.match(/<script(?![^>]* src=)|<style| style=| on\w+=/);
     expect(referenceContentSecurityPolicy).not.to.match(/unsafe|https?:|\*/);
     expect(referenceContentSecurityPolicy).to.match(/^default-src 'none'; /);

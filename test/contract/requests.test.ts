@@ -10,6 +10,7 @@ import {
 } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject } from '../../contract/openapi.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const operations = contractOperations();
 
@@ -45,7 +46,7 @@ function characters(count: number): string {
   return '😀'.repeat(count);
 }
 
-describe('bounds, at each limit and one beyond', () => {
+describe('bounds of values', () => {
   const bodies: readonly [limit: string, within: Checked<unknown>[], beyond: Checked<unknown>[]][] = [
     [
       'webhook url: 1 to 2048',
@@ -116,16 +117,16 @@ describe('bounds, at each limit and one beyond', () => {
     ],
   ];
   for (const [limit, within, beyond] of bodies) {
-    it(limit, () => {
+    it(`${limit}: accepts the limits, and nothing beyond`, () => {
       expect(within.map(kindOf)).to.deep.equal(within.map(() => 'accepted'));
       expect(beyond.map(kindOf)).to.deep.equal(beyond.map(() => 'invalid'));
     });
   }
 
-  it('page size 1 to 100 and page from 1, in every list', () => {
+  it('every list accepts page_size 1 to 100 and page from 1, and nothing beyond', async () => {
     const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);
     expect(lists).to.have.length.of.at.least(7);
-    for (const { query } of lists) {
+    await eachCase(lists, ({ query }) => {
       expect(['1', '100'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal(['accepted', 'accepted']);
       expect(['0', '101', '-1'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal([
         'invalid',
@@ -139,11 +140,11 @@ describe('bounds, at each limit and one beyond', () => {
         'invalid',
         'invalid',
       ]);
-    }
+    });
   });
 });
 
-describe('400: the request cannot be read', () => {
+describe('400: an unreadable request', () => {
   const cases: readonly [what: string, body: unknown, message: string][] = [
     ['no body', undefined, 'the body is missing'],
     ['a body that is no object', [], 'the body must be an object'],
@@ -169,10 +170,10 @@ describe('400: the request cannot be read', () => {
     ],
   ];
   for (const [what, body, message] of cases) {
-    it(what, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
+    it(`reports ${what} by its field`, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
   }
 
-  it('wins over 422 when both apply, whichever comes first', () => {
+  it('comes before 422 when both apply, in any order', () => {
     expect(verdict(register.body({ url: '', event_types: ['*'], extra: 1 }))).to.equal(
       'malformed: extra is not known here',
     );
@@ -182,7 +183,7 @@ describe('400: the request cannot be read', () => {
     expect(verdict(deliveries.query({ status: 'lost', page: 'x' }))).to.equal('malformed: page must be an integer');
   });
 
-  it('nesting beyond 64 levels, however deep', () => {
+  it('refuses more than 64 levels of nesting, however many', () => {
     const notice = validatorsOf('receiveBillingNotice');
     const nestedIn = (levels: number): unknown =>
       JSON.parse(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`);
@@ -192,7 +193,7 @@ describe('400: the request cannot be read', () => {
   });
 });
 
-describe('422: a value breaks a rule', () => {
+describe('422: a value that breaks a rule', () => {
   const types = (...list: string[]) => ({ ...goodEndpoint, event_types: list });
   const cases: readonly [what: string, body: unknown, message: RegExp][] = [
     ['an empty list', types(), /^event_types must have at least 1 item$/],
@@ -209,14 +210,14 @@ describe('422: a value breaks a rule', () => {
     ],
   ];
   for (const [what, body, message] of cases) {
-    it(what, () => {
+    it(`reports ${what} by its field`, () => {
       const checked = register.body(body);
       expect(kindOf(checked)).to.equal('invalid');
       expect('problem' in checked && checked.problem.message).to.match(message);
     });
   }
 
-  it('an address that is none, a name of blanks', () => {
+  it('refuses malformed e-mails and a blank name', () => {
     for (const email of [
       'ada',
       'ada@',
@@ -231,32 +232,33 @@ describe('422: a value breaks a rule', () => {
     expect(verdict(signUp.body({ ...goodSignUp, name: ' \t ' }))).to.equal('invalid: name must not be blank');
   });
 
-  it('an id that is no UUID: a question needs version 4', () => {
+  it('refuses malformed ids, and question ids of another version than 4', () => {
     expect(kindOf(ask.body({ ...goodQuestion, id: 'x' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: '1b4e28ba-2fa1-1d3b-883f-0016d3cca427' }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, id: `urn:uuid:${goodQuestion.id}` }))).to.equal('invalid');
     expect(kindOf(ask.body({ ...goodQuestion, conversation_id: `urn:uuid:${uuid}` }))).to.equal('invalid');
   });
 
-  it('a correction that corrects nothing', () => {
+  it('refuses an empty change', () => {
     expect(verdict(validatorsOf('updateStudent').body({}))).to.equal('invalid: the body must have at least 1 property');
   });
 
-  it('a NUL byte in a notice, however deep, in a value or in a name', () => {
+  it('refuses a NUL byte in a billing notice, in values and names at any depth', () => {
     const notice = validatorsOf('receiveBillingNotice');
     expect(verdict(notice.body({ a: [{ b: 'x\0' }] }))).to.match(/^invalid: a\/0\/b must not hold/);
     expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
   });
 
-  it('but not in what is kept byte for byte (x-any-text), whose nesting has its limit all the same', () => {
+  it('accepts NUL bytes in what is stored byte for byte, within the limit of nesting', async () => {
     const notice = validatorsOf('receiveSalesNotice');
-    for (const body of [{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }])
-      expect(kindOf(notice.body(body))).to.equal('accepted');
+    await eachCase([{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }], (body) =>
+      expect(kindOf(notice.body(body))).to.equal('accepted'),
+    );
     const nested: unknown = JSON.parse(`{"a\\u0000":${'['.repeat(64)}${']'.repeat(64)}}`);
     expect(kindOf(notice.body(nested))).to.equal('malformed');
   });
 
-  it('never repeats the value', () => {
+  it('messages never repeat the value', async () => {
     const secret = 'hunter2-hunter2';
     const answers = [
       register.body({ ...goodEndpoint, event_types: [secret] }),
@@ -266,22 +268,22 @@ describe('422: a value breaks a rule', () => {
       deliveries.query({ page: secret }),
       endpoint.params({ clubId: uuid, endpointId: secret }),
     ];
-    for (const answer of answers) {
+    await eachCase(answers, (answer) => {
       expect(kindOf(answer)).not.to.equal('accepted');
       expect(verdict(answer)).not.to.contain(secret);
-    }
+    });
   });
 });
 
 describe('query parameters', () => {
-  it('are read as integers, booleans and text, with the defaults of the contract', () => {
+  it('are read as integers, booleans and text, with the contract’s defaults', () => {
     expect(certificates.query({ revoked: 'false', page: '3', q: '' })).to.deep.equal({
       value: { revoked: false, page: 3, page_size: 20, q: '' },
     });
     expect(certificates.query({})).to.deep.equal({ value: { page: 1, page_size: 20 } });
   });
 
-  it('400: unknown, repeated, unparseable', () => {
+  it('400: unknown, repeated and unreadable values', () => {
     expect(verdict(deliveries.query({ colour: 'red' }))).to.equal('malformed: colour is not a known parameter');
     expect(verdict(endpoint.query({ page: '1' }))).to.equal('malformed: page is not a known parameter');
     expect(verdict(deliveries.query({ status: ['failed', 'failed'] }))).to.equal(
@@ -295,7 +297,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('422: a value outside of its enumeration, an id that is none, a NUL byte', () => {
+  it('422: a value outside its enumeration, a malformed id, a NUL byte', () => {
     expect(verdict(deliveries.query({ status: 'lost' }))).to.equal(
       'invalid: status must be one of pending, succeeded, failed, canceled',
     );
@@ -306,7 +308,7 @@ describe('query parameters', () => {
 });
 
 describe('path parameters', () => {
-  it('ids come in lower case; one that is no UUID is a 422 that names it', () => {
+  it('ids become lower case; 422 names a malformed one', () => {
     expect(endpoint.params({ clubId: uuid, endpointId: uuid.toUpperCase() })).to.deep.equal({
       value: { clubId: uuid, endpointId: uuid },
     });
@@ -315,25 +317,26 @@ describe('path parameters', () => {
     expect(kindOf(ask.params({ clubId: uuid, publicId: 'a\0' }))).to.equal('invalid');
   });
 
-  it('clubId is not judged: the membership check gives its 403', () => {
+  it('clubId is not checked here, but by the membership check (403)', () => {
     expect(kindOf(endpoint.params({ clubId: 'no club', endpointId: uuid }))).to.equal('accepted');
   });
 });
 
 describe('checks as a whole', () => {
-  it('never throw, whatever JSON arrives', () => {
+  it('do not throw for any JSON', () => {
     const bodies = operations
       .filter((operation) => operation.hasBody && !operation.fileBody)
-      .map((operation) => compileValidators(operation).body);
+      .map((operation) => [operation.operationId, compileValidators(operation).body] as const);
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        for (const body of bodies) expect(['accepted', 'malformed', 'invalid']).to.include(kindOf(body(value)));
+        for (const [operationId, body] of bodies)
+          expect(['accepted', 'malformed', 'invalid'], operationId).to.include(kindOf(body(value)));
       }),
       { numRuns: 300 },
     );
   });
 
-  it('a good sign-up with one property left out, added or of another type is always a 400', () => {
+  it('answer 400 for a sign-up with a property missing, unknown or of another type', () => {
     const name = fc.constantFrom('name', 'email', 'password');
     fc.assert(
       fc.property(name, fc.constantFrom(1, null, true, [], {}), (property, other) => {
@@ -345,7 +348,7 @@ describe('checks as a whole', () => {
     );
   });
 
-  it('every JSON body admits no unknown property, but notices of platforms', () => {
+  it('allow unknown properties only in notices of platforms', () => {
     for (const operation of operations) {
       if (!operation.hasBody || operation.fileBody) continue;
       const isNotice = operation.path.startsWith('/webhooks/');
@@ -356,7 +359,7 @@ describe('checks as a whole', () => {
     }
   });
 
-  it('bodies are alternatives only where a field says which is meant: else a mistake could be of either', () => {
+  it('bodies with alternatives have a discriminator', () => {
     const bodies = Object.entries(contractDocument.components.schemas).filter(([name]) => !name.endsWith('Event'));
     for (const [name, schema] of bodies) {
       expect(schema, name).not.to.have.any.keys('anyOf', 'not', 'if');
@@ -364,7 +367,7 @@ describe('checks as a whole', () => {
     }
   });
 
-  it('of alternatives the one that is meant is judged: what it lacks, what it does not know, and a kind that is none', () => {
+  it('judge a body with alternatives by the one that its discriminator names', () => {
     const faultOf = (opens: unknown) => {
       const checked = validatorsOf('createDelivery').body({ name: 'Knots', opens });
       return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'good';
@@ -397,14 +400,14 @@ describe('responses, as tests check them', () => {
   const data: unknown = Array.isArray(student) ? student[0] : undefined;
   const session = validatorsOf('getSession');
 
-  it('accepts what is declared', () => {
+  it('accept what is declared', () => {
     expect(session.response(200, { data })).to.deep.equal([]);
     expect(session.response(401, { error: { code: 'unauthenticated', message: 'x' } })).to.deep.equal([]);
     expect(session.response(500, { error: { code: 'internal_error' } })).to.deep.equal([]);
     expect(validatorsOf('endSession').response(204, undefined)).to.deep.equal([]);
   });
 
-  it('refuses an undeclared status, field or code, a code with another status, a body where there is none', () => {
+  it('refuse an undeclared status, field or code, a wrong status of a code, an unexpected body', () => {
     expect(session.response(201, { data })).to.deep.equal(['getSession declares no response 201']);
     expect(session.response(200, { data: { ...(isObject(data) ? data : {}), password_hash: 'x' } })).to.have.length(1);
     expect(session.response(401, { error: { code: 'last_owner' } })).to.deep.equal([
@@ -417,7 +420,7 @@ describe('responses, as tests check them', () => {
     expect(validatorsOf('endSession').response(204, { data: {} })).to.deep.equal(['204 has no JSON body']);
   });
 
-  it('knows responses that are no JSON: accepts their type alone, and not without a body', () => {
+  it('accept an undeclared body for other media types, but neither another type nor no body', () => {
     const pdf = validatorsOf('getCertificatePdf');
     expect(pdf.response(200, '%PDF-1.3', 'application/pdf')).to.deep.equal([]);
     expect(pdf.response(200, '', 'application/pdf')).to.deep.equal(['200 has no body']);
@@ -430,7 +433,7 @@ describe('responses, as tests check them', () => {
     expect(page.response(200, { data: {} })).to.have.length(1);
   });
 
-  it('accepts not_implemented from those operations only', () => {
+  it('accept not_implemented only from operations that declare it', () => {
     const body = { error: { code: 'not_implemented' } };
     expect(validatorsOf('reserveAssignmentFile').response(501, body)).to.deep.equal([]);
     expect(session.response(501, body)).to.deep.equal(['getSession does not declare the code not_implemented']);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, ResponseOf } from '../../contract/contract.ts';
 
 describe('types of the contract', () => {
-  it('a checked query has its page and page size, and only its own filters', () => {
+  it('a checked query has page, page size and only its own filters', () => {
     const query: QueryOf<'listWebhookDeliveries'> = { page: 1, page_size: 20, status: 'pending' };
     // @ts-expect-error the page is a number
     const textual: QueryOf<'listWebhookDeliveries'> = { page: '1', page_size: 20 };
@@ -13,7 +13,7 @@ describe('types of the contract', () => {
     expect([query, textual, unpaged, none]).to.have.length(4);
   });
 
-  it('parameters and bodies are those of the operation', () => {
+  it('parameters and bodies belong to the operation', () => {
     const params: ParamsOf<'getWebhookEndpoint'> = { clubId: '', endpointId: '' };
     const noParams: ParamsOf<'getProfile'> = {};
     const body: BodyOf<'signInStudent'> = { club_id: '', email: '', password: '' };
@@ -23,14 +23,14 @@ describe('types of the contract', () => {
     expect([params, noParams, body, clubless, noBody]).to.have.length(5);
   });
 
-  it('responses are the body of the successful status', () => {
+  it('responses are the body of the success status', () => {
     const accepted: ResponseOf<'signUpStudent'> = { data: { accepted: true } };
     const nothing: ResponseOf<'endSession'> = undefined;
     const secret: ResponseOf<'registerWebhookEndpoint'>['data']['secret'] = '';
     expect([accepted, nothing, secret]).to.have.length(3);
   });
 
-  it('an event has the data of its type; a removed student only an id', () => {
+  it('an event has the data of its type; a removed student has only an id', () => {
     const envelope = { id: '', occurred_at: '', club_id: '' };
     const removed: EventBodyOf<'student.removed'> = {
       ...envelope,

@@ -36,7 +36,7 @@ describe('dev/bootstrap', () => {
     utimesSync(marker, at, at);
   };
 
-  it('installs when node_modules is missing, or was never finished', () => {
+  it('installs when node_modules is missing or unfinished', () => {
     const expected = `Installing packages with npm ci: node_modules is missing.\nnpm ci in ${directory}\nPackages are installed.\n\n`;
     expect(run()).to.deep.equal({ stdout: expected, stderr: '', status: 0 });
     mkdirSync(path.join(directory, 'node_modules'));
@@ -48,7 +48,7 @@ describe('dev/bootstrap', () => {
     expect(run().stdout).to.contain('npm ci: package-lock.json is newer than node_modules.');
   });
 
-  it('does nothing, and says nothing, when node_modules is newer', () => {
+  it('does and says nothing when node_modules is newer', () => {
     install(60);
     expect(run()).to.deep.equal({ stdout: '', stderr: '', status: 0 });
   });

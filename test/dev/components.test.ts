@@ -47,14 +47,14 @@ describe('dev/components', () => {
       ...options,
     });
 
-  describe('the order in which a component is looked for', () => {
-    it('1. the variable that names it', async () => {
+  describe('the order of places', () => {
+    it('1. the variable with the path of the component', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const own = await executable(path.join(directory, 'mine'));
       expect(await find(component([]), { env: { THING_BINARY: own } })).to.equal(own);
     });
 
-    it('1. the variable, which is never passed over in silence', async () => {
+    it('1. the variable: an error if its file is missing, although the PATH has one', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const message = await problemOf(find(component([]), { env: { THING_BINARY: '/nowhere/thing' } }));
       expect(message).to.equal('THING_BINARY says /nowhere/thing, but there is no executable file.');
@@ -66,13 +66,13 @@ describe('dev/components', () => {
       expect(await find(component([working]))).to.equal(onPath);
     });
 
-    it('2. the PATH, unless what is there will not do', async () => {
+    it('2. the PATH, but not an unsuitable version', async () => {
       await executable(cached());
       await executable(path.join(directory, 'bin', 'thing'));
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
     });
 
-    it('3. the cache of the user, a directory a version', async () => {
+    it('3. the user’s cache, with one directory per version', async () => {
       await executable(cached());
       expect(await find(component([failing('x', 'must not be asked')]))).to.equal(cached());
       expect(await find(component([working], { version: '1.2.4' }))).to.equal(
@@ -80,7 +80,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('4. its sources, one after the other; the first that works fills the cache', async () => {
+    it('4. the sources in order; the first that works fills the cache', async () => {
       const lines: string[] = [];
       const report = (line: string) => void lines.push(line);
       expect(await find(component([failing('a bad place', 'closed'), working]), { report })).to.equal(cached());
@@ -93,7 +93,7 @@ describe('dev/components', () => {
   });
 
   describe('an installation', () => {
-    it('that does not work on this machine is not kept, and the next source is tried', async () => {
+    it('that does not run is deleted, and the next source is tried', async () => {
       const broken: Source = {
         title: 'broken',
         fetch: (into) => writeFile(path.join(into, 'thing'), 'no program', { mode: 0o755 }),
@@ -105,14 +105,14 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal([]);
     });
 
-    it('that was killed leaves nothing behind for long', async () => {
+    it('that was killed is removed by the next one', async () => {
       const dead = path.join(cacheOf(), '.unfinished-999999999-Xx12Yz');
       await mkdir(dead, { recursive: true });
       await find(component([working]));
       expect(await readdir(cacheOf())).to.deep.equal(['thing-1.2.3']);
     });
 
-    it('at the same time as another: both end well', async () => {
+    it('at the same time as another succeeds, and leaves one directory', async () => {
       const slow: Source = {
         title: 'slow',
         async fetch(into) {
@@ -125,7 +125,7 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal(['thing-1.2.3']);
     });
 
-    it('replaces a directory that lacks its executable', async () => {
+    it('replaces a directory without its executable', async () => {
       await mkdir(path.dirname(cached()), { recursive: true });
       await writeFile(path.join(path.dirname(cached()), 'rest'), '');
       expect(await find(component([working]))).to.equal(cached());
@@ -133,7 +133,7 @@ describe('dev/components', () => {
     });
   });
 
-  it('when nothing works: one message with all that was tried, why each failed, and what to do', async () => {
+  it('lists everything that was tried, why it failed and what to do when nothing works', async () => {
     const message = await problemOf(find(component([failing('one place', 'closed'), failing('another', 'far')])));
     expect(message.split('\n')).to.deep.equal([
       'The thing (thing, version 1.2.3) could not be found or installed. Tried:',
@@ -151,7 +151,7 @@ describe('dev/components', () => {
     const flawOf = async (output: string) =>
       components.temporal.flawOf(await executable(path.join(directory, 'temporal'), `'${output}'`));
 
-    it('will do from server 1.29.0 on, the first with fairness keys', async () => {
+    it('is accepted from server 1.29.0, the first with fairness keys', async () => {
       expect(await flawOf('temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)')).to.equal(undefined);
       expect(await flawOf('temporal version 1.9.0 (Server 1.130.0, UI 2.50.0)')).to.equal(undefined);
       expect(await flawOf('temporal version 1.4.0 (Server 1.28.3, UI 2.40.0)')).to.equal(

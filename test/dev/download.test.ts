@@ -1,12 +1,12 @@
+import { runCommand } from '../../dev/commands.ts';
+import { downloadArchive } from '../../dev/components/download.ts';
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../../dev/commands.ts';
-import { downloadArchive } from '../../dev/components/download.ts';
 
 describe('dev/components/download', () => {
   let directory: string;
@@ -24,6 +24,10 @@ describe('dev/components/download', () => {
     files.set(
       '/checksums.txt',
       `${'0'.repeat(64)}  other.tar.gz\n${createHash('sha256').update(archive).digest('hex')}  thing.tar.gz\n`,
+    );
+    files.set(
+      '/long.txt',
+      `hash thing.tar.gz sha256 ${createHash('sha256').update(archive).digest('hex')} http://example.com/thing.tar.gz\n`,
     );
     files.set('/wrong.txt', `${'0'.repeat(64)}  thing.tar.gz\n`);
     files.set('/none.txt', `${'0'.repeat(64)}  other.tar.gz\n`);
@@ -55,13 +59,17 @@ describe('dev/components/download', () => {
       (error: Error) => error.message,
     );
 
-  it("takes the executable out of the archive, when the publisher's checksum fits", async () => {
+  it('unpacks the executable when the publisher’s checksum matches', async () => {
     const into = await download('thing.tar.gz', 'checksums.txt');
     expect(await readdir(into)).to.deep.equal(['thing']);
     expect(await readFile(path.join(into, 'thing'), 'utf8')).to.equal('the program');
   });
 
-  it('needs no checksum where the publisher has none', async () => {
+  it("finds the checksum by the archive's name, whatever else the line holds", async () => {
+    expect(await readdir(await download('thing.tar.gz', 'long.txt'))).to.deep.equal(['thing']);
+  });
+
+  it('needs no checksum if the publisher has none', async () => {
     expect(await readdir(await download('thing.tar.gz'))).to.deep.equal(['thing']);
   });
 
@@ -74,7 +82,7 @@ describe('dev/components/download', () => {
     );
   });
 
-  it('says what the server answered', async () => {
+  it('reports the status of the server', async () => {
     expect(await failureOf(download('gone.tar.gz'))).to.equal('it answers 404');
   });
 });

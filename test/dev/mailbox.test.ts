@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { type Mailbox, type Message, startMailbox, type Summary } from '../../dev/mailbox.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 describe('dev/mailbox', () => {
   let directory: string;
@@ -40,7 +41,7 @@ describe('dev/mailbox', () => {
   const getJson = async <T>(pathname: string) =>
     ((await (await fetch(`${mailbox.httpUrl}${pathname}`)).json()) as { data: T }).data;
 
-  it('keeps what was sent, with its envelope, headers and bodies', async () => {
+  it('keeps what was sent, with envelope, headers and bodies', async () => {
     await send({
       html: '<p>Hi Ada</p>',
       headers: { 'List-Unsubscribe': '<https://example.com/u>' },
@@ -57,7 +58,7 @@ describe('dev/mailbox', () => {
     expect(message?.headers['list-unsubscribe']).to.equal('<https://example.com/u>');
   });
 
-  it('lists newest first, and those of one address whatever its case', async () => {
+  it('lists newest first, and filters by address in any letter case', async () => {
     await send({ subject: 'one' });
     await send({ subject: 'two', to: 'Bob@example.com' });
     await send({ subject: 'three' });
@@ -67,7 +68,7 @@ describe('dev/mailbox', () => {
     expect(subjects(await getJson<Summary[]>('/api/messages?to=bob@example.com'))).to.deep.equal(['two']);
   });
 
-  it('keeps its messages for the next start', async () => {
+  it('keeps its messages over a restart', async () => {
     await send({ subject: 'kept' });
     await mailbox.stop();
     mailbox = await startMailbox({ directory });
@@ -78,7 +79,7 @@ describe('dev/mailbox', () => {
     expect((await getJson<Message>(`/api/messages/${kept?.id}`)).text).to.equal('Hi Ada\n');
   });
 
-  it('logs a JSON line for each accepted message, before its sender is told', async () => {
+  it('logs a JSON line for each accepted message, before it answers the sender', async () => {
     const { messageId } = await send();
     const lines = (await readFile(mailbox.logFile, 'utf8'))
       .trim()
@@ -87,7 +88,7 @@ describe('dev/mailbox', () => {
     expect(lines.map((line) => line.message_id)).to.deep.equal([messageId]);
   });
 
-  it('waits for a message that comes later, finds one that came before, and gives up in time', async () => {
+  it('waits for a message, finds an earlier one, and gives up in time', async () => {
     const later = mailbox.waitFor(({ subject }) => subject === 'later', 5_000);
     await send({ subject: 'later' });
     expect((await later).subject).to.equal('later');
@@ -129,13 +130,13 @@ describe('dev/mailbox', () => {
       });
     }
 
-    it('cuts the connection after it has kept the message: the sender cannot know', async () => {
+    it('cuts the connection after it has kept the message', async () => {
       mailbox.failNext({ at: 'message', reply: 'drop', kept: true });
       expect(await failureOf(send())).not.to.equal('sent');
       expect(mailbox.summaries()).to.have.lengthOf(1);
     });
 
-    it('refuses one recipient as often as it was told, and nobody else', async () => {
+    it('refuses one recipient as often as told, and no other', async () => {
       mailbox.failNext({ at: 'rcpt', reply: 550, to: 'Bob@example.com', times: 2 });
       expect(await failureOf(send())).to.equal('sent');
       expect(await failureOf(send({ to: 'bob@example.com' }))).to.equal(550);
@@ -146,24 +147,24 @@ describe('dev/mailbox', () => {
 
   describe('in a browser', () => {
     const attack = '<script>alert(1)</script>';
-    it('shows nothing of a message unescaped: subject, addresses, text', async () => {
+    it('escapes subject, addresses and text of a message', async () => {
       await send({
         subject: attack,
         text: `${attack} https://example.com/?a="><b>`,
         from: `"${attack}" <club@example.com>`,
       });
       const [summary] = mailbox.summaries();
-      for (const page of ['/', `/messages/${summary?.id}`, `/?to=${encodeURIComponent(`"${attack}`)}`]) {
+      await eachCase(['/', `/messages/${summary?.id}`, `/?to=${encodeURIComponent(`"${attack}`)}`], async (page) => {
         const response = await fetch(`${mailbox.httpUrl}${page}`);
         expect(response.status).to.equal(200);
         expect(await response.text())
           .not.to.contain('<script')
           .and.not.to.contain('"><b>');
         expect(response.headers.get('content-security-policy')).to.contain("default-src 'none'");
-      }
+      });
     });
 
-    it('shows its HTML only in a sandbox without scripts', async () => {
+    it('shows the HTML of a message in a sandbox without scripts', async () => {
       await send({ html: attack });
       const [summary] = mailbox.summaries();
       const page = await (await fetch(`${mailbox.httpUrl}/messages/${summary?.id}`)).text();
@@ -175,7 +176,7 @@ describe('dev/mailbox', () => {
       );
     });
 
-    it('404 for a message that is not there', async () => {
+    it('answers 404 for an unknown message', async () => {
       expect((await fetch(`${mailbox.httpUrl}/api/messages/1-1`)).status).to.equal(404);
       expect((await fetch(`${mailbox.httpUrl}/messages/1-1`)).status).to.equal(404);
     });

@@ -22,7 +22,7 @@ describe('dev/ports', () => {
     });
     after(() => server.close());
 
-    it('is named, with what wanted it and the variable that moves it', async () => {
+    it('is an error that names the port, its user and the variable that moves it', async () => {
       const message = await problemOf(ensurePortsAreFree({ postgres: port }));
       expect(message).to.equal(
         `Port ${port} on 127.0.0.1 is in use: Postgres wants it. Another: POSTGRES_PORT=<port> npm start\n` +
@@ -30,19 +30,19 @@ describe('dev/ports', () => {
       );
     });
 
-    it('is waited for when it may be about to come free', async () => {
+    it('is waited for when it may come free soon', async () => {
       setTimeout(() => server.close(), 100);
       await ensurePortsAreFree({ postgres: port }, 5_000);
     });
   });
 
-  it('the fixed ports differ, and so do their variables', () => {
+  it('the fixed ports have different numbers and variables', () => {
     const values = Object.values(fixedPorts);
     expect(new Set(values.map(({ port }) => port)).size).to.equal(values.length);
     expect(new Set(values.map(({ variable }) => variable)).size).to.equal(values.length);
   });
 
-  it('a variable moves a port; an empty one does not', () => {
+  it('a variable moves a port, an empty one does not', () => {
     expect(portsFromEnvironment(['api', 'worker'], { API_PORT: '9090', WORKER_PORT: '' })).to.deep.equal({
       api: 9090,
       worker: 8081,
@@ -50,19 +50,19 @@ describe('dev/ports', () => {
   });
 
   for (const value of ['0', '65536', '80.5', 'http']) {
-    it(`${value} is no port`, () => {
+    it(`refuses ${value} as a port`, () => {
       expect(() => portsFromEnvironment(['api'], { API_PORT: value })).to.throw(Problem, 'API_PORT must be a port');
     });
   }
 
-  it('one port for two is refused, naming both variables', () => {
+  it('refuses one port for two, and names both variables', () => {
     expect(() => portsFromEnvironment(['api', 'worker'], { API_PORT: '8081' })).to.throw(
       Problem,
       'WORKER_PORT and API_PORT both say 8081',
     );
   });
 
-  it('free ports are free and differ', async () => {
+  it('free ports are free and different', async () => {
     const names: PortName[] = ['postgres', 'temporal', 'storage', 'smtp', 'mailbox'];
     const ports = await freePorts(names);
     expect(new Set(Object.values(ports)).size).to.equal(names.length);

@@ -15,6 +15,7 @@ import { lockHolder } from '../../dev/lock.ts';
 import { fixedPorts, freePorts, host, type PortName } from '../../dev/ports.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { startStack, type Stack, type StackOptions } from '../../dev/stack.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/stack', () => {
@@ -51,7 +52,7 @@ describe('dev/stack', () => {
     }
   };
 
-  it('a second start keeps its data and its secrets', async () => {
+  it('keeps data and secrets over a restart', async () => {
     const first = await start();
     await query(first, 'CREATE TABLE kept AS SELECT 1 AS one');
     await first.stop();
@@ -61,7 +62,7 @@ describe('dev/stack', () => {
     expect((await stat(path.join(directory, 'secrets.json'))).mode & 0o777).to.equal(0o600);
   });
 
-  it('data of people survive a power cut, those of tests need not', async () => {
+  it('a stack for people is durable, one for tests is not', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
@@ -73,7 +74,7 @@ describe('dev/stack', () => {
     expect(await query(await start(), settings)).to.deep.equal([{ fsync: 'off', commit: 'off' }]);
   });
 
-  it('an address in the environment replaces its part', async () => {
+  it('uses an address from the environment in place of a part', async () => {
     const url = 'postgres://somebody@db.example.com/theirs';
     const stack = await start({ parts: ['postgres', 'mailbox'], env: { DATABASE_URL: url } });
     expect(stack.environment['DATABASE_URL']).to.equal(url);
@@ -81,7 +82,7 @@ describe('dev/stack', () => {
     expect(stack.environment['SMTP_URL']).to.match(/^smtp:\/\/127\.0\.0\.1:\d+$/);
   });
 
-  it('with a port in use nothing stays started', async () => {
+  it('starts nothing when a port is in use', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
@@ -100,14 +101,14 @@ describe('dev/stack', () => {
     await start({ ports: 'fixed', parts: ['postgres', 'mailbox'], env });
   });
 
-  it('one run at a time has a directory', async () => {
+  it('refuses a second run in the same directory', async () => {
     await start({ parts: ['mailbox'] });
     expect(await problemOf(start({ parts: ['mailbox'] }))).to.equal(
       `The development stack is running already in ${directory} (process ${process.pid}). Stop it first, with Ctrl-C where it runs.`,
     );
   });
 
-  it('a part that ends by itself is reported with its last words', async () => {
+  it('reports a part that ends by itself, with its last words', async () => {
     let report: (message: string) => void = () => undefined;
     const reported = new Promise<string>((resolve) => (report = resolve));
     const { pids } = await start({ onUnexpectedEnd: report });
@@ -117,7 +118,7 @@ describe('dev/stack', () => {
     );
   });
 
-  it('a part that is killed starts again on its data and its port, and nobody takes it for an accident', async () => {
+  it('restarts a killed part on its data and port, without reporting it', async () => {
     const reports: string[] = [];
     const stack = await start({ onUnexpectedEnd: (message) => reports.push(message) });
     const [url, pid] = [stack.environment['DATABASE_URL'], stack.pids.postgres];
@@ -135,7 +136,7 @@ describe('dev/stack', () => {
     expect(reports[0]).to.match(/^Postgres ended unexpectedly/);
   });
 
-  it('Postgres waits for the sessions of a killed one, whose statements have to end first', async () => {
+  it('restarts Postgres after the sessions of a killed one have ended', async () => {
     const stack = await start();
     const slow = query(stack, 'SELECT count(*) FROM generate_series(1, 10000000)').catch(() => undefined);
     await sleep(300);
@@ -172,7 +173,7 @@ describe('dev/stack', () => {
       expect(await query(await start(), 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     });
 
-    it('a pid file that names a process which is no Postgres hinders nobody', async () => {
+    it('the next start ignores a pid file that names another process', async () => {
       await (await start()).stop();
       const pidFile = path.join(directory, 'postgres', 'data', 'postmaster.pid');
       await writeFile(pidFile, `${process.pid}\n${path.dirname(pidFile)}\n`);
@@ -182,7 +183,7 @@ describe('dev/stack', () => {
   });
 });
 
-describe('dev/stack, whole', () => {
+describe('dev/stack, all parts', () => {
   let directory: string;
   let stack: Stack;
   before(async function () {
@@ -195,13 +196,13 @@ describe('dev/stack, whole', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('its environment is a complete configuration', () => {
+  it('provides a complete configuration', () => {
     const config = readConfig(stack.environment);
     expect(config.temporal.namespace).to.equal('club-learning');
     expect(config.egress.allowedNetworks).to.deep.equal(['127.0.0.0/8']);
   });
 
-  it('the Temporal namespace keeps closed workflows for 3 days and has the search attributes', async () => {
+  it('keeps closed workflows for 3 days and has the search attributes', async () => {
     const connection = await Connection.connect({ address: stack.environment['TEMPORAL_ADDRESS'] ?? '' });
     try {
       const namespace = stack.environment['TEMPORAL_NAMESPACE'] ?? '';
@@ -215,7 +216,7 @@ describe('dev/stack, whole', () => {
     }
   });
 
-  it('anybody may read from the public bucket, nobody from the private one, and nobody may list or write either', async () => {
+  it('lets everybody read from the public bucket only, and nobody list or write', async () => {
     const storage = readConfig(stack.environment).storage;
     const client = new S3Client({
       endpoint: storage.endpoint,
@@ -226,11 +227,11 @@ describe('dev/stack, whole', () => {
     const statusOf = async (target: string, init?: RequestInit) =>
       (await fetch(`${storage.endpoint}/${target}`, init)).status;
     try {
-      for (const Bucket of [storage.publicBucket, storage.privateBucket]) {
+      await eachCase([storage.publicBucket, storage.privateBucket], async (Bucket) => {
         await client.send(new PutObjectCommand({ Bucket, Key: 'a/picture.txt', Body: 'picture' }));
         expect(await statusOf(`${Bucket}/`)).to.equal(403);
         expect(await statusOf(`${Bucket}/a/other.txt`, { method: 'PUT', body: 'x' })).to.equal(403);
-      }
+      });
     } finally {
       client.destroy();
     }

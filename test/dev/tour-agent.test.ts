@@ -43,7 +43,7 @@ describe('dev/tour: an agent answers', () => {
     );
   };
 
-  it('uploads, indexes, asks, leaves in the middle, comes back, and tells the page that is cited', async function () {
+  it('uploads, indexes, asks, disconnects, reconnects and shows the cited page', async function () {
     this.timeout(60_000);
     const publicUrl = `http://127.0.0.1:${api.port}`;
     const closer = await play({
@@ -65,7 +65,7 @@ describe('dev/tour: an agent answers', () => {
     expect(model.requests).to.have.length(1);
   });
 
-  it('is left out without a model, and says how to have one', async () => {
+  it('is omitted without a model, and says how to have one', async () => {
     expect(await play({})).to.equal(undefined);
     expect(lines.join('\n')).to.equal(
       '\n12. An agent that answers students is left out: it has no model to ask.\n' +

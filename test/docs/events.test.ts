@@ -9,6 +9,7 @@ import { driftedFiles } from '../../contract/generate.ts';
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
 
@@ -43,23 +44,23 @@ function pageWithout(...steps: readonly string[]): () => string {
 
 describe('docs/events.md', () => {
   for (const type of [...eventTypes, 'webhook.test']) {
-    it(`${type}: its meaning, its data and an example that its schema allows`, () => {
+    it(`${type}: has its meaning, its data and an example that matches its schema`, async () => {
       const section = sections.get(type);
       expect(section).to.include(contractDocument.webhooks[type]?.post.description.trim());
       const example = exampleIn(section) as { type: string; data: object };
       expect(eventFaults(type, example)).to.deep.equal([]);
       expect(example.type).to.equal(type);
-      for (const field of Object.keys(example.data)) expect(section).to.include(`| \`${field}\` |`);
+      await eachCase(Object.keys(example.data), (field) => expect(section).to.include(`| \`${field}\` |`));
     });
   }
 
-  it('says of every field what it is, and whether it is always there', () => {
+  it('describes every field and says whether it is always present', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('| `'));
     expect(rows).to.have.length.above(60);
     expect(rows.filter((row) => !/^\| `[\w.]+` \| .+ \| (yes|no) \| .+\. \|$/.test(row))).to.deep.equal([]);
   });
 
-  it('links lead to a heading of the page', () => {
+  it('links lead to headings of the page', () => {
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading.toLowerCase().replaceAll('.', '').replaceAll(' ', '-'),
     );
@@ -68,7 +69,7 @@ describe('docs/events.md', () => {
     expect(targets.filter((target) => !anchors.includes(target))).to.deep.equal([]);
   });
 
-  it('is not made while an event has no example, a field no description, or a type no event', () => {
+  it('is not generated without an example, a description or an event of each type', () => {
     const inSchemas = (...steps: readonly string[]) => pageWithout('components', 'schemas', ...steps);
     expect(inSchemas('StudentTaggedEvent', 'examples')).to.throw('student.tagged has no example');
     expect(inSchemas('EventTag', 'properties', 'name', 'description')).to.throw('name has no description');
@@ -76,7 +77,7 @@ describe('docs/events.md', () => {
     expect(pageWithout('webhooks', 'student.tagged')).to.throw('not in both: student.tagged');
   });
 
-  it('is held against the contract like the other generated files', async function () {
+  it('is checked for drift like the other generated files', async function () {
     this.timeout(60_000);
     const empty = mkdtempSync(path.join(os.tmpdir(), 'pages-'));
     try {

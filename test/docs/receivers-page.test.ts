@@ -22,14 +22,14 @@ function duration(text: string): number {
 }
 
 describe('docs/receivers.md', () => {
-  it('every code block is the text of an example file', () => {
+  it('every code block is part of an example file', () => {
     const blocks = [...page.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
     expect(blocks).to.have.length.above(1);
     const files = readdirSync(examplesDirectory).map(exampleText);
     expect(blocks.filter((block) => !files.some((text) => text.includes(block)))).to.deep.equal([]);
   });
 
-  it('every link leads somewhere, and every example file is linked', () => {
+  it('every link has a target, and every example file is linked', () => {
     const links = [...page.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
     const anchors = [...page.matchAll(/^#+ (.+)$/gm)].map(
       ([, heading = '']) =>
@@ -46,7 +46,7 @@ describe('docs/receivers.md', () => {
     expect(links).to.include.members(files);
   });
 
-  it('the table of attempts is that of the delivery rules', () => {
+  it('the table of attempts matches the delivery rules', () => {
     const rows = [...page.matchAll(/^\| (\d+) \| (.*?)\| .*\|$/gm)];
     expect(rows.map(([, attempt]) => Number(attempt))).to.deep.equal(
       Array.from({ length: deliveryRules.attempts }, (_, index) => index + 1),
@@ -72,7 +72,7 @@ describe('docs/receivers.md', () => {
     expect(page).to.include(`failing for **${failingMs / 86_400_000} days** without an accepted message`);
   });
 
-  it('the message to try with is signed as the service signs', () => {
+  it('the example message is signed as the service signs', () => {
     const { secret, headers, body } = JSON.parse(exampleText('signed-message.json')) as {
       secret: string;
       headers: Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>;
@@ -84,7 +84,7 @@ describe('docs/receivers.md', () => {
     expect(JSON.parse(body)).to.have.property('id', headers['webhook-id']);
   });
 
-  it('the library accepts what the service signs, by the lines that the page shows', async () => {
+  it('the library accepts the service’s signatures with the code of the page', async () => {
     const secret = newSecret();
     const before = process.env['WEBHOOK_SECRET'];
     process.env['WEBHOOK_SECRET'] = secret;

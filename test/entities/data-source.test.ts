@@ -12,7 +12,7 @@ const welcomeAndFarewell = Buffer.concat([
 ]);
 
 describe('a connection to Postgres', () => {
-  it('that is ended in the moment of its making fails the query that wanted it, not the process', async () => {
+  it('that is cut while it is made fails its query, not the process', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => socket.end(welcomeAndFarewell));

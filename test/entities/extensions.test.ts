@@ -25,7 +25,7 @@ describe('an extension that the schema needs', () => {
     }
   };
 
-  it('that this Postgres has not: an error that names it and says what to do', async () => {
+  it('that Postgres lacks: the error names it and says what to do', async () => {
     const message = await refusalOf('pg_absent');
     expect(message).to.match(
       /^The schema needs the extension pg_absent of Postgres\. Install it on the database server/,
@@ -33,7 +33,7 @@ describe('an extension that the schema needs', () => {
     expect(message).to.contain('extension "pg_absent" is not available');
   });
 
-  it('that our role may not create: the same, and once an administrator has created it there is nothing to do', async () => {
+  it('that the role may not create: the error says what to do; nothing to do once it exists', async () => {
     const role = `limited_${newId().replaceAll('-', '')}`;
     await source.query(`CREATE ROLE ${role}`);
     expect(await refusalOf('pg_trgm', role)).to.match(/CREATE EXTENSION pg_trgm in this database.*permission denied/s);

@@ -17,18 +17,18 @@ describe('entities/migrations', () => {
       )
       .then((rows) => rows.map(({ name }) => name));
 
-  it('bring an empty database to what the entities say: the schema builder has nothing left to do', async () => {
+  it('bring an empty database to exactly the schema of the entities', async () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
     const { upQueries } = await source.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).to.deep.equal([]);
     expect(await tables()).to.deep.equal(source.entityMetadatas.map(({ tableName }) => tableName).toSorted());
   });
 
-  it('run once: a second call has nothing to do', async () => {
+  it('run once: a second call does nothing', async () => {
     expect(await migrate(source)).to.deep.equal([]);
   });
 
-  it('can be taken back, to an empty database, and done again', async () => {
+  it('can be undone to an empty database and run again', async () => {
     for (const _ of source.migrations) await source.undoLastMigration();
     expect(await tables()).to.deep.equal([]);
     const sequences = await source.query<unknown[]>(
@@ -38,7 +38,7 @@ describe('entities/migrations', () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
   });
 
-  it('may be called by several processes at once: each migration runs in one of them', async () => {
+  it('run once when three calls run at once', async () => {
     for (const _ of source.migrations) await source.undoLastMigration();
     const done = await Promise.all([migrate(source), migrate(source), migrate(source)]);
     expect(done.flat()).to.have.length(source.migrations.length);

@@ -10,6 +10,7 @@ import { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { accepted, answering, refused } from '../toolkit/drive/attempts.ts';
 import { scratchDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -144,19 +145,19 @@ describe('the upgrade from the first release', () => {
   const scheduled = (attempts: OldDelivery['attempts']) =>
     attempts.map(([number, outcome]) => [number, 'schedule', outcome]);
 
-  describe('waiting for its fourth attempt', () => {
-    it('it waits until then, and no shorter', async () => {
-      for (const now of [upgradedAt, upgradedAt + 10 * minute - 1]) {
+  describe('a delivery that waits for its fourth attempt', () => {
+    it('waits until then', async () => {
+      await eachCase([upgradedAt, upgradedAt + 10 * minute - 1], async (now) =>
         expect(await step('waiting', accepted, now)).to.deep.equal({
           step: { done: false, waitingFor: 'attempt', at: upgradedAt + 10 * minute, attempt: 4 },
           posted: 0,
-        });
-      }
+        }),
+      );
     });
 
-    it('its five attempts that are left are made at their waits, and then it has failed: never a ninth', async () => {
+    it('has its five remaining attempts at their waits, and no ninth', async () => {
       let now = upgradedAt + 10 * minute;
-      for (const number of [4, 5, 6, 7]) {
+      await eachCase([4, 5, 6, 7], async (number) => {
         const { step: next, posted } = await step('waiting', refused, now);
         const due = next.done ? Number.NaN : next.at;
         expect(next).to.deep.include({ done: false, waitingFor: 'attempt', attempt: number + 1 });
@@ -165,7 +166,7 @@ describe('the upgrade from the first release', () => {
           wait: waits[number - 1],
         });
         now = due;
-      }
+      });
       expect(await step('waiting', refused, now)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 1 });
       expect(await step('waiting', accepted, now + 11 * hour)).to.deep.equal({
         step: { done: true, outcome: 'failed' },
@@ -176,7 +177,7 @@ describe('the upgrade from the first release', () => {
     });
   });
 
-  it('waiting for its eighth attempt: made, refused, failed', async () => {
+  it('a delivery that waits for its eighth attempt fails with it', async () => {
     expect(await step('beforeItsLast', refused, upgradedAt + hour)).to.deep.equal({
       step: { done: true, outcome: 'failed' },
       posted: 1,
@@ -184,13 +185,13 @@ describe('the upgrade from the first release', () => {
     expect(await attemptsOf('beforeItsLast')).to.deep.equal(scheduled(failures(8)));
   });
 
-  it('due and not yet tried: its first attempt is made', async () => {
+  it('a delivery without attempts has its first one', async () => {
     expect(await step('untried')).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     expect(await attemptsOf('untried')).to.deep.equal([[1, 'schedule', 'succeeded']]);
   });
 
-  describe('in flight', () => {
-    it('its lease is waited for', async () => {
+  describe('a delivery in flight', () => {
+    it('waits for its lease', async () => {
       expect(await step('leased')).to.deep.equal({
         step: { done: false, waitingFor: 'lease', at: upgradedAt + hour, attempt: 2 },
         posted: 0,
@@ -198,7 +199,7 @@ describe('the upgrade from the first release', () => {
       expect(await attemptsOf('leased')).to.deep.equal(scheduled(rows.leased.attempts));
     });
 
-    it('and when that has run out, the number is used again', async () => {
+    it('uses the number again when the lease has expired', async () => {
       await source.query(
         `UPDATE webhook_deliveries SET lease_until = clock_timestamp() - interval '1 s' WHERE id = $1`,
         [named('leased').id],
@@ -210,7 +211,7 @@ describe('the upgrade from the first release', () => {
       expect(await rowOf('leased')).to.include({ status: 'succeeded', attemptCount: 2, leaseUntil: null });
     });
 
-    it('cut off before the upgrade: the number is used again, and its failure leads to the wait after that number', async () => {
+    it('whose attempt was cut off uses the number again, with the wait that follows it', async () => {
       const { step: next, posted } = await step('cutOff', refused);
       expect(posted).to.equal(1);
       expect(next).to.deep.include({ done: false, waitingFor: 'attempt', attempt: 4 });
@@ -220,7 +221,7 @@ describe('the upgrade from the first release', () => {
       );
     });
 
-    it('its eighth attempt cut off: the eighth again, and no ninth', async () => {
+    it('whose eighth attempt was cut off repeats it, and has no ninth', async () => {
       expect(await step('lastCutOff', refused)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 1 });
       expect(await step('lastCutOff', accepted, upgradedAt + 11 * hour)).to.deep.include({ posted: 0 });
       expect(await attemptsOf('lastCutOff')).to.deep.equal(
@@ -228,7 +229,7 @@ describe('the upgrade from the first release', () => {
       );
     });
 
-    it('cut off for the fourth time: counted as a failed attempt, and not posted', async () => {
+    it('that was cut off four times counts a failed attempt without a request', async () => {
       const { step: next, posted } = await step('cutOffTooOften');
       expect(posted).to.equal(0);
       expect(next).to.deep.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -236,7 +237,7 @@ describe('the upgrade from the first release', () => {
     });
   });
 
-  describe('what has ended is not posted again', () => {
+  describe('a delivery that has ended is not sent again', () => {
     for (const [row, outcome] of [
       ['succeeded', 'succeeded'],
       ['failed', 'failed'],
@@ -244,18 +245,18 @@ describe('the upgrade from the first release', () => {
       ['canceledOfRemoved', 'canceled'],
       ['canceledInFlight', 'canceled'],
     ] as const) {
-      it(row, async () => {
+      it(`${row}: stays as it was`, async () => {
         const [as, attempts] = [await rowOf(row), await attemptsOf(row)];
-        for (const now of [upgradedAt, upgradedAt + 11 * hour]) {
-          expect(await step(row, accepted, now)).to.deep.equal({ step: { done: true, outcome }, posted: 0 });
-        }
+        await eachCase([upgradedAt, upgradedAt + 11 * hour], async (now) =>
+          expect(await step(row, accepted, now)).to.deep.equal({ step: { done: true, outcome }, posted: 0 }),
+        );
         expect(await rowOf(row)).to.deep.equal(as);
         expect(await attemptsOf(row)).to.deep.equal(attempts);
       });
     }
   });
 
-  it('one that has failed and is asked for by hand is made once, under the next number, and stays failed', async () => {
+  it('a resend of a failed delivery is sent once, with the next number, and the delivery stays failed', async () => {
     const row = 'failedAndAskedFor';
     const { vault } = await testPlatform();
     const { id, endpointId } = named(row);

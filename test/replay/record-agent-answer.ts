@@ -10,7 +10,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 import { buildQuestion, type TestQuestion } from '../toolkit/builders/questions.ts';
 import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { runWorkerHere, strikeOffLeftovers } from '../toolkit/stack/worker.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 describe('recording histories of answers', function () {
   this.timeout(60_000);
@@ -22,7 +22,6 @@ describe('recording histories of answers', function () {
 
   before('start a worker', async () => {
     await testStack();
-    await strikeOffLeftovers();
     const { address, namespace } = readConfig().temporal;
     const connection = await NativeConnection.connect({ address });
     temporal = new Client({ connection, namespace }).workflow;

@@ -15,7 +15,7 @@ import { commitHistory, isCommitted, recorder } from '../toolkit/drive/replay.ts
 import { noticePlatform, takeNotice } from '../toolkit/drive/sales.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
-import { runWorkerHere, strikeOffLeftovers } from '../toolkit/stack/worker.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
@@ -30,7 +30,6 @@ describe('recording histories of sales', function () {
 
   before('start a worker', async () => {
     await testStack();
-    await strikeOffLeftovers();
     const { address, namespace } = readConfig().temporal;
     const connection = await NativeConnection.connect({ address });
     temporal = new Client({ connection, namespace }).workflow;

@@ -44,7 +44,7 @@ import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
-import { runWorkerHere, strikeOffLeftovers } from '../toolkit/stack/worker.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
@@ -65,7 +65,6 @@ describe('recording histories', function () {
   before('start workers on both servers', async () => {
     const { mail, temporal, classroomUrl, dashboardUrl } = readConfig();
     await testStack();
-    await strikeOffLeftovers();
     const { database, vault } = await testPlatform();
     namespace = temporal.namespace;
     connection = await NativeConnection.connect({ address: readConfig().temporal.address });

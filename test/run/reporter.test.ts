@@ -37,7 +37,7 @@ describe('test/run/reporter', () => {
     expect(run(pass + pass)).to.deep.include({ last: '2 passed, 0 failed', end: '', status: 0 });
   });
 
-  it('counts failures, of hooks too, and they are the exit code', () => {
+  it('counts failures, also of hooks, in the line and the exit code', () => {
     expect(run(pass + fail)).to.deep.include({ last: '1 passed, 1 failed', end: '', status: 1 });
     expect(run(`before(() => { throw new Error('no'); });${pass}`)).to.deep.include({
       last: '0 passed, 1 failed',
@@ -46,7 +46,7 @@ describe('test/run/reporter', () => {
     });
   });
 
-  it('names skipped tests when there are any', () => {
+  it('counts skipped tests if there are any', () => {
     expect(run(`${pass}it.skip('c', () => {});`)).to.deep.include({
       last: '1 passed, 0 failed, 1 skipped',
       end: '',

@@ -28,7 +28,7 @@ describe('admission of first attempts in place', () => {
     }
   };
 
-  it('admits as many as there are places; the next one waits until one is given back', async () => {
+  it('admits up to the total; the next one waits for a free place', async () => {
     const admission = createInPlaceAdmission(bounds);
     await fill(admission, 4);
     const fifth = await ask(admission, 'fifth', 'endpoint');
@@ -38,7 +38,7 @@ describe('admission of first attempts in place', () => {
     expect((await ask(admission, 'sixth', 'other')).answer).to.equal('waits');
   });
 
-  it('admits two to one endpoint; a third waits for one of them, and does not keep others waiting', async () => {
+  it('admits two per endpoint; a third waits for one of them without delaying others', async () => {
     const admission = createInPlaceAdmission(bounds);
     expect((await ask(admission, 'a1', 'a')).answer).to.equal(true);
     expect((await ask(admission, 'a2', 'a')).answer).to.equal(true);
@@ -51,7 +51,7 @@ describe('admission of first attempts in place', () => {
     expect(await third.now()).to.equal(true);
   });
 
-  it('endpoints that nothing is known of share some places and wait for none; one that answered quickly has its own', async () => {
+  it('unknown endpoints share some places without waiting; a quick one is admitted beyond them', async () => {
     const admission = createInPlaceAdmission({ ...bounds, unknown: 2 });
     admission.report('quick', { ok: true, tookMs: 5 });
     await fill(admission, 2);
@@ -61,7 +61,7 @@ describe('admission of first attempts in place', () => {
     expect((await ask(admission, 'fourth', 'new')).answer, 'once a place is given back').to.equal(true);
   });
 
-  it('an endpoint that turned slow counts as unknown again once it is tried', async () => {
+  it('counts an endpoint as unknown again when it becomes slow', async () => {
     const admission = createInPlaceAdmission({ ...bounds, unknown: 0 });
     expect((await ask(admission, 'first', 'endpoint')).answer).to.equal(false);
     admission.report('endpoint', { ok: true, tookMs: 5 });
@@ -70,7 +70,7 @@ describe('admission of first attempts in place', () => {
     expect((await ask(admission, 'third', 'endpoint')).answer).to.equal(false);
   });
 
-  it('whoever waits does so for a second at most, and then gets an ordinary activity', async () => {
+  it('lets nobody wait longer than a second', async () => {
     const admission = createInPlaceAdmission({ ...bounds, perEndpoint: 4, totalWithSlow: 4 });
     await fill(admission, 4);
     const waiting = await ask(admission, 'fifth', 'endpoint');
@@ -84,7 +84,7 @@ describe('admission of first attempts in place', () => {
     { what: 'failed', report: { ok: false, tookMs: 5 } },
     { what: 'took longer than 100 ms', report: { ok: true, tookMs: 101 } },
   ]) {
-    it(`an endpoint whose last attempt ${what} gets ordinary activities, until one is quick and succeeds`, async () => {
+    it(`refuses an endpoint whose last attempt ${what}, until one is quick and succeeds`, async () => {
       const admission = createInPlaceAdmission(bounds);
       admission.report('endpoint', report);
       expect((await ask(admission, 'one', 'endpoint')).answer).to.equal(false);
@@ -94,7 +94,7 @@ describe('admission of first attempts in place', () => {
     });
   }
 
-  it('an endpoint that is closed while deliveries wait for it: they wait no longer', async () => {
+  it('refuses waiting deliveries when their endpoint is closed', async () => {
     const admission = createInPlaceAdmission(bounds);
     await ask(admission, 'a1', 'a');
     await ask(admission, 'a2', 'a');
@@ -103,7 +103,7 @@ describe('admission of first attempts in place', () => {
     expect(await waiting.now()).to.equal(false);
   });
 
-  it('a place held for a second closes its endpoint, and its place is lent to others up to the bound with slow ones', async () => {
+  it('a place held for a second closes its endpoint and is lent to others, up to the bound', async () => {
     const admission = createInPlaceAdmission(bounds);
     await fill(admission, 4, 'hung');
     const waiting = await ask(admission, 'quick-1', 'quick-endpoint-1');
@@ -116,7 +116,7 @@ describe('admission of first attempts in place', () => {
     expect((await ask(admission, 'more', 'hung-endpoint-1')).answer, 'closed').to.equal(false);
   });
 
-  it('a place that nobody gives back, because the run went to another worker, is free after 30 s', async () => {
+  it('frees a place that was not given back after 30 s', async () => {
     const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(admission, 1);
     mock.timers.tick(1_000); // it is slow now
@@ -128,7 +128,7 @@ describe('admission of first attempts in place', () => {
     expect(await waiting.now()).to.equal(true);
   });
 
-  it('giving back what is not held, or twice, frees nobody else’s place', async () => {
+  it('ignores what is given back twice or was not held', async () => {
     const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(admission, 1);
     admission.leave('somebody-else');
@@ -138,7 +138,7 @@ describe('admission of first attempts in place', () => {
     expect((await ask(admission, 'third', 'other')).answer).to.equal('waits');
   });
 
-  it('no order of asking, leaving, reporting and waiting ever exceeds a bound, and nobody waits for ever', async () => {
+  it('exceeds no bound in any order of calls, and answers everybody', async () => {
     const act = fc.oneof(
       fc.record({ kind: fc.constant('enter' as const), endpoint: fc.integer({ min: 1, max: 4 }) }),
       fc.record({ kind: fc.constant('leave' as const), which: fc.nat(20) }),
@@ -169,7 +169,8 @@ describe('admission of first attempts in place', () => {
           for (let turn = 0; turn < 5; turn++) await Promise.resolve();
           expect(held.length).to.be.at.most(bounds.totalWithSlow);
           for (const endpoint of [1, 2, 3, 4]) {
-            expect(held.filter((place) => place.endpoint === endpoint).length).to.be.at.most(bounds.perEndpoint);
+            const ofEndpoint = held.filter((place) => place.endpoint === endpoint);
+            expect(ofEndpoint.length, `endpoint ${endpoint}`).to.be.at.most(bounds.perEndpoint);
           }
         }
         mock.timers.tick(1_000);

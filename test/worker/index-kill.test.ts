@@ -68,7 +68,7 @@ describe('a lesson is published, and workers are killed while they index it', fu
     expect(await temporal().workflow.getHandle(workflowIdOf('sourceIndex', killed.id)).result()).to.equal('ready');
   });
 
-  it('what was not recorded is done again, by whoever comes next', () => {
+  it('the next worker repeats what was not recorded', () => {
     const text = 'A bowline holds. It unties, too.';
     expect(Object.fromEntries(left)).to.deep.equal({
       source_claimed: { signal: 'SIGKILL', status: 'indexing', fence: 1, texts: [] },
@@ -77,7 +77,7 @@ describe('a lesson is published, and workers are killed while they index it', fu
     });
   });
 
-  it('what was recorded is not done again', async () => {
+  it('no worker repeats what was recorded', async () => {
     const passages = await passagesOf(killed);
     expect(passages.map(({ title, headings, blocks }) => ({ title, headings, blocks }))).to.deep.equal([
       { title: 'The bowline', headings: ['Loops'], blocks: ['A bowline holds. ', 'It unties, too.'] },
@@ -86,7 +86,7 @@ describe('a lesson is published, and workers are killed while they index it', fu
     expect(await sourceRow(killed)).to.include(ended);
   });
 
-  it('a published lesson is found by agents soon, and a changed one says what it says now', async () => {
+  it('agents find a published lesson soon, and a changed one with its new text', async () => {
     await until(
       'its passages',
       { timeoutMs: 20 * second },

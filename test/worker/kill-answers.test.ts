@@ -31,7 +31,7 @@ interface Scene {
   left: { row: AgentAnswer; calls: AgentCall[]; log: string; asked: number };
 }
 
-describe('a worker is killed over an answer', function () {
+describe('a worker is killed during an answer', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses();
   const scenes = new Map<Place, Scene>();
@@ -100,7 +100,7 @@ describe('a worker is killed over an answer', function () {
     ['answer_claimed', 0],
     ['answer_called', 1],
   ] as const) {
-    it(`${place}: not begun, so another worker asks; the call of which nothing was heard is not the club’s`, async () => {
+    it(`${place}: not begun, so another worker asks again; the club does not pay the lost call`, async () => {
       const { question, signal, left } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(left).to.include({ log: '', asked });
@@ -123,7 +123,7 @@ describe('a worker is killed over an answer', function () {
   }
 
   for (const place of ['answer_begun', 'answer_delta', 'answer_ending'] as const) {
-    it(`${place}: begun, so it is not asked again: failed, with the words of its log, charged once`, async () => {
+    it(`${place}: begun, so nobody asks again; fails with the text of its log, charged once`, async () => {
       const { question, signal, left } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(left.row).to.include({ status: 'generating', callNo: 1 });
@@ -150,7 +150,7 @@ describe('a worker is killed over an answer', function () {
     });
   }
 
-  it('answer_ended: all was done, and another worker changes nothing', async () => {
+  it('answer_ended: complete, so another worker changes nothing', async () => {
     const { question, signal, left } = sceneOf('answer_ended');
     expect(signal).to.equal('SIGKILL');
     expect(left.row).to.include({ status: 'complete', content: answer.join('') });

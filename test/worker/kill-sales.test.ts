@@ -1,11 +1,12 @@
 /** Workers that die over a sales notice, and another that finds what they left. */
 import { expect } from 'chai';
 import type { Id } from '../../domain/core/ids.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticeRow, salesStateOf, type NoticeLeft } from '../toolkit/assert/sales.ts';
 import { buildShop, purchaseNotice, type TestShop } from '../toolkit/builders/sales.ts';
 import { takeNotice } from '../toolkit/drive/sales.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
 import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
@@ -18,7 +19,7 @@ interface Scene {
   purchases: number;
 }
 
-describe('a worker is killed over a sales notice', function () {
+describe('a worker is killed during a sales notice', function () {
   this.timeout(180 * second);
   const startWorker = useWorkerProcesses();
   let claimed: Scene;
@@ -60,18 +61,18 @@ describe('a worker is killed over a sales notice', function () {
   /** One account, one purchase, one enrollment; told once. */
   async function expectOneSale({ shop, id }: Scene): Promise<void> {
     const { students, purchases, enrollments } = await salesStateOf(shop.club.id);
-    for (const rows of [students, purchases, enrollments]) expect(rows).to.have.length(1);
+    await eachCase(Object.entries({ students, purchases, enrollments }), ([, rows]) => expect(rows).to.have.length(1));
     expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null });
   }
 
-  it('after its claim: nothing was done, and another worker does it', async () => {
+  it('after its claim: nothing is done, and another worker does it', async () => {
     expect(claimed).to.include({ signal: 'SIGKILL', purchases: 0 });
     expect(claimed.left).to.include({ status: 'pending', attemptCount: 1 });
     await expectOneSale(claimed);
     expect(await noticeRow(claimed.id)).to.include({ attemptCount: 2 });
   });
 
-  it('after its commit: all was done, and another worker does nothing more', async () => {
+  it('after its commit: all is done, and another worker does nothing more', async () => {
     expect(recorded).to.include({ signal: 'SIGKILL', purchases: 1 });
     expect(recorded.left).to.include({ status: 'processed', attemptCount: 1 });
     await expectOneSale(recorded);

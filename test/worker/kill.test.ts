@@ -155,7 +155,7 @@ describe('a worker is killed', function () {
   ];
 
   describe('between claim and POST', () => {
-    it('the row says: attempt 1 is claimed and its outcome unknown; the receiver saw nothing', () => {
+    it('leaves attempt 1 claimed without outcome and without request', () => {
       expect(claimed.left).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -165,7 +165,7 @@ describe('a worker is killed', function () {
       });
     });
 
-    it('another worker delivers it, under the same number (lease set back)', async () => {
+    it('another worker sends it under the same number, once the lease has ended', async () => {
       expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
       expect(claimed.receiver.requests).to.have.length(1);
       expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, leaseUntil: null });
@@ -174,10 +174,10 @@ describe('a worker is killed', function () {
 
   for (const { when, scene } of [
     { when: 'between POST and record', scene: () => posted },
-    { when: 'by a real SIGKILL, while the receiver thinks', scene: () => cut },
+    { when: 'by SIGKILL, before the receiver answers', scene: () => cut },
   ]) {
     describe(when, () => {
-      it('the row says: attempt 1 is claimed and its outcome unknown; the receiver saw one request', () => {
+      it('leaves attempt 1 claimed without outcome and with one request', () => {
         expect(scene().left).to.deep.include({
           signal: 'SIGKILL',
           delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -187,7 +187,7 @@ describe('a worker is killed', function () {
         });
       });
 
-      it('another worker delivers it again, under the same number and webhook-id, byte for byte alike (lease set back)', async () => {
+      it('another worker sends the same bytes under the same number and webhook-id', async () => {
         expect(await outcomesOf(scene())).to.deep.equal(interruptedThenSucceeded);
         expect(scene().receiver.requests).to.have.length(2);
         const [first, again] = scene().receiver.requests;
@@ -199,7 +199,7 @@ describe('a worker is killed', function () {
   }
 
   describe('between the commit of the fan-out and the start of the workflow', () => {
-    it('the delivery stands, nothing runs for it, and the fact is still there', () => {
+    it('leaves the delivery and the fact, and no run', () => {
       expect(fannedOut.left).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 0, leased: false },
@@ -210,7 +210,7 @@ describe('a worker is killed', function () {
       });
     });
 
-    it('another worker starts it: one event, one delivery, one request (the fact’s lease set back)', async () => {
+    it('another worker starts it: one event, one delivery, one request', async () => {
       expect(await outcomesOf(fannedOut)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
       expect(fannedOut.receiver.requests).to.have.length(1);
       const made = await (
@@ -221,24 +221,24 @@ describe('a worker is killed', function () {
   });
 
   describe('between the sending of a wake and its deletion', () => {
-    it('the run stands, and so does the wake', () => {
+    it('leaves the run and the wake', () => {
       expect(wakeSent.left).to.deep.include({ signal: 'SIGKILL', run: true, wake: true, requests: 0 });
       expect(wakeSent.left.delivery).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('another worker sends it once more, which does no harm: one request (the wake’s lease set back)', async () => {
+    it('another worker sends the wake again, and the delivery has one request', async () => {
       expect(await outcomesOf(wakeSent)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
       expect(wakeSent.receiver.requests).to.have.length(1);
     });
   });
 
-  it('a lease that is not set back is waited for to its end, and the delivery then made', async () => {
+  it('another worker waits for the end of a lease, and then delivers', async () => {
     expect(await outcomesOf(leased)).to.deep.equal(interruptedThenSucceeded);
     const [, made] = await attemptRows(leased.id);
     expect((made?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);
   });
 
-  it('nothing is left to carry on: no fact, no wake', async () => {
+  it('no fact and no wake is left', async () => {
     await until('the end of facts and wakes', { timeoutMs: 5 * second }, async () => {
       const rows = await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM facts UNION ALL SELECT 1 FROM wakes`);
       return rows.length === 0;

@@ -8,6 +8,7 @@ import { testPlatform } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 
@@ -18,7 +19,7 @@ interface Recipient {
 }
 
 /** One worker process with everything in its log, which sends a mail, is refused another, and finds a third to have no sense any more. */
-describe('what a worker process tells its operators', function () {
+describe('the metrics and the log of a worker process', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();
   let recipients: Recipient[];
@@ -61,11 +62,11 @@ describe('what a worker process tells its operators', function () {
     });
   }
 
-  it('mails_total counts attempts to send a mail by outcome', () => {
+  it('mails_total counts attempts by outcome', () => {
     expect(counted).to.deep.equal({ sent: 1, failed: 1, canceled: 1 });
   });
 
-  it('a refused mail stands in the log with the reply of the server', () => {
+  it('logs a refused mail with the reply of the server', () => {
     const told = lines
       .filter((line) => line.includes('a mail was not accepted'))
       .map((line): unknown => JSON.parse(line));
@@ -74,13 +75,13 @@ describe('what a worker process tells its operators', function () {
     expect(told[0]).to.have.nested.property('error.code', 'EENVELOPE 451');
   });
 
-  it('no address stands in the log', () => {
-    for (const { email } of recipients) {
-      expect(worker.log()).to.not.include(email).and.to.not.include(email.split('@')[0]);
-    }
+  it('logs no e-mail address', async () => {
+    await eachCase(recipients, ({ email }) =>
+      expect(worker.log()).to.not.include(email).and.to.not.include(email.split('@')[0]),
+    );
   });
 
-  it('every line is a line of our log, those of the bundler and of the engine too', () => {
+  it('writes every line as JSON, also those of the bundler and of the engine', async () => {
     const parsed = lines.map((line) => {
       try {
         return JSON.parse(line) as { name: string; level: number; time: number; msg: string };
@@ -88,10 +89,10 @@ describe('what a worker process tells its operators', function () {
         return expect.fail(`a line that is no JSON: ${line}`);
       }
     });
-    for (const { name, level, time, msg } of parsed) {
+    await eachCase(parsed, ({ name, level, time, msg }) => {
       expect(['worker', 'temporal']).to.include(name);
       expect([typeof level, typeof time, typeof msg]).to.deep.equal(['number', 'number', 'string']);
-    }
+    });
     const said = (name: string) => parsed.filter((line) => line.name === name).map(({ msg }) => msg);
     expect(said('worker'), 'the bundler').to.satisfy((all: string[]) => all.some((msg) => /bundle/i.test(msg)));
     expect(said('temporal'), 'the engine').to.satisfy((all: string[]) => all.some((msg) => /worker/i.test(msg)));

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
-import { enableEndpoint, disableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
 import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { registerBacklogGauges } from '../../worker/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
@@ -11,7 +12,7 @@ import { buildWebhookDelivery, buildSubscription, type Subscription } from '../t
 const failuresToArm = 5;
 const gauges = ['webhook_endpoints_throttled', 'webhook_deliveries_pending', 'webhook_deliveries_parked'] as const;
 
-describe('the gauges of the webhook engine: each change of state is seen at once', () => {
+describe('the gauges of the webhook engine', () => {
   let known: Metric[];
   let atFirst: number[];
   let dead: Subscription;
@@ -47,7 +48,7 @@ describe('the gauges of the webhook engine: each change of state is seen at once
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testPlatform(), clubId, endpoint.id, new Date()] as const;
 
-  it('deliveries that are due, and one that waits for its second attempt, are pending; one that has ended is not', async () => {
+  it('count due and retrying deliveries as pending, but no ended one', async () => {
     const waiting = await buildWebhookDelivery(paused);
     await stepOf(waiting, refused);
     const ended = await buildWebhookDelivery(paused);
@@ -56,7 +57,7 @@ describe('the gauges of the webhook engine: each change of state is seen at once
     expect(await since()).to.deep.equal({ throttled: 0, pending: 2, parked: 0 });
   });
 
-  it('four failures in a row do not throttle an endpoint; the fifth does', async () => {
+  it('count an endpoint as throttled from its fifth failure in a row', async () => {
     const deliveries = await Promise.all(Array.from({ length: failuresToArm }, () => buildWebhookDelivery(dead)));
     const [last, ...others] = deliveries;
     for (const delivery of others) await stepOf(delivery, refused);
@@ -65,7 +66,7 @@ describe('the gauges of the webhook engine: each change of state is seen at once
     expect(await since()).to.deep.equal({ throttled: 1, pending: 7, parked: 0 });
   });
 
-  it('what is due at a throttled endpoint, or at a paused one, is parked, and still pending', async () => {
+  it('count deliveries of a throttled or paused endpoint as parked and pending', async () => {
     await stepOf(await buildWebhookDelivery(dead));
     expect(await since()).to.deep.equal({ throttled: 1, pending: 8, parked: 1 });
     await pauseEndpoint(...(await endpointOf(paused)));
@@ -73,19 +74,19 @@ describe('the gauges of the webhook engine: each change of state is seen at once
     expect(await since()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('a throttled endpoint that is paused does not count; set enabled, it does again', async () => {
+  it('do not count a throttled endpoint while it is paused', async () => {
     await pauseEndpoint(...(await endpointOf(dead)));
     expect(await since()).to.deep.equal({ throttled: 0, pending: 9, parked: 2 });
     await enableEndpoint(...(await endpointOf(dead)));
     expect(await since()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('an endpoint that was paused and still lets its queue go is not throttled', async () => {
+  it('do not count an endpoint that releases its queue after a pause', async () => {
     await enableEndpoint(...(await endpointOf(paused)));
     expect(await since()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('disabling an endpoint takes it and its queue out of all three', async () => {
+  it('do not count a disabled endpoint and its queue', async () => {
     await disableEndpoint(...(await endpointOf(dead)));
     expect(await since()).to.deep.equal({ throttled: 0, pending: 3, parked: 1 });
     await disableEndpoint(...(await endpointOf(paused)));

@@ -116,7 +116,7 @@ describe('only opaque ids go into Temporal', function () {
     return texts.join('\n');
   }
 
-  it('the scenario went its whole way: a mail, deliveries with failures, and steps that failed on a quoted row', () => {
+  it('the scenario ran to its end: a mail, failed deliveries, steps that failed on a quoted row', () => {
     expect(receiver.requests).to.have.length(10);
     expect(token).to.have.length(43);
     expect(text).to.contain('transactionalMail').and.to.contain('webhookDelivery');
@@ -138,18 +138,18 @@ describe('only opaque ids go into Temporal', function () {
     { what: 'a row that Postgres quotes', value: () => 'Failing row' },
   ];
   for (const { what, value } of secrets) {
-    it(`${what} stands nowhere in lists, descriptions and histories`, () => {
+    it(`${what} is not in lists, descriptions and histories`, () => {
       expect(value()).to.not.equal('');
       expect(text).not.to.contain(value());
     });
     if (what.startsWith('the student') || what.startsWith('the token') || what.startsWith('a row')) {
-      it(`${what} stands nowhere in the worker’s log`, () => {
+      it(`${what} is not in the worker’s log`, () => {
         expect(worker.log()).not.to.contain(value());
       });
     }
   }
 
-  it('a search would find them: the texts of payloads are in what was searched', () => {
+  it('the search finds the texts of payloads', () => {
     const [request] = receiver.requests;
     const delivery = JSON.parse(request?.body.toString() ?? '{}');
     expect(text).to.contain(delivery.club_id);

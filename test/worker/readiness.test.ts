@@ -6,17 +6,20 @@ import { testConfig } from '../toolkit/drive/api.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine, type PostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
-import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
+import { workflowBundleFile } from '../toolkit/stack/stack.ts';
+import { endLeftRuns } from '../toolkit/stack/worker.ts';
 
 describe('a worker’s GET /readyz', function () {
   this.timeout(60_000);
   let line: PostgresLine;
   let worker: RunningWorker;
   before('start a worker whose line to Postgres can fall silent', async () => {
-    await strikeOffLeftovers();
+    await endLeftRuns();
     quietRuntime();
     line = await startPostgresLine();
-    worker = await startWorker(await testConfig({ DATABASE_URL: line.url }));
+    worker = await startWorker(
+      await testConfig({ DATABASE_URL: line.url, WORKFLOW_BUNDLE_FILE: await workflowBundleFile() }),
+    );
   });
   after('stop the worker', async () => {
     await worker?.stop();
@@ -28,11 +31,11 @@ describe('a worker’s GET /readyz', function () {
     return { status: response.status, text: await response.text() };
   };
 
-  it('200: it takes work', async () => {
+  it('200 while it takes work', async () => {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
   });
 
-  it('503: Postgres has said nothing for 15 s, so its relay has not read its work; the process is alive all the same', async () => {
+  it('503 when Postgres is silent for 15 s; /healthz stays 200', async () => {
     line.fallSilent();
     await sleep(100); // what was on its way has arrived
     expect((await get('/readyz')).status, 'a moment of silence').to.equal(200);

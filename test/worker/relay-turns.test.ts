@@ -1,23 +1,23 @@
-import { mock } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
-import { pino } from 'pino';
-import type { DataSource } from 'typeorm';
-import { readConfig, Secret } from '../../config.ts';
+import { Secret, readConfig } from '../../config.ts';
 import { inTransaction } from '../../domain/core/database.ts';
 import { newId } from '../../domain/core/ids.ts';
-import type { WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
 import { wake } from '../../domain/facts/facts.ts';
+import type { WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
-import { strikeOffLeftovers } from '../toolkit/stack/worker.ts';
-// Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 import { commitFact } from '../toolkit/drive/facts.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
+import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { expect } from 'chai';
+import { mock } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { DataSource } from 'typeorm';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {
@@ -57,9 +57,7 @@ async function relayTo(workflows: RelayPlatform['workflows'], source?: DataSourc
 }
 
 describe('the relay', () => {
-  before(strikeOffLeftovers);
-
-  describe('a wave of one kind does not hold up the other', () => {
+  describe('a wave of facts and a wave of wakes', () => {
     const clubs = 5;
     const ofAClub = 8;
     const wave = clubs * ofAClub;
@@ -87,7 +85,7 @@ describe('the relay', () => {
       await relay.stop();
     });
 
-    it('of all that is in flight, half are facts and half are wakes', async () => {
+    it('share the places in flight equally', async () => {
       await until('a full relay', { timeoutMs: 10_000 }, async () => {
         return engine.started.length + engine.woken.length >= mostInFlight;
       });
@@ -97,21 +95,21 @@ describe('the relay', () => {
       });
     });
 
-    it('and in the end each was carried once', async () => {
+    it('are each carried once', async () => {
       engine.release();
       const waiting = async () => {
         const source = await testDatabase();
         return source.query<unknown[]>(`SELECT 1 FROM facts UNION ALL SELECT 1 FROM wakes`);
       };
       await until('the end of both waves', { timeoutMs: 10_000 }, async () => (await waiting()).length === 0);
-      for (const carried of [engine.started, engine.woken]) {
+      await eachCase([engine.started, engine.woken], (carried) => {
         expect(carried).to.have.length(wave);
         expect(new Set(carried).size).to.equal(wave);
-      }
+      });
     });
   });
 
-  it('what somebody waits for is started eagerly by its first wake; a wake that was raised meanwhile finds its run', async () => {
+  it('starts eagerly for the first wake of a type that is waited for, and signals for a repeated one', async () => {
     const { database } = await testPlatform();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
@@ -130,7 +128,24 @@ describe('the relay', () => {
     }
   });
 
-  it('is alive as long as it has read its work within the last 15 s', async () => {
+  it('NOTIFY makes it look: four facts in a row are carried though its poll never comes', async () => {
+    const subscription = await buildSubscription('https://example.com/');
+    const engine = new WaitingEngine();
+    engine.release();
+    await withoutTimersOf(1_000, async () => {
+      const relay = await relayTo(engine);
+      try {
+        for (let count = 1; count <= 4; count++) {
+          await commitFact(subscription);
+          await until(`fact ${count}`, { timeoutMs: 10_000 }, async () => engine.started.length >= count);
+        }
+      } finally {
+        await relay.stop();
+      }
+    });
+  });
+
+  it('is alive while it has read its work within the last 15 s', async () => {
     const line = await startPostgresLine();
     const database = { ...readConfig().database, url: new Secret(line.url) };
     const source = await createDataSource(database, 'club-test').initialize();

@@ -8,6 +8,7 @@ import { alter } from '../toolkit/drive/alter.ts';
 import { commitFact } from '../toolkit/drive/facts.ts';
 import { useDeliveries } from '../toolkit/stack/receivers.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 
@@ -45,35 +46,35 @@ describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in fl
     );
   });
 
-  it('it ends by itself, with 0, within 25 s, and not before the attempts are over', () => {
+  it('ends with exit code 0 within 25 s, after its attempts', () => {
     expect(exit).to.include({ code: 0, signal: null });
     expect(exit.tookMs).to.be.within(1.5 * second, 25 * second);
   });
 
-  it('it is not ready meanwhile', () => {
+  it('is not ready meanwhile', () => {
     expect(readyMeanwhile).to.equal(false);
   });
 
-  it('no POST was cut: both answers were read and recorded', async () => {
+  it('cuts no request: both answers are recorded', async () => {
     expect(receiver.requests).to.have.length(2);
-    for (const { id } of deliveries) {
+    await eachCase(deliveries, async ({ id }) => {
       expect(await deliveryRow(id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
       const attempts = await attemptRows(id);
       expect(attempts).to.have.length(1);
       expect(attempts[0]).to.include({ outcome: 'succeeded', responseStatus: 200, responseExcerpt: 'thank you' });
       expect(attempts[0]?.durationMs).to.be.at.least(3 * second);
-    }
+    });
   });
 
-  it('it took nothing new: a fact committed meanwhile waits for the next worker', async () => {
+  it('leaves a fact that is committed meanwhile to the next worker', async () => {
     expect(await deliveryOf(late.eventId, deliveries[0]?.endpoint.id ?? '')).to.equal(null);
   });
 
-  it('the next worker ends the runs without another POST, and delivers the fact that waited', async () => {
+  it('the next worker ends the runs without another request, and delivers the fact', async () => {
     await startWorker();
-    for (const { id } of deliveries) {
-      expect(await temporal().workflow.getHandle(workflowIdOf('webhookDelivery', id)).result()).to.equal('succeeded');
-    }
+    await eachCase(deliveries, async ({ id }) =>
+      expect(await temporal().workflow.getHandle(workflowIdOf('webhookDelivery', id)).result()).to.equal('succeeded'),
+    );
     const requests = await receiver.waitFor(3, 10 * second);
     expect(requests.map(({ headers }) => headers['webhook-id'])).to.have.members([
       ...deliveries.map(({ eventId }) => eventId),

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../../dev/receiver.ts';
 import { createBell } from '../../domain/core/bell.ts';
 import { resendDelivery } from '../../domain/webhooks/manual.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
-import { useEngine } from '../toolkit/stack/engine.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { eventsNamed } from '../toolkit/assert/histories.ts';
 import { wakesOf } from '../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
@@ -12,11 +11,13 @@ import { buildSubscription, type Subscription, type TestWebhookDelivery } from '
 import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
 import { commitFact } from '../toolkit/drive/facts.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { useEngine } from '../toolkit/stack/engine.ts';
 import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('signals at awkward moments, in a worker process', function () {
+describe('signals in a worker process', function () {
   this.timeout(60 * second);
   const engine = useEngine();
   const { startWorkerHere, runOf } = engine;
@@ -45,7 +46,7 @@ describe('signals at awkward moments, in a worker process', function () {
     );
   };
 
-  describe('during an attempt in place, which the engine then runs again', () => {
+  describe('during an attempt in place, which the engine runs again', () => {
     /** A delivery whose receiver holds its first answer until it is let go; all others are 200 at once. */
     const heldAt = async (firstAnswer: Answer) => {
       const { promise: letGo, resolve: answer } = Promise.withResolvers<Answer>();
@@ -70,7 +71,7 @@ describe('signals at awkward moments, in a worker process', function () {
       expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(1);
     };
 
-    it('accepted: one POST, recorded once, and the run ends as succeeded', async () => {
+    it('succeeds with one request that is recorded once', async () => {
       const held = await heldAt({ status: 200 });
       await wakeAndAnswer(held);
       expect(await runOf(held.delivery.id).result()).to.equal('succeeded');
@@ -88,7 +89,7 @@ describe('signals at awkward moments, in a worker process', function () {
       expect(eventsNamed(await historyOf(held.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
     });
 
-    it('refused: one POST for that attempt, and the next at its own time', async () => {
+    it('fails with one request, and makes the next attempt at its own time', async () => {
       const held = await heldAt({ status: 500 });
       await wakeAndAnswer(held);
       await held.receiver.waitFor(2, 15 * second);
@@ -104,7 +105,7 @@ describe('signals at awkward moments, in a worker process', function () {
       await expectInPlaceAndSignaled(held.delivery);
     });
 
-    it('asked for again meanwhile: the resend is made too, once', async () => {
+    it('makes a resend that is requested meanwhile, once', async () => {
       const held = await heldAt({ status: 200 });
       await resend(held.delivery);
       await untilSignaled(held.delivery);
@@ -118,14 +119,14 @@ describe('signals at awkward moments, in a worker process', function () {
     });
   });
 
-  describe('while the run is closing', () => {
+  describe('while the run closes', () => {
     /** Each is asked for again at another moment around the end of the attempt before, twice. */
     const count = 20;
     const resends = 2;
     /** In milliseconds, from when the receiver answers to when the run has closed, some 20 to 60 ms later. */
     const momentOf = (index: number, round: number) => ((index * 7 + round * 3) % count) * 4;
 
-    it('no resend is lost, none is made twice: each delivery is posted as often as was asked for', async () => {
+    it('loses no resend and makes none twice', async () => {
       const receiver = await engine.receiver();
       const subscriptions = await Promise.all(Array.from({ length: count }, () => buildSubscription(receiver.url)));
       const postsOf = ({ eventId }: TestWebhookDelivery) =>
@@ -146,8 +147,8 @@ describe('signals at awkward moments, in a worker process', function () {
       await until('every POST', { timeoutMs: 15 * second }, async () =>
         deliveries.every((delivery) => postsOf(delivery) >= 1 + resends),
       );
-      for (const delivery of deliveries) expect(await runOf(delivery.id).result()).to.equal('succeeded');
-      for (const delivery of deliveries) {
+      await eachCase(deliveries, async (delivery) => expect(await runOf(delivery.id).result()).to.equal('succeeded'));
+      await eachCase(deliveries, async (delivery) => {
         expect(postsOf(delivery)).to.equal(1 + resends);
         expect(await outcomesOf(delivery)).to.deep.equal([
           { number: 1, fence: 1, trigger: 'schedule', outcome: 'succeeded' },
@@ -155,7 +156,7 @@ describe('signals at awkward moments, in a worker process', function () {
           { number: 3, fence: 3, trigger: 'manual', outcome: 'succeeded' },
         ]);
         expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null, leaseUntil: null });
-      }
+      });
       expect(await worker.metric('sweeper_rescued_total')).to.equal(0);
     });
   });

@@ -59,7 +59,7 @@ async function startTalkativeServer(): Promise<{
 }
 
 describe('sending over SMTP', () => {
-  it('a message takes at most 45 s, however slowly the server answers, and is then a failed attempt', async () => {
+  it('fails a message after 45 s, however slowly the server answers', async () => {
     const server = await startTalkativeServer();
     const smtp = createSmtpSender({
       smtpUrl: new Secret(`smtp://127.0.0.1:${server.port}`),
@@ -85,7 +85,7 @@ describe('sending over SMTP', () => {
     }
   });
 
-  it('a server that goes on like that does not use the connections up: the next messages reach it', async () => {
+  it('frees its connections from such a server, so that the next messages are sent', async () => {
     const server = await startTalkativeServer();
     const smtp = createSmtpSender({
       smtpUrl: new Secret(`smtp://127.0.0.1:${server.port}`),

@@ -44,7 +44,7 @@ describe('the sweeper, in a worker process', function () {
   const round = () =>
     temporal().workflow.execute<typeof sweep>('sweep', { workflowId: `sweep-${++rounds}`, taskQueue: 'upkeep' });
 
-  it('a delivery whose workflow was terminated while it waited is delivered, and counted as rescued', async () => {
+  it('rescues a delivery whose workflow was terminated, and counts it', async () => {
     const receiver = await delivering().receiver((_, number) => ({ status: number === 1 ? 500 : 200 }));
     const subscription = await buildSubscription(receiver.url);
     const eventId = await commitFact(subscription);
@@ -65,7 +65,7 @@ describe('the sweeper, in a worker process', function () {
     expect(await round(), 'the next round').to.deep.equal({ rescued: 0 });
   });
 
-  it('a mail whose workflow Temporal never had is sent', async () => {
+  it('sends a mail whose workflow was never started', async () => {
     const { mailbox } = await testStack();
     const { database, vault } = await testPlatform();
     const { id: clubId } = await buildClub();
@@ -89,14 +89,14 @@ describe('the sweeper, in a worker process', function () {
     });
   });
 
-  it('the schedule: a round a minute, one at a time, missed rounds not made up for', async () => {
+  it('has a schedule of a round a minute, one at a time, without catch-up', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('sweeper').describe();
     expect(spec.intervals).to.deep.equal([{ every: minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: minute });
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
   });
 
-  it('the schedule starts a round when it is due', async () => {
+  it('its schedule starts a round', async () => {
     const handle = temporal().schedule.getHandle('sweeper');
     const before = (await handle.describe()).info.numActionsTaken;
     await handle.trigger();

@@ -42,8 +42,8 @@ describe('starting and waking workflows', () => {
     temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   const startedIn = (history: History) => eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0];
 
-  describe('where it matters how soon a run begins', () => {
-    it('there is none: it is started, and asked to begin in this process', async () => {
+  describe('startOrSignal', () => {
+    it('starts a run if there is none', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const history = await handleOf(run).fetchHistory();
@@ -51,7 +51,7 @@ describe('starting and waking workflows', () => {
       expect(eventsNamed(history, 'workflowExecutionStartedEventAttributes')).to.have.length(1);
     });
 
-    it('there is one already: it is signaled, so that no wake is swallowed', async () => {
+    it('signals a run that is there', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const { runId } = await handleOf(run).describe();
@@ -61,7 +61,7 @@ describe('starting and waking workflows', () => {
       expect((await handleOf(run).describe()).runId).to.equal(runId);
     });
 
-    it('the last one has ended: another begins', async () => {
+    it('starts another run after the last one has ended', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const { runId } = await handleOf(run).describe();
@@ -73,14 +73,14 @@ describe('starting and waking workflows', () => {
     });
   });
 
-  describe('the fairness key is the club: one club’s backlog does not make another wait', () => {
+  describe('the fairness key', () => {
     const ways = [
       { way: 'a start', begin: (run: Run) => workflows.start(run, []) },
       { way: 'a wake that starts', begin: (run: Run) => workflows.signalWithStart(run) },
     ];
     for (const workflowType of Object.keys(workflowTypes) as WorkflowType[]) {
       for (const { way, begin } of ways) {
-        it(`${workflowType}, ${way}`, async () => {
+        it(`is the club: ${workflowType}, ${way}`, async () => {
           const run = runFor(workflowType, newId());
           await begin(run);
           expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey).to.equal(run.clubId);
@@ -90,14 +90,14 @@ describe('starting and waking workflows', () => {
     }
 
     for (const { way, begin } of ways) {
-      it(`what belongs to no club has none: ${way}`, async () => {
+      it(`is absent without a club: ${way}`, async () => {
         const run = runFor('transactionalMail', noClub);
         await begin(run);
         expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey ?? '').to.equal('');
       });
     }
 
-    it('a wake of a run that is there leaves it the key that it was started with', async () => {
+    it('stays when a running workflow is woken', async () => {
       const run = runFor('endpointGate', newId());
       await workflows.start(run, []);
       await workflows.signalWithStart(run);

@@ -1,4 +1,3 @@
-import { expect } from 'chai';
 import { addOnActivities } from '../../activities/add-on.ts';
 import { buyAddOn } from '../../domain/billing/add-ons.ts';
 import { createPaymentProcessor, type PaymentProcessor } from '../../domain/billing/processor.ts';
@@ -7,14 +6,16 @@ import { newId, type Id } from '../../domain/core/ids.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
 import type { addOn } from '../../workflows/add-on.ts';
 import { addOnRow } from '../toolkit/assert/billing.ts';
-import { testConfig } from '../toolkit/drive/api.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
-import { everyText } from '../toolkit/assert/histories.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { keptOf } from '../toolkit/assert/histories.ts';
 import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
+import { testConfig } from '../toolkit/drive/api.ts';
 import { startStripe, type Fate, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
+import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
+import { expect } from 'chai';
 
 const hour = 3_600_000;
 
@@ -95,7 +96,7 @@ describe('add-on, with time skipped', function () {
     ['declined', 0, 'failed'],
   ];
   for (const [fate, paid, outcome] of fates) {
-    it(`settles what the first attempt left open (${fate}): charged ${paid} times, ${outcome}`, async () => {
+    it(`settles an open first attempt (${fate}): charges ${paid} times and ends as ${outcome}`, async () => {
       const clubId = await buyer();
       const id = newId();
       stripe.fates = [fate];
@@ -107,7 +108,7 @@ describe('add-on, with time skipped', function () {
     });
   }
 
-  it('an API that died between the charge and its record: found, not charged again', async () => {
+  it('finds the charge of an API that died before its record, and charges nothing', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const { amount, currency } = { amount: 1_000, currency: 'usd' };
@@ -117,13 +118,13 @@ describe('add-on, with time skipped', function () {
     expect(stripe.payments).to.have.length(1);
   });
 
-  it('an API that died before the charge: charged by the workflow, under the same key', async () => {
+  it('charges under the same key after an API that died before the charge', async () => {
     const row = await abandoned(await buyer());
     expect(await (await start(row)).result()).to.equal('active');
     expect(stripe.calls).to.deep.equal(['GET /v1/payment_intents', `POST /v1/payment_intents ${row.id}`]);
   });
 
-  it('a processor that is down for hours: asked again after growing waits, and charged once', async () => {
+  it('asks again after growing waits while the processor is down, and charges once', async () => {
     const row = await abandoned(await buyer());
     stripe.up = false;
     beforeStep = (step) => {
@@ -137,7 +138,7 @@ describe('add-on, with time skipped', function () {
     ]);
   });
 
-  it('after 23 hours nothing is charged any more, for the key may be forgotten; what was charged is found', async () => {
+  it('charges nothing after 23 hours, when the key may be forgotten, but finds an earlier charge', async () => {
     const [lost, found] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {
@@ -160,7 +161,7 @@ describe('add-on, with time skipped', function () {
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.deep.equal([]);
   });
 
-  it('one step at a time: of many at once, one charges, and a step that lost its claim records nothing', async () => {
+  it('charges once for five steps at once; a step without its claim records nothing', async () => {
     const { database } = await testPlatform();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
@@ -179,13 +180,15 @@ describe('add-on, with time skipped', function () {
     expect(await addOnRow(slow.id)).to.include({ status: 'pending' });
   });
 
-  it('nothing but ids is in the run’s history', async () => {
+  it('puts nothing but ids into the history', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const handle = await start(row);
     await handle.result();
-    const said = everyText(await handle.fetchHistory());
+    const said = await keptOf(handle);
     expect(said).to.include(row.id);
-    for (const secret of [stripe.secretKey, `cus_${clubId}`, 'pm_card', 'pi_']) expect(said).to.not.include(secret);
+    await eachCase([stripe.secretKey, `cus_${clubId}`, 'pm_card', 'pi_'], (secret) =>
+      expect(said).to.not.include(secret),
+    );
   });
 });

@@ -1,16 +1,16 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
 import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { useAnswering } from '../toolkit/drive/answering.ts';
-import { testDatabase } from '../toolkit/stack/database.ts';
-import { summariesOf } from '../toolkit/assert/histories.ts';
-import { buildQuestion } from '../toolkit/builders/questions.ts';
-import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
-import { runWorkerHere } from '../toolkit/stack/worker.ts';
 import type { agentAnswer } from '../../workflows/agent-answer.ts';
 import { answerRow, callRows } from '../toolkit/assert/answers.ts';
+import { eventsNamed, keptOf, summariesOf } from '../toolkit/assert/histories.ts';
+import { buildQuestion } from '../toolkit/builders/questions.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
 import { until } from '../toolkit/drive/until.ts';
+import { testDatabase } from '../toolkit/stack/database.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { expect } from 'chai';
 
 const second = 1_000;
 
@@ -35,7 +35,7 @@ describe('the run of an answer, with time skipped', function () {
       args: [questionId],
     });
 
-  it('is one activity, and its result is numbers: no text', async () => {
+  it('runs one activity and returns numbers, without text', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ answer: ['Ten ', 'minutes.'] });
     const handle = await start(questionId);
@@ -52,12 +52,14 @@ describe('the run of an answer, with time skipped', function () {
       cost_micros: Number(call?.costMicros),
       abandoned_micros: 0,
     });
-    const { events } = await handle.fetchHistory();
-    expect(events?.filter((event) => event.activityTaskScheduledEventAttributes)).to.have.length(1);
-    expect(JSON.stringify(events)).not.to.contain('minutes');
+    const history = await handle.fetchHistory();
+    expect(eventsNamed(history, 'activityTaskScheduledEventAttributes')).to.have.length(1);
+    const kept = await keptOf(handle);
+    expect(kept).to.contain('claude-sonnet-5-5');
+    expect(kept).not.to.contain('minutes');
   });
 
-  it('overloaded, it asks again after 1 s and 4 s, and then gives up', async () => {
+  it('asks an overloaded model again after 1 s and 4 s, and then fails', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 529 }, { refuse: 529 }, { refuse: 529 });
     const handle = await start(questionId);
@@ -73,7 +75,7 @@ describe('the run of an answer, with time skipped', function () {
     ]);
   });
 
-  it('woken before its next request is due, it does not ask early', async () => {
+  it('does not ask early when it is woken', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 429, retryAfterS: 60 }, { answer: ['Yes.'] });
     const handle = await start(questionId);
@@ -92,7 +94,7 @@ describe('the run of an answer, with time skipped', function () {
     );
   });
 
-  it('a worker died over it after it had begun: when its lease is over, it fails with what was said', async () => {
+  it('fails with the text so far when its worker died after the beginning', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(

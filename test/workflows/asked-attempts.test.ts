@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Platform } from '../../domain/core/platform.ts';
 import { disableEndpoint } from '../../domain/webhooks/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/manual.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildWebhookDelivery, type Subscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
@@ -13,7 +14,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-describe('attempts that are asked for: test, resend and recovery, with time skipped', function () {
+describe('requested attempts (test, resend, recovery), with time skipped', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
@@ -47,7 +48,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
     return delivery;
   };
 
-  describe('delivery rule 5: they do not wait for the breaker, and their attempt serves as a probe', () => {
+  describe('delivery rule 5: they do not wait for the breaker, and probe the endpoint', () => {
     type Ask = (subscription: Subscription, earlier: TestWebhookDelivery) => Promise<string>;
     const asks: { what: string; trigger: string; ask: Ask }[] = [
       {
@@ -72,7 +73,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
       },
     ];
     for (const { what, trigger, ask } of asks) {
-      it(`${what}: made during the hold; a success zeroes the breaker and lets go what is parked`, async () => {
+      it(`${what} during the hold: a success resets the breaker and releases parked deliveries`, async () => {
         const { subscription, parked, holdUntil } = await throttled(() => 200);
         const id = await ask(subscription, await failed(subscription));
         expect(await engine().runOf({ id }).result()).to.equal('succeeded');
@@ -91,7 +92,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
         });
       });
 
-      it(`${what}: made during the hold; a failure arms the breaker again`, async () => {
+      it(`${what} during the hold: a failure arms the breaker again`, async () => {
         const { subscription, holdUntil } = await throttled(() => 503);
         const id = await ask(subscription, await failed(subscription));
         await until('its failure', { timeoutMs: 10_000 }, async () => (await attemptRows(id))[0]?.outcome);
@@ -114,7 +115,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
   });
 
   describe('recovery', () => {
-    it('lets at most 4 go at a time, one attempt each; what is refused is failed again, and the breaker holds none back', async () => {
+    it('releases at most 4 at a time for one attempt each, whatever the breaker says', async () => {
       let open = 0;
       let most = 0;
       const { receiver, subscription } = await engine().endpoint(async () => {
@@ -131,7 +132,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
       expect(most).to.equal(4);
       expect(receiver.requests).to.have.length(14);
       expect(await endpointRow(subscription.endpoint.id)).to.include({ consecutiveFailures: 14 });
-      for (const { id } of deliveries) {
+      await eachCase(deliveries, async ({ id }) => {
         expect(await deliveryRow(id)).to.include({
           status: 'failed',
           attemptCount: 9,
@@ -139,10 +140,10 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
           inFlight: null,
         });
         expect((await attemptRows(id)).map(({ trigger }) => trigger)).to.deep.equal(['recovery']);
-      }
+      });
     });
 
-    it('what is accepted has succeeded; the gate ends', async () => {
+    it('succeeds, and the gate ends', async () => {
       const { subscription } = await engine().endpoint();
       const deliveries = [await failed(subscription), await failed(subscription)];
       await recover(subscription);
@@ -156,7 +157,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
   });
 
   describe('a resend', () => {
-    it('asked for at the moment of the eighth failure: one manual attempt more, never a ninth scheduled one', async () => {
+    it('at the moment of the eighth failure: one manual attempt, and no ninth scheduled one', async () => {
       let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);
@@ -175,7 +176,7 @@ describe('attempts that are asked for: test, resend and recovery, with time skip
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 9, schedulePosition: 8 });
     });
 
-    it('of a pending delivery brings its next attempt forward, and it stays on its schedule: 8 in all', async () => {
+    it('of a pending delivery: makes the next attempt now and keeps the schedule of 8', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       const delivery = await engine().deliver(subscription);
       await engine().pass(2 * minute);

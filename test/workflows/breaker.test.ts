@@ -19,7 +19,7 @@ describe('the circuit breaker, with time skipped', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  it('waits 1 min, 2, 4 … 1 h, each ended by one attempt that the gate admits, in the order of due times; a 2xx resets it', async () => {
+  it('doubles its wait from 1 min to 1 h, each ended by one probe in the order due; a 2xx resets it', async () => {
     const holds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((minutes) => minutes * minute);
     const begin = 10;
     const failures = begin + holds.length - 1;
@@ -69,8 +69,8 @@ describe('the circuit breaker, with time skipped', function () {
     expect(await endpointRow(subscription.endpoint.id)).to.deep.include(closed);
   });
 
-  describe('5 failures in a row throttle', () => {
-    it('4 and a success, and again, do not; no gate runs', async () => {
+  describe('5 failures in a row throttle an endpoint', () => {
+    it('4 failures and a success, twice, do not; no gate runs', async () => {
       const steps: number[] = [];
       const { subscription } = await engine().endpoint(async (_, number) => {
         steps.push((await endpointRow(subscription.endpoint.id)).breakerStep);
@@ -78,7 +78,7 @@ describe('the circuit breaker, with time skipped', function () {
       });
       for (let turn = 0; turn < 2; turn++) {
         const delivery = await engine().deliver(subscription);
-        expect(await engine().runOf(delivery).result()).to.equal('succeeded');
+        expect(await engine().runOf(delivery).result(), `turn ${turn}`).to.equal('succeeded');
       }
       expect(steps).to.deep.equal(Array.from({ length: 10 }, () => 0));
       expect(await endpointRow(subscription.endpoint.id)).to.deep.include(closed);
@@ -90,7 +90,7 @@ describe('the circuit breaker, with time skipped', function () {
       ).to.equal('none');
     });
 
-    it('the fifth does; with nothing due the gate neither probes nor doubles, and hold_until is shown while it lasts', async () => {
+    it('the fifth failure does; with nothing due the gate does not probe, and hold_until ends', async () => {
       const { receiver, subscription } = await engine().endpoint((_, number) =>
         number <= 5 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -123,7 +123,7 @@ describe('the circuit breaker, with time skipped', function () {
     });
   });
 
-  it('a message that the receiver never accepts goes to the back of the queue: the others get through', async () => {
+  it('a message that is never accepted goes to the back of the queue, and the others get through', async () => {
     const poison = { id: '' };
     let broken = true;
     const { subscription } = await engine().endpoint(({ headers }) => {

@@ -14,6 +14,7 @@ import { buildWebhookDelivery, type Subscription, type TestWebhookDelivery } fro
 import { alter } from '../toolkit/drive/alter.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { attemptsAt, uncached, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -48,8 +49,8 @@ describe('endpoint-gate, with time skipped', function () {
     return rows.length;
   };
 
-  describe('a paused endpoint, set enabled: what has accumulated goes out', () => {
-    it('in pages of 1, 2, 4 … 64, each let go when the one before is through; then the gate ends', async () => {
+  describe('an endpoint that is enabled after a pause', () => {
+    it('releases pages of 1, 2, 4 … 64, each after the one before; then the gate ends', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 135);
@@ -72,7 +73,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ releasePage: 0, gateLooksAt: null });
     });
 
-    it('a page does not grow while more than half of the one before is under way', async () => {
+    it('does not release a larger page while over half of the last one is under way', async () => {
       let answer = () => {};
       const answers = new Promise<void>((resolve) => (answer = resolve));
       const { subscription } = await engine().endpoint(async () => {
@@ -91,7 +92,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(pages.slice(0, 3)).to.deep.equal([0, 1, 1]);
     });
 
-    it('a failure makes the pages begin again at 1, and 5 of them throttle: the rest stays parked', async () => {
+    it('starts again with a page of 1 after a failure, and is throttled after 5', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 12);
@@ -117,7 +118,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('disabled');
     });
 
-    it('paused again during the release, it stops: no request more, until it is enabled again', async () => {
+    it('stops releasing when it is paused again', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 12);
@@ -136,24 +137,24 @@ describe('endpoint-gate, with time skipped', function () {
     });
   });
 
-  describe('pending more than 30 days: canceled, expired; every workflow ends, and nothing was sent', () => {
-    it('at a paused endpoint', async () => {
+  describe('a delivery that is pending for 30 days expires, and its workflow ends', () => {
+    it('at a paused endpoint, without a request', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 3);
       expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'canceled'));
-      for (const { id } of deliveries) {
+      await eachCase(deliveries, async ({ id }) => {
         const row = await deliveryRow(id);
         expect(row).to.include({ status: 'canceled', cancelReason: 'expired', attemptCount: 0, parkedAt: null });
         const after = (row.completedAt?.getTime() ?? 0) - row.createdAt.getTime();
         expect(after).to.be.within(30 * day, 30 * day + 5 * second);
-      }
+      });
       expect(receiver.requests).to.have.length(0);
       await enable(subscription);
       expect(await engine().gateOf(subscription).result()).to.equal('open');
     });
 
-    it('at a throttled endpoint, where its turn did not come', async () => {
+    it('at a throttled endpoint, before its turn', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       // Throttled since before its pause, at the longest hold.
       await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, await engine().now()));
@@ -169,7 +170,7 @@ describe('endpoint-gate, with time skipped', function () {
     });
   });
 
-  it('disabled while deliveries are parked: all are canceled without a reason, every workflow ends, and the gate', async () => {
+  it('a disabled endpoint: cancels parked deliveries without a reason, and every workflow ends', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const { clubId, endpoint } = subscription;
     await pause(subscription);
@@ -177,13 +178,13 @@ describe('endpoint-gate, with time skipped', function () {
     await engine().act((platform, now) => disableEndpoint(platform, clubId, endpoint.id, now));
     expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'canceled'));
     expect(await engine().gateOf(subscription).result()).to.equal('disabled');
-    for (const { id } of deliveries) {
-      expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: null, attemptCount: 0 });
-    }
+    await eachCase(deliveries, async ({ id }) =>
+      expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: null, attemptCount: 0 }),
+    );
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('deleted: every workflow of it ends, parked or waiting for its next attempt', async () => {
+  it('a deleted endpoint: every workflow ends, parked or waiting for its next attempt', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId, endpoint } = subscription;
     const waiting = await engine().deliver(subscription);
@@ -202,7 +203,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(1);
   });
 
-  it('without a workflow cache, each task replayed from the beginning, it goes the same way', async () => {
+  it('works without a workflow cache, replayed from the beginning', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const deliveries: TestWebhookDelivery[] = [];
     await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -216,8 +217,8 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(5);
   });
 
-  describe('in words, for the operator', () => {
-    it('the timers of a gate and of a delivery say what is waited for', async () => {
+  describe('in words, for operators', () => {
+    it('timers and details of gate and delivery say what they wait for', async () => {
       const { subscription } = await engine().endpoint();
       await pause(subscription);
       const [delivery] = await engine().deliverAll(subscription, 1);
@@ -236,7 +237,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(timers).to.include('the endpoint to be enabled again; 1 parked');
     });
 
-    it('a throttled endpoint: the breaker’s wait, its turn at the gate, the attempt that was let through', async () => {
+    it('timers of a throttled endpoint name the hold, the probe and the page', async () => {
       const { subscription } = await engine().endpoint((_, number) =>
         number <= 7 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -251,13 +252,11 @@ describe('endpoint-gate, with time skipped', function () {
       expect(timers.at(-1)).to.match(/^the next page to let go; \d parked$/);
       const own = await Promise.all(deliveries.map((one) => summariesOf(engine().runOf(one))));
       expect(own[0]?.timers[0]).to.equal('attempt 2 of 8 in about 5 s');
-      for (const { timers: waits } of own) {
-        expect(waits).to.include("its turn at the endpoint's gate");
-      }
+      await eachCase(own, ({ timers: waits }) => expect(waits).to.include("its turn at the endpoint's gate"));
     });
   });
 
-  it('an attempt is admitted only once the hold is over, also where the gate is called all the time', async () => {
+  it('admits an attempt after the hold only, however often the gate is called', async () => {
     const { subscription } = await engine().endpoint();
     const now = await engine().now();
     await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, new Date(now.getTime() + hour)));

@@ -8,6 +8,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 import type { Subscription } from '../toolkit/builders/webhooks.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { attemptsAt, useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -42,7 +43,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     return mails.map(({ template, administratorId }) => `${template} ${administratorId}`).toSorted();
   };
 
-  it('is disabled as failing: its queue is canceled, and each owner and admin is told by e-mail, nobody else', async () => {
+  it('is disabled as failing, its queue canceled, and owners and admins get an e-mail', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId } = subscription;
     const admin = await buildMember(clubId, 'admin');
@@ -56,7 +57,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     const { deliveries, failingSince } = await throttle(subscription);
     await engine().pass(5 * day - hour);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'enabled' });
-    for (const { id } of deliveries) expect(await deliveryRow(id)).to.include({ status: 'failed' });
+    await eachCase(deliveries, async ({ id }) => expect(await deliveryRow(id)).to.include({ status: 'failed' }));
     const queued = await engine().deliverAll(subscription, 3);
     const requests = receiver.requests.length;
     expect(await mailsAbout(subscription)).to.deep.equal([]);
@@ -64,14 +65,16 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(await engine().outcomesOf(queued)).to.deep.equal(['canceled', 'canceled', 'canceled']);
     expect(await engine().gateOf(subscription).result()).to.equal('disabled');
     expect(await disabledAfter(failingSince, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
-    for (const { id } of queued) expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: null });
+    await eachCase(queued, async ({ id }) =>
+      expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: null }),
+    );
     expect(await mailsAbout(subscription)).to.deep.equal(
       [owner?.id, admin.id].map((id) => `webhook_endpoint_failing ${id}`).toSorted(),
     );
     expect(receiver.requests.length - requests, 'one probe at most in the last hour').to.be.at.most(3);
   });
 
-  it('an accepted delivery within the 5 days begins them anew', async () => {
+  it('gets 5 more days after an accepted delivery', async () => {
     let accepts = false;
     const { subscription } = await engine().endpoint(() => ({ status: accepts ? 200 : 500 }));
     const { failingSince } = await throttle(subscription);
@@ -90,7 +93,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(await disabledAfter(again.failingSince, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
   });
 
-  it('one that never failed is never disabled, however long nothing was accepted', async () => {
+  it('is never disabled if it never failed', async () => {
     const { subscription } = await engine().endpoint();
     await pause(subscription);
     const [delivery] = await engine().deliverAll(subscription, 1);
@@ -103,7 +106,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(await mailsAbout(subscription)).to.deep.equal([]);
   });
 
-  it('judged at a failed attempt too, where fewer than 5 failures have made no gate run', async () => {
+  it('is disabled at a failed attempt, too, when no gate runs', async () => {
     const { subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { endpoint } = subscription;
     const first = await engine().deliver(subscription);

@@ -3,6 +3,7 @@ import type { RetentionActivities } from '../../activities/retention.ts';
 import type { retention } from '../../workflows/retention.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const nothing = {
   bodies: 0,
@@ -44,7 +45,7 @@ describe('retention, a run of its Schedule', function () {
   const run = (workflowId: string) =>
     environment().client.workflow.execute<typeof retention>('retention', { workflowId, taskQueue: 'upkeep' });
 
-  it('goes on while there is more, and says what it came to', async () => {
+  it('continues while there is more, and returns the sum', async () => {
     rounds = [
       { ...nothing, bodies: 1_000, attempts: 10, more: true },
       { ...nothing, events: 1_000, more: true },
@@ -53,15 +54,15 @@ describe('retention, a run of its Schedule', function () {
     const before = await environment().currentTimeMs();
     expect(await run('in-three-rounds')).to.deep.equal({ rounds: 3, rows: 2_015 });
     expect(times).to.have.length(3);
-    for (const time of times) expect(time).to.be.at.least(before - 1_000);
+    await eachCase(times, (time) => expect(time).to.be.at.least(before - 1_000));
   });
 
-  it('with nothing to do, one round', async () => {
+  it('runs one round when there is nothing to remove', async () => {
     rounds = [{ ...nothing, more: false }];
     expect(await run('idle')).to.deep.equal({ rounds: 1, rows: 0 });
   });
 
-  it('ends after 60 rounds though there is more: the next run goes on', async () => {
+  it('ends after 60 rounds, although there is more', async () => {
     rounds = [{ ...nothing, attempts: 1_000, more: true }];
     expect(await run('endless')).to.deep.equal({ rounds: 60, rows: 60_000 });
     expect(times).to.have.length(60);

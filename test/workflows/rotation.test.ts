@@ -19,7 +19,7 @@ describe('Signature, rule 4: the rotation of a secret, with time skipped', funct
   /** The signatures of the header, whoever made them. */
   const signaturesOf = ({ headers }: ReceivedRequest) => (headers['webhook-signature'] ?? '').split(' ');
 
-  it('each delivery within 24 hours carries both signatures, each after that the new one alone', async () => {
+  it('signs with both secrets for 24 hours, then with the new one', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const old = subscription.endpoint.secret;
     const { secret } = await rotate(subscription);
@@ -38,7 +38,7 @@ describe('Signature, rule 4: the rotation of a secret, with time skipped', funct
     expect(requests.map((request) => isSignedWith(old, request))).to.deep.equal([true, true, false]);
   });
 
-  it('also the attempts of one delivery: both up to the seventh, 17½ hours after the rotation, one at the eighth', async () => {
+  it('signs seven attempts of a delivery with both secrets, and the eighth, later, with the new one', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const old = subscription.endpoint.secret;
     const { secret } = await rotate(subscription);
@@ -52,7 +52,7 @@ describe('Signature, rule 4: the rotation of a secret, with time skipped', funct
     expect(requests.map((request) => isSignedWith(secret, request))).to.deep.equal(requests.map(() => true));
   });
 
-  it('a second rotation that ends the secret before it: the two newest sign, the oldest no more', async () => {
+  it('signs with the two newest secrets after a second rotation that expires the oldest', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const oldest = subscription.endpoint.secret;
     const first = await rotate(subscription);

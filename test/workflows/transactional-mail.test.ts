@@ -105,7 +105,7 @@ describe('transactional-mail, with time skipped', function () {
     }
   };
 
-  it('is sent at once, and its workflow ends', async () => {
+  it('sends at once, and its workflow ends', async () => {
     const { id, tokenId, student } = await asked();
     expect(await outcomeOf(id)).to.equal('sent');
     expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 1, leaseUntil: null });
@@ -115,7 +115,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(message?.text).to.contain(tokenText(platform.vault, 'student_verify_email', tokenId ?? ''));
   });
 
-  it('refused, then accepted: sent once, after the wait of its schedule', async () => {
+  it('sends once after two refusals, with the waits of the schedule', async () => {
     const { id, student } = await asked();
     refuse(student.email, 2);
     expect(await outcomeOf(id)).to.equal('sent');
@@ -125,7 +125,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(mailbox.summaries({ to: student.email })).to.have.length(1);
   });
 
-  it('refused eight times: failed, after the waits 10 s, 1, 5, 15, 30, 60 and 120 min', async () => {
+  it('fails after eight refusals, with waits of 10 s, 1, 5, 15, 30, 60 and 120 min', async () => {
     const { id, student } = await asked();
     refuse(student.email, 9);
     expect(await outcomeOf(id)).to.equal('failed');
@@ -140,7 +140,7 @@ describe('transactional-mail, with time skipped', function () {
     { at: 'data', reply: 'drop' },
     { at: 'message', reply: 452 },
   ] as const) {
-    it(`${fault.reply} at ${fault.at} is a failed attempt, and the next one is made`, async () => {
+    it(`tries again after ${fault.reply} at ${fault.at}`, async () => {
       const { id, student } = await asked();
       mailbox.failNext({ ...fault, to: student.email });
       expect(await outcomeOf(id)).to.equal('sent');
@@ -149,7 +149,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   }
 
-  it('the answer was lost after the mail was taken: sent again, under the same Message-ID, so that mailboxes fold it', async () => {
+  it('sends again with the same Message-ID when the answer to an accepted mail is lost', async () => {
     const { id, student } = await asked();
     mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: student.email });
     expect(await outcomeOf(id)).to.equal('sent');
@@ -158,7 +158,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(new Set(ids).size).to.equal(1);
   });
 
-  it('its token is spent while it waits: canceled, and nothing more is sent', async () => {
+  it('cancels when its token is used meanwhile', async () => {
     const { id, tokenId, student, now } = await asked();
     refuse(student.email, 1);
     const handle = await start(id);
@@ -170,7 +170,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(sendings).to.have.length(1);
   });
 
-  it('its token expires while it waits (a code is good for 10 minutes): canceled, and nothing more is sent', async () => {
+  it('cancels when its token expires meanwhile (a code lasts 10 minutes)', async () => {
     const { id, student } = await asked('student_code');
     refuse(student.email, 9);
     expect(await outcomeOf(id)).to.equal('canceled');
@@ -178,7 +178,7 @@ describe('transactional-mail, with time skipped', function () {
     expectWaits(waits.slice(0, 3));
   });
 
-  it('its student is removed while it waits: canceled, and nothing more is sent', async () => {
+  it('cancels when its student is removed meanwhile', async () => {
     const { id, clubId, student } = await asked('student_already_registered');
     refuse(student.email, 1);
     const handle = await start(id);
@@ -188,7 +188,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(sendings).to.have.length(1);
   });
 
-  it('woken before it is due, it does not send early', async () => {
+  it('does not send early when it is woken', async () => {
     const { id, student } = await asked();
     refuse(student.email, 1);
     const handle = await start(id);
@@ -199,7 +199,7 @@ describe('transactional-mail, with time skipped', function () {
     expectWaits(waits.slice(0, 1));
   });
 
-  it('of two steps at once one sends, and the other waits for its lease', async () => {
+  it('sends once for two steps at once; the other one waits for the lease', async () => {
     const { id, student, now } = await asked();
     const otherStep = Promise.withResolvers<void>();
     const { sendMail } = transactionalMailActivities({

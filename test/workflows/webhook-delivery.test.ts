@@ -15,6 +15,7 @@ import {
   type DeliveryHandle,
   type SkippedEngine,
 } from '../toolkit/stack/skipped-engine.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -53,7 +54,7 @@ describe('webhook-delivery, with time skipped', function () {
       { jitter: 1 - Number.EPSILON, share: 1.1, what: 'just under 10 % more' },
     ];
     for (const { jitter, share, what } of variations) {
-      it(`waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h (${what}); after the eighth failure it is failed`, async () => {
+      it(`waits 5 s, 5 and 30 min, 2, 5, 10 and 10 h (${what}), and fails after the eighth attempt`, async () => {
         engine().random = jitter;
         const { receiver, delivery, now } = await due(failures(9));
         expect(await outcomeOf(delivery)).to.equal('failed');
@@ -73,7 +74,7 @@ describe('webhook-delivery, with time skipped', function () {
       });
     }
 
-    it('about 27 hours separate the first and the last attempt', async () => {
+    it('spreads its attempts over about 27 hours', async () => {
       const { delivery } = await due(failures(8));
       await outcomeOf(delivery);
       const attempts = await attemptRows(delivery.id);
@@ -81,7 +82,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(((last?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)) / hour).to.be.within(27, 28);
     });
 
-    it('the name of each timer says which attempt is waited for, and until when', async () => {
+    it('names attempt and time in each timer', async () => {
       const { delivery } = await due(failures(8));
       const handle = await start(delivery);
       await handle.result();
@@ -99,7 +100,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
 
     for (const attempt of [1, 2, 3, 4, 5, 6, 7, 8]) {
-      it(`a success at attempt ${attempt} ends it`, async () => {
+      it(`ends with a success at attempt ${attempt}`, async () => {
         const { receiver, delivery } = await due(failures(attempt - 1));
         expect(await outcomeOf(delivery)).to.equal('succeeded');
         expect(receiver.requests).to.have.length(attempt);
@@ -109,25 +110,25 @@ describe('webhook-delivery, with time skipped', function () {
     }
   });
 
-  it('every attempt: the same webhook-id and body, its own timestamp, a signature that standardwebhooks accepts', async () => {
+  it('sends every attempt with one id and body, its own timestamp and a valid signature', async () => {
     const { receiver, delivery } = await due(failures(8));
     const webhook = new Webhook(delivery.endpoint.secret);
     await outcomeOf(delivery);
     const [first] = receiver.requests;
     expect(receiver.requests).to.have.length(8);
-    for (const request of receiver.requests) {
+    await eachCase(receiver.requests, (request) => {
       expect(request.headers['webhook-id']).to.equal(delivery.eventId);
       expect(request.body).to.deep.equal(first?.body);
       expect(webhook.verify(request.body, { ...request.headers })).to.have.property('id', delivery.eventId);
       expect(secondsOf(request)).to.be.within(-1, 0);
-    }
+    });
     /** How long before its arrival the attempt says that it was made. */
     function secondsOf({ headers, receivedAt }: ReceivedRequest): number {
       return Number(headers['webhook-timestamp']) - Math.floor(receivedAt.getTime() / second);
     }
   });
 
-  it('delivery rule 2: Retry-After lengthens a wait on 429 and 503, never shortens one, and is capped at 10 hours', async () => {
+  it('delivery rule 2: Retry-After on 429 and 503 lengthens a wait, up to 10 hours', async () => {
     const asking = (status: number, seconds: number): Answer => ({
       status,
       headers: { 'retry-after': String(seconds) },
@@ -150,7 +151,7 @@ describe('webhook-delivery, with time skipped', function () {
   });
 
   describe('an endpoint that is paused', () => {
-    it('States: pending more than 30 days: canceled, expired; its workflow ends, and nothing was sent', async () => {
+    it('expires after 30 days without a request', async () => {
       const { receiver, delivery, now } = await due();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
       expect(await outcomeOf(delivery)).to.equal('canceled');
@@ -160,7 +161,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('expires although attempts were made before the pause', async () => {
+    it('expires after 30 days, also after an attempt before the pause', async () => {
       const { receiver, delivery, now } = await due(failures(2));
       const handle = await start(delivery);
       await until(
@@ -176,7 +177,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('its due delivery parks without a request; enabled again and woken, it goes out', async () => {
+    it('parks a due delivery, which is sent when the endpoint is enabled again', async () => {
       const { receiver, delivery } = await due();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
       const handle = await start(delivery);
@@ -193,7 +194,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('canceled by its student’s removal while it waits: once woken, the workflow ends without a request', async () => {
+  it('is canceled by its student’s removal, and ends without a request when it is woken', async () => {
     const { receiver, delivery } = await due(failures(1));
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
@@ -205,8 +206,8 @@ describe('webhook-delivery, with time skipped', function () {
     expect(receiver.requests).to.have.length(1);
   });
 
-  describe('the first attempt in place, as a local activity', () => {
-    it('a success needs no ordinary activity', async () => {
+  describe('with its first attempt in place', () => {
+    it('needs no ordinary activity for a success', async () => {
       const { receiver, delivery } = await due();
       const handle = await start(delivery, { inPlace: true });
       expect(await handle.result()).to.equal('succeeded');
@@ -214,7 +215,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('after a failure the schedule is the same, by ordinary activities', async () => {
+    it('keeps the schedule after a failure, by ordinary activities', async () => {
       const { delivery } = await due(failures(2));
       const handle = await start(delivery, { inPlace: true });
       expect(await handle.result()).to.equal('succeeded');
@@ -227,7 +228,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('without a workflow cache, each task replayed from the beginning, it goes the same way', async () => {
+  it('works without a workflow cache, replayed from the beginning', async () => {
     const { receiver, delivery } = await due(failures(3));
     expect(await outcomeOf(delivery, { taskQueue: uncached, inPlace: true })).to.equal('succeeded');
     expect(receiver.requests).to.have.length(4);

@@ -28,7 +28,7 @@ async function isWoken(workflowId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-describe('the sweeper: rescue', () => {
+describe('rescue of overdue workflows', () => {
   const now = new Date();
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const rescue = async () => rescueOverdue((await testPlatform()).database, now);
@@ -47,7 +47,7 @@ describe('the sweeper: rescue', () => {
     overdue = await buildWebhookDelivery(await buildSubscription(url), ago(2 * minute + second));
   });
 
-  it('wakes what is overdue by two minutes, with the attributes that an operator finds it by', async () => {
+  it('wakes a delivery that is overdue by two minutes, with its search attributes', async () => {
     expect(await rescue()).to.equal(1);
     const source = await testDatabase();
     const [row] = await source.query<object[]>(
@@ -62,11 +62,11 @@ describe('the sweeper: rescue', () => {
     });
   });
 
-  it('wakes nothing twice: what waits to be sent is on its way', async () => {
+  it('does not wake a workflow whose wake is not yet sent', async () => {
     expect([await rescue(), await rescue()]).to.deep.equal([1, 0]);
   });
 
-  it('wakes the run of an answer that was ended by others and is not settled, until it is', async () => {
+  it('wakes an ended answer until its cost is settled', async () => {
     const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
     const { database } = await testPlatform();
     await inTransaction(database, (tx) =>
@@ -82,37 +82,37 @@ describe('the sweeper: rescue', () => {
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(false);
   });
 
-  it('leaves what is due since less than two minutes', async () => {
+  it('leaves a delivery that is overdue by less than two minutes', async () => {
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(2 * minute - second) });
     expect(await rescue()).to.equal(0);
     expect(await isRescued(overdue)).to.equal(false);
   });
 
-  it('leaves what an attempt holds; not what a lease held that has run out', async () => {
+  it('leaves a leased delivery, but wakes one whose lease has run out', async () => {
     await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() + minute) });
     expect(await rescue()).to.equal(0);
     await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() - second) });
     expect(await rescue()).to.equal(1);
   });
 
-  it('leaves what has ended', async () => {
+  it('leaves ended deliveries', async () => {
     for (const status of ['succeeded', 'failed', 'canceled']) {
       await alter('webhook_deliveries', overdue.id, { status });
       expect(await rescue(), status).to.equal(0);
     }
   });
 
-  it('leaves what is parked: its endpoint’s gate lets it go', async () => {
+  it('leaves parked deliveries to their endpoint’s gate', async () => {
     await alter('webhook_deliveries', overdue.id, { parked_at: ago(3 * minute) });
     expect(await rescue()).to.equal(0);
   });
 
-  it('wakes what has not parked although its endpoint is paused: its workflow was lost before it could', async () => {
+  it('wakes a delivery of a paused endpoint that has not parked', async () => {
     await alter('webhook_endpoints', overdue.endpoint.id, { status: 'paused' });
     expect(await rescue()).to.equal(1);
   });
 
-  it('wakes a delivery that was to be sent again by hand, and one whose manual attempt was interrupted', async () => {
+  it('wakes a delivery with a requested or an interrupted manual attempt', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'succeeded', requested: 'manual' });
     expect(await rescue()).to.equal(1);
     await (await testDatabase()).query(`DELETE FROM wakes`);
@@ -120,7 +120,7 @@ describe('the sweeper: rescue', () => {
     expect(await rescue()).to.equal(1);
   });
 
-  it('wakes a gate that should have looked two minutes ago', async () => {
+  it('wakes a gate that is overdue by two minutes, once', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
     await alter('webhook_endpoints', overdue.endpoint.id, { gate_looks_at: ago(minute) });
     expect(await rescue()).to.equal(0);
@@ -129,7 +129,7 @@ describe('the sweeper: rescue', () => {
     expect(await rescue(), 'called already').to.equal(0);
   });
 
-  it('wakes an add-on whose payment is not known, and leaves one that is being charged or settled', async () => {
+  it('wakes an add-on with an unknown payment, not one being charged or settled', async () => {
     const { id: clubId } = await buildClub();
     const due = { next_attempt_at: ago(2 * minute + second) };
     const lost = await buildAddOn(clubId, due);
@@ -141,7 +141,7 @@ describe('the sweeper: rescue', () => {
     );
   });
 
-  it('wakes mails that are overdue, those of no club too', async () => {
+  it('wakes overdue mails, also those without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
     const { database, vault } = await testPlatform();
     const { id: administratorId, email } = await buildAdministrator();
@@ -170,7 +170,7 @@ describe('the sweeper: rescue', () => {
   });
 });
 
-describe('the sweeper: what has run out', () => {
+describe('removal of expired rows', () => {
   const now = new Date('2026-06-01T00:00:00Z');
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const tablesOfOwners = ['clubs', 'students', 'administrators'];
@@ -217,14 +217,14 @@ describe('the sweeper: what has run out', () => {
       ),
   };
   for (const [table, insert] of Object.entries(expiring)) {
-    it(`${table}: gone past their time, and not before`, async () => {
+    it(`removes rows of ${table} past their expiry only`, async () => {
       for (const at of [ago(minute), ago(1), ago(-1), ago(-minute)]) await insert(at);
       await removeExpired(source, now);
       expect(await count(table)).to.equal(2);
     });
   }
 
-  it('mails that have ended: gone after 30 days; those that wait stay', async () => {
+  it('removes ended mails after 30 days, and keeps pending ones', async () => {
     for (const status of ['sent', 'failed', 'canceled', 'pending']) {
       for (const at of [ago(30 * day + 1), ago(30 * day - 1)]) {
         await source.query(
@@ -246,7 +246,7 @@ describe('the sweeper: what has run out', () => {
     ]);
   });
 
-  it('takes a batch of a thousand at a time, so that it never holds a table up', async () => {
+  it('removes at most 1,000 rows of a table at a time', async () => {
     await source.query(
       `INSERT INTO student_sessions SELECT sha256(i::text::bytea), $1, $2, $2 FROM generate_series(1, 1500) AS i`,
       [studentId, ago(minute)],
@@ -258,7 +258,7 @@ describe('the sweeper: what has run out', () => {
     expect(await count('student_sessions')).to.equal(before - 1_500);
   });
 
-  it('removes nobody', async () => {
+  it('removes no club, student or administrator', async () => {
     await removeExpired(source, new Date('2036-01-01T00:00:00Z'));
     for (const table of tablesOfOwners) expect(await count(table), table).to.equal(1);
   });

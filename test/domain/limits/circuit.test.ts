@@ -1,8 +1,8 @@
 /** A store that is down costs at most one wait a second. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createCircuit } from '../../../domain/limits/circuit.ts';
 import { CountersUnavailable, storeDeadlineMs } from '../../../domain/limits/counter-store.ts';
+import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 const outcome = (call: Promise<unknown>) => call.catch((error: unknown) => error);
 
@@ -86,13 +86,19 @@ describe('circuit breaker of the rate counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('a store that does not answer fails after the deadline, and leaves nothing behind', async () => {
-    const through = circuit();
-    const begun = performance.now();
-    const error = await outcome(through(() => new Promise(() => undefined)));
-    expect(performance.now() - begun).to.be.within(storeDeadlineMs - 10, storeDeadlineMs + 400);
-    expect(error).to.be.instanceOf(CountersUnavailable);
-    await sleep(1);
-    expect(failures.map(String)).to.deep.equal([`Error: No answer within ${storeDeadlineMs} ms.`]);
-  });
+  it('a store that does not answer fails at the deadline, not before, and leaves nothing behind', () =>
+    withTimersStopped(async (advance) => {
+      const through = circuit();
+      const { promise, reject } = Promise.withResolvers<never>();
+      const ended: unknown[] = [];
+      void outcome(through(() => promise)).then((error) => ended.push(error));
+      await advance(storeDeadlineMs - 1);
+      expect(ended).to.deep.equal([]);
+      await advance(1);
+      expect(ended).to.have.length(1);
+      expect(ended[0]).to.be.instanceOf(CountersUnavailable);
+      reject(broken); // its answer comes too late for anybody
+      await advance(storeDeadlineMs);
+      expect(failures.map(String)).to.deep.equal([`Error: No answer within ${storeDeadlineMs} ms.`]);
+    }));
 });

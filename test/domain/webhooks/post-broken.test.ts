@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { usePosting } from '../../toolkit/drive/posting.ts';
+import { withoutTimersOf } from '../../toolkit/fakes/timers.ts';
 import { flood, startTcpReceiver } from '../../toolkit/fakes/tls-receiver.ts';
 
 const nothing = 'content-length: 0\r\n\r\n';
@@ -116,9 +117,8 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       const receiver = await receiverThat((socket) => {
         flooded.push(flood(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000))));
       });
-      const { durationMs, ...answer } = await post(receiver.port, { timeLimitMs: 10_000 });
+      const answer = await withoutTimersOf(1_000, () => resultOf(receiver.port));
       expect(answer).to.deep.equal(connectionError('UND_ERR_HEADERS_OVERFLOW'));
-      expect(durationMs).to.be.below(5_000);
       expect(receiver.requests).to.have.length(1);
       expect(flooded[0]?.written).to.be.below(2 ** 23);
     });
@@ -148,9 +148,8 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
         socket.write('HTTP/1.1 200 OK\r\n');
         flooded.push(flood(socket, Buffer.from('x: yyyyyyyyyyyyyyyy\r\n'.repeat(1_000))));
       });
-      const { durationMs, ...answer } = await post(receiver.port, { timeLimitMs: 10_000 });
+      const answer = await withoutTimersOf(1_000, () => resultOf(receiver.port));
       expect(answer).to.deep.equal(connectionError('UND_ERR_HEADERS_OVERFLOW'));
-      expect(durationMs).to.be.below(5_000);
       expect(flooded[0]?.written).to.be.below(2 ** 23);
     });
   });

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { postWebhook, type AttemptAnswer } from '../../../domain/webhooks/post.ts';
 import { newSecret } from '../../../domain/webhooks/signature.ts';
 import { attempt, noContent, usePosting } from '../../toolkit/drive/posting.ts';
+import { withoutTimersOf } from '../../toolkit/fakes/timers.ts';
 
 const { body, eventId } = attempt;
 const [secret] = attempt.secrets;
@@ -78,9 +79,10 @@ describe('one webhook attempt', () => {
         const receiver = await receiverThat((socket) =>
           socket.write(`HTTP/1.1 ${status} Fine\r\ncontent-length: 0\r\n\r\n`),
         );
+        const begun = performance.now();
         const { durationMs, ...result } = await post(receiver.port);
         expect(result).to.deep.equal({ outcome: 'succeeded', responseStatus: status });
-        expect(durationMs).to.be.within(0, 2_000);
+        expect(durationMs).to.be.within(0, Math.ceil(performance.now() - begun));
       });
     }
 
@@ -206,9 +208,8 @@ describe('one webhook attempt', () => {
 
       const stop = new AbortController();
       setTimeout(() => stop.abort(reason), 50);
-      const startedAt = performance.now();
-      expect(await thrown(post(receiver.port, { signal: stop.signal, timeLimitMs: 10_000 }))).to.equal(reason);
-      expect(performance.now() - startedAt).to.be.below(5_000);
+      const stopped = () => thrown(post(receiver.port, { signal: stop.signal }));
+      expect(await withoutTimersOf(1_000, stopped)).to.equal(reason);
       await closed.promise;
     });
 

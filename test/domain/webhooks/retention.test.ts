@@ -1,18 +1,19 @@
-import { expect } from 'chai';
 import type { Id } from '../../../domain/core/ids.ts';
 import { retain } from '../../../domain/webhooks/retention.ts';
 import { counting } from '../../../domain/webhooks/tallies.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
-import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import {
   buildEndpoint,
-  buildWebhookDelivery,
   buildSubscription,
+  buildWebhookDelivery,
   type Subscription,
   type TestWebhookDelivery,
 } from '../../toolkit/builders/webhooks.ts';
+import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
-import { withOpenTransaction } from '../../toolkit/drive/races.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/races.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { expect } from 'chai';
 
 const day = 86_400_000;
 const second = 1_000;
@@ -27,8 +28,9 @@ async function retainAll(now: Date): Promise<void> {
   while ((await retain(database, now)).more);
 }
 
-async function wakesOf(id: Id): Promise<unknown[]> {
-  return (await testDatabase()).query<unknown[]>(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id]);
+/** The wake of a delivery's workflow, if there is one; `seq` says how often it was raised. */
+async function wakesOf(id: Id): Promise<{ seq: string }[]> {
+  return (await testDatabase()).query<{ seq: string }[]>(`SELECT seq FROM wakes WHERE subject_id = $1`, [id]);
 }
 
 async function addAttempt(deliveryId: Id, fence: number, startedAt: Date): Promise<void> {
@@ -159,11 +161,13 @@ describe('retention', () => {
         (tx) => tx.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [id]),
         async () => {
           round = retain(database, after(30 * day));
+          await untilWaitingForLocks(1);
         },
       );
       await round;
       expect(await deliveryRow(id)).to.include({ status: 'succeeded', cancelReason: null });
       expect((await deliveryRow(id)).payloadPurgedAt).to.deep.equal(after(30 * day));
+      expect(await wakesOf(id)).to.deep.equal([]);
     });
   });
 
@@ -267,13 +271,25 @@ describe('retention', () => {
     expect(await (await testDatabase()).query(`SELECT ${total} AS total`, parameters)).to.deep.equal([{ total: 0 }]);
   });
 
-  it('deletes everything with three rounds at once', async () => {
+  it('ends each delivery once when three rounds meet at one row, without a deadlock', async () => {
     const { database } = await testPlatform();
     const other = await buildEndpoint(subscription.clubId, url);
     await addHistory(subscription, [subscription.endpoint.id, other.id], 300, created);
+    const pending = await Promise.all(Array.from({ length: 3 }, () => buildWebhookDelivery(subscription, created)));
     const over = after(91 * day);
-    await Promise.all([retain(database, over), retain(database, over), retain(database, over)]);
+    const recorded = recordingEnds(database);
+    let rounds: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      (tx) => tx.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [pending[0]?.id]),
+      async () => {
+        rounds = Promise.all([retain(recorded, over), retain(recorded, over), retain(recorded, over)]);
+        await untilWaitingForLocks(3);
+      },
+    );
+    await rounds;
     await retainAll(over);
+    expect(recorded.ends).to.deep.equal([]);
+    for (const { id } of pending) expect(await wakesOf(id)).to.deep.equal([{ seq: '1' }]);
     const [left] = await (
       await testDatabase()
     ).query<{ left: number }[]>(`SELECT count(*)::int AS left FROM webhook_events WHERE created_at < $1`, [over]);

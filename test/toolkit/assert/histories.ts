@@ -27,16 +27,35 @@ function textOf(payload: Payload): string {
   return String(defaultPayloadConverter.fromPayload(payload));
 }
 
+/** Everything that Temporal keeps of a run: its description and its history, as one text to search in. */
+export async function keptOf(handle: WorkflowHandle): Promise<string> {
+  const { raw } = await handle.describe();
+  return everyText([raw, await handle.fetchHistory()]);
+}
+
 /**
  * Everything that stands in an object of Temporal's, as one text: also what is inside its payloads, which a search of its
- * JSON would not find, because that shows them in base64.
+ * JSON would not find, because that shows them in base64. A payload that is JSON is given as it is and decoded: its quoted
+ * strings hide quotes and line ends from a search.
  */
 export function everyText(value: unknown, seen = new Set<unknown>()): string {
-  if (value instanceof Uint8Array) return `${Buffer.from(value).toString('utf8')}\n`;
+  if (value instanceof Uint8Array) {
+    const text = Buffer.from(value).toString('utf8');
+    return `${text}\n${everyText(decoded(text), seen)}`;
+  }
   if (typeof value !== 'object' || value === null) return `${String(value)}\n`;
   if (seen.has(value)) return '';
   seen.add(value);
   return Object.entries(value)
     .map(([key, inner]) => `${key}: ${everyText(inner, seen)}`)
     .join('');
+}
+
+/** @returns the value of a JSON text; empty where the text is none */
+function decoded(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return '';
+  }
 }

@@ -1,4 +1,5 @@
 /** A request for each operation of the contract that every check but the caller's lets through: its path, and the example of its body. */
+import { randomUUID } from 'node:crypto';
 import { contractOperations, type ContractOperation, type OperationId } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
@@ -19,8 +20,10 @@ export function operationOf(operationId: OperationId): ContractOperation {
   return operation;
 }
 
+export type PathParameters = Readonly<Record<string, string | undefined>>;
+
 /** The path with these parameters; the others name nothing that exists. */
-export function pathOf(operation: ContractOperation, parameters: Readonly<Record<string, string>> = {}): string {
+export function pathOf(operation: ContractOperation, parameters: PathParameters = {}): string {
   const schemas = new Map(operation.parameters.map(({ name, schema }) => [name, schema]));
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const given = parameters[name];
@@ -31,8 +34,9 @@ export function pathOf(operation: ContractOperation, parameters: Readonly<Record
 
 let pointsGiven = 0;
 
-/** Parts of a body that cannot be copied from the contract: an address of nobody, a name and points that nothing else has, a receiver that needs no name server, a date of these days. */
+/** Parts of a body that cannot be copied from the contract: an id that the caller chooses, an address of nobody, a name and points that nothing else has, a receiver that needs no name server, a date of these days. */
 const fresh: Readonly<Record<string, () => unknown>> = {
+  id: () => randomUUID(),
   name: () => `Name ${newId()}`,
   points: () => (pointsGiven = (pointsGiven % 100) + 1),
   email: () => `${newId()}@example.com`,

@@ -1,6 +1,7 @@
-/** Time that tests move by hand, for limits that are timers: `setTimeout` and `sleep` of everybody in this process wait for it. */
+/** Time that tests hold: timers that run only as far as they are told, and a time of day that stands still. */
 import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
+import timersPromises from 'node:timers/promises';
 
 /** Lets no timer run but as far as it is told. Sockets go on, and so does what waits for them. @returns moves the time */
 export async function withTimersStopped(
@@ -16,5 +17,76 @@ export async function withTimersStopped(
   } finally {
     mock.timers.reset();
     syncBuiltinESMExports();
+  }
+}
+
+/**
+ * Lets the time of day of this process stand still, so that windows and lifetimes do not depend on how fast the machine is.
+ * The API's clock stands still with it; what a test adds to that clock still counts. Timers and Postgres go on.
+ */
+export async function withClockStopped<T>(work: (now: number) => Promise<T>): Promise<T> {
+  const now = Date.now();
+  const clock = mock.method(Date, 'now', () => now);
+  try {
+    return await work(now);
+  } finally {
+    clock.mock.restore();
+  }
+}
+
+/** @returns the `Retry-After` of a caller who is to come back in the next minute of the clock */
+export function secondsToNextMinute(now: number): number {
+  return Math.ceil((60_000 - (now % 60_000)) / 1_000);
+}
+
+/** Longer than any test runs; as long as a timer may be. */
+const neverMs = 2 ** 31 - 1;
+
+/**
+ * Lets no timer of this process end that is as long as this or longer: polls, heartbeats and time limits never come. What
+ * `work` waits for then has another cause, however slow the machine is. Timers of libraries that have kept the functions go on.
+ */
+export async function withoutTimersOf<T>(leastMs: number, work: () => Promise<T>): Promise<T> {
+  const { setTimeout: after, setInterval: every } = globalThis;
+  const { setTimeout: sleep } = timersPromises;
+  const { timeout } = AbortSignal;
+  const isShort = (milliseconds = 0) => milliseconds < leastMs;
+  const never = () => after(() => {}, neverMs).unref();
+  const mocks = [
+    mock.method(globalThis, 'setTimeout', (...given: Parameters<typeof after>) =>
+      isShort(given[1]) ? after(...given) : never(),
+    ),
+    mock.method(globalThis, 'setInterval', (...given: Parameters<typeof every>) =>
+      isShort(given[1]) ? every(...given) : never(),
+    ),
+    mock.method(timersPromises, 'setTimeout', (...given: Parameters<typeof sleep>) =>
+      isShort(given[0]) ? sleep(...given) : sleep(neverMs, given[1], { ...given[2], ref: false }),
+    ),
+    mock.method(AbortSignal, 'timeout', (milliseconds: number) =>
+      isShort(milliseconds) ? timeout(milliseconds) : new AbortController().signal,
+    ),
+  ];
+  syncBuiltinESMExports();
+  try {
+    return await work();
+  } finally {
+    for (const one of mocks) one.mock.restore();
+    syncBuiltinESMExports();
+  }
+}
+
+/** @returns how long the time limits (`AbortSignal.timeout`) are that `work` sets, in milliseconds and in their order */
+export async function limitsSetBy(work: () => Promise<unknown>): Promise<number[]> {
+  const { timeout } = AbortSignal;
+  const limits: number[] = [];
+  const recording = mock.method(AbortSignal, 'timeout', (milliseconds: number) => {
+    limits.push(milliseconds);
+    return timeout(milliseconds);
+  });
+  try {
+    await work();
+    return limits;
+  } finally {
+    recording.mock.restore();
   }
 }

@@ -1,9 +1,12 @@
 /** The stores that the tests of the rate limits count in: the run's Postgres, a Redis of their own, and a line to a store that can fail. */
-import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { readConfig, Secret } from '../../../config.ts';
+import { startChild } from '../../../dev/children.ts';
+import { components } from '../../../dev/components/catalogue.ts';
+import { locate } from '../../../dev/components.ts';
+import { untilPortAnswers } from '../../../dev/readiness.ts';
 import type { Budget } from '../../../domain/limits/rules.policy.ts';
 import { testDatabase } from './database.ts';
 
@@ -11,6 +14,8 @@ export interface Store {
   readonly url: Secret;
   stop(): Promise<void>;
 }
+
+const redisStartTimeoutMs = 10_000;
 
 export const masterKey = new Secret(Buffer.alloc(32, 7));
 
@@ -25,30 +30,14 @@ export async function migratedPostgres(): Promise<Store> {
   return { url: readConfig().database.url, stop: () => Promise.resolve() };
 }
 
-export const redisInstalled = spawnSync('redis-server', ['--version']).status === 0;
-
+/** A Redis on a free port that keeps nothing on disk. */
 export async function startRedis(): Promise<Store> {
+  const command = await locate(components.redis);
   const port = await freePort();
-  const server = spawn('redis-server', [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-  ]);
-  for await (const line of server.stdout) {
-    if (String(line).includes('Ready to accept connections')) break;
-  }
-  return {
-    url: new Secret(`redis://127.0.0.1:${port}`),
-    async stop() {
-      server.kill();
-      await once(server, 'exit');
-    },
-  };
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const server = startChild({ name: 'Redis', command, args, logFile: undefined });
+  await untilPortAnswers(port, { timeoutMs: redisStartTimeoutMs, child: server });
+  return { url: new Secret(`redis://127.0.0.1:${port}`), stop: () => server.stop() };
 }
 
 /** A port that nobody listens on. */

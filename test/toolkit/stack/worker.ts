@@ -12,7 +12,6 @@ import { untilOk } from '../../../dev/readiness.ts';
 import { createLogger } from '../../../domain/core/process.ts';
 import { errorsAsCodes } from '../../../worker/activity-errors.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
-import { testDatabase } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';
 import { quietRuntime } from './time-skipping.ts';
 
@@ -81,17 +80,17 @@ export interface WorkerProcess extends ObservedWorker {
 const startTimeoutMs = 60_000; // some seconds, or many on a machine that does other things
 
 /**
- * Call it in a `describe`: what earlier tests have left undone is struck off first, so that workers find only what the tests
- * of this `describe` give them, and every worker still running is killed after them.
+ * Call it in a `describe`: runs that earlier files have left are ended first, so that workers find only what the tests of
+ * this file give them, and every worker still running is killed after them.
  * @returns starts a worker and waits until it is ready; `env` is for its failpoints
  */
 export function useWorkerProcesses(): (env?: Readonly<Record<string, string>>) => Promise<WorkerProcess> {
   const children: Child[] = [];
   let directory = '';
-  before('strike off what other tests have left undone', async function () {
+  before('end what other files have left running', async function () {
     this.timeout(startTimeoutMs);
     directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-worker-'));
-    await strikeOffLeftovers();
+    await endLeftRuns();
   });
   after('kill the workers', async () => {
     await Promise.all(children.map((child) => killed(child)));
@@ -146,7 +145,7 @@ function observed(base: string): ObservedWorker {
  */
 export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise<ObservedWorker> {
   let running: RunningWorker | undefined;
-  before('strike off what other tests have left undone', strikeOffLeftovers);
+  before('end what other files have left running', endLeftRuns);
   after('stop the worker', async function () {
     this.timeout(startTimeoutMs);
     await running?.stop();
@@ -170,26 +169,19 @@ async function killed(child: Child): Promise<void> {
   await child.exited;
 }
 
-/** Facts, wakes, deliveries, gates, mails, notices and ends of tests that ran no worker: they belong to nobody any more. */
-export async function strikeOffLeftovers(): Promise<void> {
-  const source = await testDatabase();
-  await source.query(`DELETE FROM facts`);
-  await source.query(`DELETE FROM wakes`);
-  await source.query(
-    `UPDATE webhook_deliveries SET requested = NULL, in_flight = NULL, parked_at = NULL,
-            status = CASE WHEN status = 'pending' THEN 'canceled' ELSE status END
-      WHERE status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL`,
-  );
-  await source.query(`UPDATE webhook_endpoints SET gate_looks_at = NULL WHERE gate_looks_at IS NOT NULL`);
-  await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
-  await source.query(`UPDATE sales_notices SET status = 'ignored' WHERE status = 'pending'`);
-  await source.query(`UPDATE student_imports SET looks_at = NULL WHERE looks_at IS NOT NULL`);
-  await source.query(`UPDATE agent_sources SET looks_at = NULL WHERE looks_at IS NOT NULL`);
-  await source.query(`UPDATE subscriptions SET end_looks_at = NULL WHERE end_looks_at IS NOT NULL`);
-  await source.query(
-    `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,
-  );
-  await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
+/** Ends every run that other files have left in the namespace of this process: their rows are not in this file's database. */
+export async function endLeftRuns(): Promise<void> {
+  await testStack();
+  const { address, namespace } = readConfig().temporal;
+  const connection = await Connection.connect({ address });
+  const { workflow } = new Client({ connection, namespace });
+  for await (const { workflowId, runId } of workflow.list({ query: `ExecutionStatus = 'Running'` })) {
+    await workflow
+      .getHandle(workflowId, runId)
+      .terminate()
+      .catch(() => {}); // it has just ended by itself
+  }
+  await connection.close();
 }
 
 /** Of Prometheus' text: a line a time series, `name{labels} value`. */

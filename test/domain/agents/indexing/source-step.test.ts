@@ -1,18 +1,19 @@
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import { ClaimLost, claimSource, holdClaim } from '../../../../domain/agents/indexing/claims.ts';
 import { mostAttempts, waitAfter } from '../../../../domain/agents/indexing/indexing.policy.ts';
-import { insertPassages, recordPassages } from '../../../../domain/agents/indexing/record.ts';
+import { insertPassages, recordPassages, type Indexed } from '../../../../domain/agents/indexing/record.ts';
 import type { IndexingPlatform } from '../../../../domain/agents/indexing/source-step.ts';
-import { inTransaction } from '../../../../domain/core/database.ts';
+import { inTransaction, type Transaction } from '../../../../domain/core/database.ts';
 import { rescueOverdue } from '../../../../domain/facts/upkeep.ts';
 import { passagesOf, sourceRow, textsOf } from '../../../toolkit/assert/sources.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
 import { book, sentences } from '../../../toolkit/builders/office-files.ts';
 import { buildFileSource, buildLessonSource, type TestSource } from '../../../toolkit/builders/sources.ts';
 import { changeLesson, stepSource, wantAnew } from '../../../toolkit/drive/indexing.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
+import { databaseOf } from '../../../toolkit/fakes/databases.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../../toolkit/stack/storage.ts';
+import { expect } from 'chai';
+import { once } from 'node:events';
 
 const second = 1_000;
 
@@ -188,31 +189,52 @@ describe('indexing a source', function () {
     expect(await textsOf(source)).to.deep.equal(['Old.']);
   });
 
-  it('a source that is taken away while its passages are replaced is gone, whoever of the two comes first', async () => {
-    const { database } = await testPlatform();
-    const passages = Array.from({ length: 400 }, (_, page) => ({
-      page,
-      headings: [],
-      blocks: ['New.'],
-      text: 'New.',
-    }));
-    for (const pauseMs of [0, 200]) {
+  describe('a source that is taken away while its passages are replaced', () => {
+    const passages = Array.from({ length: 400 }, (_, page) => ({ page, headings: [], blocks: ['New.'], text: 'New.' }));
+    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, passages };
+    /** A source of 40 pages whose text is wanted anew, claimed. */
+    const claimed = async () => {
       const source = await buildFileSource(await book(40));
       await stepSource(source);
       await wantAnew(source);
+      const { database } = await testPlatform();
       const claim = await claimSource(database, source.id, Date.now());
       if (!claim) throw new Error('It was not claimed.');
-      const indexed = { title: 'T', language: 'en', pageCount: 400, passages } as const;
-      const recording = recordPassages(database, claim, indexed, new Date()).catch((error: unknown) => error);
-      await sleep(pauseMs);
-      await inTransaction(database, async (tx) => {
-        await tx.query(`SELECT FROM agent_sources WHERE id = $1 FOR UPDATE`, [source.id]);
-        await tx.query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]);
-      });
-      const lost = await recording;
-      if (lost !== undefined) expect(lost).to.be.instanceOf(ClaimLost);
+      return { source, claim, database };
+    };
+    const takeAway = async (tx: Transaction, { id }: TestSource) => {
+      await tx.query(`SELECT FROM agent_sources WHERE id = $1 FOR UPDATE`, [id]);
+      await tx.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
+    };
+
+    it('is gone with them where it is taken away first; what records them loses its claim', async () => {
+      const { source, claim, database } = await claimed();
+      let recording: Promise<unknown> = Promise.resolve();
+      await withOpenTransaction(
+        (tx) => takeAway(tx, source),
+        async () => {
+          recording = recordPassages(database, claim, indexed, new Date()).catch((error: unknown) => error);
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect(await recording).to.be.instanceOf(ClaimLost);
       expect(await passagesOf(source)).to.deep.equal([]);
-    }
+    });
+
+    it('is gone with them where they are recorded first', async () => {
+      const { source, claim, database } = await claimed();
+      let taking: Promise<unknown> = Promise.resolve();
+      await withOpenTransaction(
+        (tx) => recordPassages(databaseOf(tx), claim, indexed, new Date()),
+        async (tx) => {
+          expect(await tx.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [source.id])).to.have.length(400);
+          taking = inTransaction(database, (other) => takeAway(other, source));
+          await untilWaitingForLocks(1);
+        },
+      );
+      await taking;
+      expect(await passagesOf(source)).to.deep.equal([]);
+    });
   });
 
   describe('whose claim it is', () => {
@@ -329,13 +351,14 @@ describe('indexing a source', function () {
     it('told to stop, it gives the source back: at once to be had, and no attempt the poorer', async () => {
       const source = await buildFileSource(await book(300));
       const stop = new AbortController();
-      const step = stepSource(
-        source,
-        at('source_claimed', async () => void setTimeout(() => stop.abort(new Error('stop')), 300)),
-        {
-          stop: stop.signal,
+      const storage = {
+        async read(key: string, offset: number, length: number) {
+          const piece = await (await testObjectStore()).read(key, offset, length);
+          setImmediate(() => stop.abort(new Error('stop'))); // the thread that reads it out has begun, and needs longer
+          return piece;
         },
-      );
+      };
+      const step = stepSource(source, { storage }, { stop: stop.signal });
       expect(await step).to.include({ done: false, attempt: 1 });
       expect(await sourceRow(source)).to.include({ status: 'pending', attempts: 0, leaseUntil: null, errorCode: null });
       expect(await stepSource(source)).to.include({ outcome: 'ready', pages: 300 });

@@ -1,0 +1,211 @@
+/** Ids of another club's records: they are answered as ids of nothing (DESIGN §4), and both clubs stay as they were. */
+import { expect } from 'chai';
+import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
+import { isObject } from '../../contract/openapi.ts';
+import { newId } from '../../domain/core/ids.ts';
+import { rowsOfClubs } from '../toolkit/assert/club-rows.ts';
+import { buildFurnishedClub, type FurnishedClub } from '../toolkit/builders/furnished-club.ts';
+import { call, someAddress, testApi, visible, type Answer, type Call } from '../toolkit/drive/api.ts';
+import { nameOf, pathOf, sentTo, type PathParameters } from '../toolkit/drive/every-operation.ts';
+import {
+  bodyAbout,
+  choosesId,
+  clubOperations,
+  namedInPath,
+  placesInBody,
+  placesInQuery,
+  recordAt,
+  withId,
+  type NamedRecord,
+  type RecordName,
+} from '../toolkit/drive/named-records.ts';
+
+const codeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
+const tokenOf = (club: FurnishedClub, kind: CallerKind) => (kind === 'student' ? club.student : club.owner).token;
+
+/** The ids of the path, the club's own record at each place but those that are named otherwise. */
+function idsFor(
+  operation: ContractOperation,
+  kind: CallerKind | undefined,
+  own: FurnishedClub,
+  others: PathParameters = {},
+): PathParameters {
+  const records = namedInPath(operation, kind ?? 'student').map(({ place, record }) => [place, own.records[record]]);
+  return { clubId: own.id, ...Object.fromEntries(records), ...others };
+}
+
+/** What a good request about the club's own records carries. @param named what its body names besides its example */
+function carriedBy(
+  operation: ContractOperation,
+  kind: CallerKind | undefined,
+  own: FurnishedClub,
+  named?: string,
+): Call {
+  const body = bodyAbout(operation, own.records, named);
+  return { ...(kind && { token: tokenOf(own, kind) }), ...sentTo(operation), ...(body && { body }) };
+}
+
+/** Calls without waiting for the end of a stream. @returns status and text; of a stream the status alone */
+async function look({ method }: ContractOperation, path: string, { token, body, raw, headers }: Call): Promise<string> {
+  const { port } = await testApi();
+  const payload = raw ?? (body === undefined ? null : JSON.stringify(body));
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: method.toUpperCase(),
+    headers: {
+      'content-type': 'application/json',
+      'x-forwarded-for': someAddress(),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: payload as string | null,
+  });
+  if (response.headers.get('content-type') !== 'text/event-stream')
+    return `${response.status} ${await response.text()}`;
+  await response.body?.cancel();
+  return String(response.status);
+}
+
+/** How a request about own records is answered: it succeeds, or their state does not allow it. */
+const judged = /^(2\d\d|409)/;
+
+/** Every choice of one or more. */
+function choicesOf<T>(items: readonly T[]): T[][] {
+  return items
+    .reduce<T[][]>((choices, item) => [...choices, ...choices.map((choice) => [...choice, item])], [[]])
+    .slice(1);
+}
+
+describe('ids of another club', () => {
+  /** Whose records are named. */
+  let foreign: FurnishedClub;
+  /** Who reads. Each write has a club of its own, because it changes its records in the end. */
+  let reader: FurnishedClub;
+  let theirRows: Record<string, string[]>;
+  const lendIds = async () => {
+    foreign = await buildFurnishedClub();
+    theirRows = await rowsOfClubs(foreign.id);
+  };
+  before(async () => {
+    await lendIds();
+    reader = await buildFurnishedClub();
+  });
+  afterEach(async function () {
+    // What has changed the other club once must not fail the tests after it.
+    if (this.currentTest?.isFailed()) await lendIds();
+  });
+  const callerOf = async ({ method }: ContractOperation) => (method === 'get' ? reader : buildFurnishedClub());
+  const expectNothingOfForeign = (text: string) => {
+    for (const [record, id] of Object.entries(foreign.records)) expect(text, record).not.to.contain(id);
+  };
+  /** Makes the request about the club's own records: it is good, and the other club has no part in it. @returns the answer */
+  const expectOwn = async (own: FurnishedClub, operation: ContractOperation, path: string, carried: Call) => {
+    const answer = await look(operation, path, carried);
+    expect(answer, 'for the own records').to.match(judged);
+    expectNothingOfForeign(answer);
+    if (operation.method === 'get') return answer;
+    expectNothingOfForeign(JSON.stringify(await rowsOfClubs(own.id)));
+    expect(await rowsOfClubs(foreign.id)).to.deep.equal(theirRows);
+    return answer;
+  };
+
+  describe('in the path: 404 as for an unknown id, and no change', () => {
+    for (const operation of clubOperations.filter(({ pathParameters }) => pathParameters.length > 1)) {
+      for (const kind of operation.auth) {
+        it(`${nameOf(operation)} (${kind})`, async () => {
+          const own = await callerOf(operation);
+          const carried = carriedBy(operation, kind, own);
+          const send = (others: PathParameters) =>
+            call(operation.method.toUpperCase(), pathOf(operation, idsFor(operation, kind, own, others)), carried);
+          const before = await rowsOfClubs(own.id, foreign.id);
+          const got: Record<string, unknown> = {};
+          const wanted: Record<string, unknown> = {};
+          for (const named of choicesOf(namedInPath(operation, kind))) {
+            const places = named.map(({ place }) => place).join(' and ');
+            const idsOf = (id: (one: NamedRecord) => string | undefined) =>
+              Object.fromEntries(named.map((one) => [one.place, id(one)]));
+            const answer = await send(idsOf(({ record }) => foreign.records[record]));
+            got[places] = [codeOf(answer), visible(answer)];
+            wanted[places] = ['not_found', visible(await send(idsOf(() => undefined)))];
+          }
+          expect(got).to.deep.equal(wanted);
+          expect(await rowsOfClubs(own.id, foreign.id)).to.deep.equal(before);
+
+          await expectOwn(own, operation, pathOf(operation, idsFor(operation, kind, own)), carried);
+        });
+      }
+    }
+  });
+
+  describe('in the body or the query: the answer for an unknown id, and no change', () => {
+    for (const operation of clubOperations) {
+      const [inBody, inQuery] = [placesInBody(operation), placesInQuery(operation)];
+      for (const place of [...inBody, ...inQuery]) {
+        it(`${nameOf(operation)}: ${place}`, async () => {
+          const own = await callerOf(operation);
+          const [kind] = operation.auth;
+          const path = pathOf(operation, idsFor(operation, kind, own));
+          const requestFor = (id: string): [string, Call] => {
+            const { body, ...carried } = carriedBy(operation, kind, own, place);
+            return inQuery.includes(place)
+              ? [`${path}?${place}=${id}`, { ...carried, body }]
+              : [path, { ...carried, body: withId(isObject(body) ? body : {}, place, id) }];
+          };
+          const send = (id: string) => call(operation.method.toUpperCase(), ...requestFor(id));
+          const record = recordAt(operation, place);
+          const before = await rowsOfClubs(own.id, foreign.id);
+
+          const answer = await send(foreign.records[record]);
+          expect(visible(answer)).to.equal(visible(await send(newId())));
+          expect(answer.status >= 400, answer.text).to.equal(operation.method !== 'get');
+          expect(await rowsOfClubs(own.id, foreign.id)).to.deep.equal(before);
+
+          const known = await expectOwn(own, operation, ...requestFor(own.records[record]));
+          expect(known, 'for the own record').not.to.contain(answer.text);
+        });
+      }
+    }
+  });
+
+  describe('as the id that a caller chooses: nothing of the other club is touched', () => {
+    /** Whose ids they are, and the answer; those of add-ons are judged only where there is a processor (add-ons.test.ts). */
+    const outcomes: Partial<Record<OperationId, [RecordName, number | string]>> = {
+      awardPoints: ['award', 201],
+      askAgent: ['question', 'message_exists'],
+      buyAddOn: ['addOn', 'not_configured'],
+    };
+    for (const operation of clubOperations.filter(choosesId)) {
+      it(nameOf(operation), async () => {
+        const [record, outcome] = outcomes[operation.operationId] ?? [];
+        if (record === undefined)
+          throw new Error(`Say what ${operation.operationId} answers to an id of another club.`);
+        const own = await buildFurnishedClub();
+        const [kind] = operation.auth;
+        const { body, ...carried } = carriedBy(operation, kind, own);
+        const path = pathOf(operation, idsFor(operation, kind, own));
+        const chosen = { ...carried, body: withId(isObject(body) ? body : {}, 'id', foreign.records[record]) };
+        expect(codeOf(await call(operation.method.toUpperCase(), path, chosen))).to.equal(outcome);
+        expect(await rowsOfClubs(foreign.id)).to.deep.equal(theirRows);
+      });
+    }
+  });
+
+  describe('where no record is named: the answer is the same when there is a further club', () => {
+    const readings = clubOperations.filter(
+      ({ method, pathParameters }) => method === 'get' && pathParameters.length === 1,
+    );
+    const read = (operation: ContractOperation) =>
+      look(operation, pathOf(operation, { clubId: reader.id }), carriedBy(operation, operation.auth[0], reader));
+    const answers = new Map<OperationId, string>();
+    before(async () => {
+      for (const operation of readings) answers.set(operation.operationId, await read(operation));
+      await buildFurnishedClub();
+    });
+    for (const operation of readings) {
+      it(nameOf(operation), async () => {
+        const answer = await read(operation);
+        expect(answer).to.match(/^200 /);
+        expect(answer).to.equal(answers.get(operation.operationId));
+      });
+    }
+  });
+});

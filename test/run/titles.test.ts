@@ -1,0 +1,68 @@
+/** The titles of all tests: short enough to read in one line of a report, and only in files of tests. */
+import { expect } from 'chai';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { projectDirectory } from '../../dev/project.ts';
+
+const longest = 100;
+/** They record histories, which is done by hand; record.ts says when. */
+const recorders = /^test\/replay\/record[\w-]*\.ts$/;
+
+/** The parts of a title that stand in the file; what a template puts in does not count. */
+function textOf(title: ts.Expression): string {
+  if (ts.isStringLiteralLike(title)) return title.text;
+  if (!ts.isTemplateExpression(title)) return '';
+  return [title.head, ...title.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('…');
+}
+
+/** `describe`, `it`, or whichever of `it` and `it.skip` a condition chooses. */
+function isTitled(callee: ts.Expression): boolean {
+  if (ts.isIdentifier(callee)) return callee.text === 'describe' || callee.text === 'it';
+  if (ts.isPropertyAccessExpression(callee)) return isTitled(callee.expression);
+  if (ts.isParenthesizedExpression(callee)) return isTitled(callee.expression);
+  return ts.isConditionalExpression(callee) && isTitled(callee.whenTrue);
+}
+
+function titlesIn(node: ts.Node): string[] {
+  const inside: string[] = [];
+  ts.forEachChild(node, (child) => void inside.push(...titlesIn(child)));
+  if (!ts.isCallExpression(node) || !isTitled(node.expression)) return inside;
+  const [title] = node.arguments;
+  return title ? [textOf(title), ...inside] : inside;
+}
+
+const titlesOf = (file: string, text: string) =>
+  titlesIn(ts.createSourceFile(file, text, ts.ScriptTarget.Latest)).map((title) => ({ file, title }));
+
+const listed = (titles: readonly { file: string; title: string }[]) =>
+  titles.map(({ file, title }) => `${file}: ${title}`).join('\n');
+
+describe('titles of tests', () => {
+  let titles: { file: string; title: string }[];
+  before('read every file under test/', () => {
+    const files = readdirSync(path.join(projectDirectory, 'test'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => path.posix.join('test', ...file.split(path.sep)));
+    titles = files.flatMap((file) => {
+      const text = readFileSync(path.join(projectDirectory, file), 'utf8');
+      return /\b(?:describe|it)\b/.test(text) ? titlesOf(file, text) : [];
+    });
+  });
+
+  it(`have at most ${longest} characters`, () => {
+    expect(titles).to.have.length.above(2_000);
+    const long = titles.filter(({ title }) => title.length > longest);
+    expect(long, listed(long)).to.have.length(0);
+  });
+
+  it('stand in files that end in .test.ts, or in recorders', () => {
+    const others = titles.filter(({ file }) => !file.endsWith('.test.ts') && !recorders.test(file));
+    expect(others, listed(others)).to.have.length(0);
+  });
+
+  it('are found in nested calls, templates, skipped tests and conditions', () => {
+    const text = "describe('a', () => { it.skip(`b ${1} c`); (x ? it : it.skip)('d', f); expect('e'); });";
+    expect(titlesOf('x.ts', text).map(({ title }) => title)).to.deep.equal(['a', 'b … c', 'd']);
+  });
+});

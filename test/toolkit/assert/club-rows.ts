@@ -1,0 +1,53 @@
+/** Everything that the database holds of some clubs: what must be the same after a request that is refused. */
+import type { EntityMetadata } from 'typeorm';
+import type { Id } from '../../../domain/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+
+/** Counts of the other tables' rows, which are brought up to date in the background. */
+const counts: readonly string[] = [
+  'list_tallies',
+  'list_tally_changes',
+  'club_student_counts',
+  'club_student_changes',
+  'webhook_tallies',
+  'webhook_tally_changes',
+];
+
+/** @returns the rows of each table, as text: those that name one of the clubs, and those that hang on such a row */
+export async function rowsOfClubs(...clubIds: Id[]): Promise<Record<string, string[]>> {
+  const source = await testDatabase();
+  const selects = source.entityMetadatas
+    .filter(({ tableName }) => !counts.includes(tableName))
+    .flatMap((entity) => {
+      const condition = conditionOf(entity);
+      return condition === undefined
+        ? []
+        : [
+            `SELECT '${entity.tableName}' AS "table", self::text AS row FROM ${entity.tableName} self WHERE ${condition}`,
+          ];
+    });
+  const rows = await source.query<{ table: string; row: string }[]>(`${selects.join(' UNION ALL ')} ORDER BY 1, 2`, [
+    clubIds,
+  ]);
+  const tables: Record<string, string[]> = {};
+  for (const { table, row } of rows) (tables[table] ??= []).push(row);
+  return tables;
+}
+
+/** @returns undefined for a table whose rows belong to no club */
+function conditionOf(entity: EntityMetadata): string | undefined {
+  if (entity.tableName === 'clubs') return 'id = ANY ($1)';
+  if (hasClub(entity)) return 'club_id = ANY ($1)';
+  const parents = entity.foreignKeys.filter(({ referencedEntityMetadata }) => hasClub(referencedEntityMetadata));
+  if (parents.length === 0) return undefined;
+  return parents
+    .map(({ columns: [column], referencedEntityMetadata: { tableName } }) => {
+      if (column === undefined) throw new Error(`A foreign key of ${entity.tableName} has no column.`);
+      return `${column.databaseName} IN (SELECT id FROM ${tableName} WHERE club_id = ANY ($1))`;
+    })
+    .join(' OR ');
+}
+
+function hasClub({ columns }: EntityMetadata): boolean {
+  return columns.some(({ databaseName }) => databaseName === 'club_id');
+}

@@ -1,0 +1,23 @@
+/** The same check for several cases, in which a failure names its case. */
+import { inspect } from 'node:util';
+
+const longestName = 120;
+
+/** Checks one case after the other. @throws what the check throws, with the case at the beginning of its message */
+export async function eachCase<Case>(cases: Iterable<Case>, check: (one: Case) => unknown): Promise<void> {
+  let number = 0;
+  for (const one of cases) {
+    number += 1;
+    try {
+      await check(one);
+    } catch (error) {
+      if (error instanceof Error) error.message = `case ${number}, ${nameOf(one)}: ${error.message}`;
+      throw error;
+    }
+  }
+}
+
+function nameOf(one: unknown): string {
+  const name = inspect(one, { depth: 1, breakLength: Infinity, maxStringLength: 60, maxArrayLength: 5 });
+  return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
+}

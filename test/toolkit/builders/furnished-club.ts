@@ -1,0 +1,323 @@
+/** A club with one record of every kind that a request can name, as rows alone: nothing of it is told, woken or mailed. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { newId, type Id } from '../../../domain/core/ids.ts';
+import { testDatabase } from '../stack/database.ts';
+import { buildAccessDelivery, buildEnrollment } from './access.ts';
+import { buildAgent } from './agents.ts';
+import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from './clubs.ts';
+import { buildCohort, buildCourse } from './courses.ts';
+import { buildMedia } from './media.ts';
+import { buildProduct, buildSalesConnection } from './sales.ts';
+import { buildEndpoint } from './webhooks.ts';
+
+/** What requests call the records of a club by: ids, and the public ids and the code that stand in addresses. */
+export interface Records {
+  member: Id;
+  invitation: Id;
+  student: Id;
+  tag: Id;
+  level: Id;
+  course: Id;
+  coursePublicId: string;
+  module: Id;
+  lesson: Id;
+  lessonPublicId: string;
+  comment: Id;
+  cohort: Id;
+  /** Free; the student does not have it, somebody else does. */
+  delivery: Id;
+  /** Of the student, to another delivery of the course. */
+  enrollment: Id;
+  certificate: Id;
+  link: Id;
+  linkCode: string;
+  product: Id;
+  connection: Id;
+  /** Failed. */
+  notice: Id;
+  /** Running, but nothing of the engine knows. */
+  import: Id;
+  endpoint: Id;
+  webhookDelivery: Id;
+  /** Of the library. */
+  file: Id;
+  /** The student's, for agents. */
+  image: Id;
+  agent: Id;
+  agentPublicId: string;
+  /** Of the agent's material. */
+  source: Id;
+  /** The student's with the agent: one question, answered. */
+  conversation: Id;
+  question: Id;
+  answer: Id;
+  addOn: Id;
+  /** Of points to the student, by hand. */
+  award: Id;
+}
+
+/** The student's, in every club: an address names somebody only within a club. */
+const email = 'stella@example.com';
+
+export interface FurnishedClub extends TestClub {
+  student: TestStudent;
+  records: Records;
+}
+
+/** A club with one record of every kind; its student has access to the course and the agent, and has used it. */
+export async function buildFurnishedClub(): Promise<FurnishedClub> {
+  const club = await buildClub();
+  const student = await buildStudent(club.id, { email });
+  const scene = { clubId: club.id, studentId: student.id, now: new Date() };
+  const learning = await furnishLearning(scene);
+  const [people, sales, webhooks, agents] = await Promise.all([
+    furnishPeople(scene),
+    furnishSales(scene, learning.delivery),
+    furnishWebhooks(scene),
+    furnishAgents(scene),
+  ]);
+  return {
+    ...club,
+    student,
+    records: { student: student.id, ...learning, ...people, ...sales, ...webhooks, ...agents },
+  };
+}
+
+interface Scene {
+  clubId: Id;
+  studentId: Id;
+  now: Date;
+}
+
+async function furnishLearning({ clubId, studentId, now }: Scene) {
+  const course = await buildCourse(clubId, { modules: 1, lessons: 1 });
+  const [module] = course.moduleIds;
+  const [lesson] = course.lessons;
+  if (module === undefined || lesson === undefined) throw new Error('The course has no lesson.');
+  const cohort = await buildCohort(clubId, course.id);
+  const [delivery, owned] = await Promise.all([
+    buildAccessDelivery(clubId, { courseId: course.id, free: true }),
+    buildAccessDelivery(clubId, { courseId: course.id }),
+  ]);
+  await buildEnrollment(clubId, { deliveryId: delivery.id });
+  const startsAt = new Date(now.getTime() - 60_000);
+  const enrollment = await buildEnrollment(clubId, { studentId, deliveryId: owned.id, startsAt });
+  const comment = await insert('lesson_comments', {
+    club_id: clubId,
+    lesson_id: lesson.id,
+    student_id: studentId,
+    body: 'Which rope?',
+    created_at: now,
+  });
+  const certificate = await insert('certificates', {
+    club_id: clubId,
+    student_id: studentId,
+    course_id: course.id,
+    code: randomBytes(6).toString('hex').toUpperCase(),
+    student_name: 'Stella Student',
+    student_email: email,
+    course_title: course.title,
+    club_name: 'Harbour Academy',
+    lesson_count: 1,
+    verify_url: 'https://harbour.example.com/certificates',
+    issued_at: now,
+  });
+  return {
+    course: course.id,
+    coursePublicId: course.publicId,
+    module,
+    lesson: lesson.id,
+    lessonPublicId: lesson.publicId,
+    cohort: cohort.id,
+    delivery: delivery.id,
+    enrollment: enrollment.id,
+    comment,
+    certificate,
+  };
+}
+
+async function furnishPeople({ clubId, studentId, now }: Scene) {
+  const member = await buildMember(clubId, 'editor');
+  const invitation = await insert('invitations', {
+    club_id: clubId,
+    email: `${newId()}@example.com`,
+    role: 'support',
+    invited_at: now,
+    expires_at: new Date(now.getTime() + 86_400_000),
+  });
+  const tag = await insert('tags', { club_id: clubId, name: 'vip', folded_name: 'vip', created_at: now });
+  const level = await insert('levels', { club_id: clubId, name: 'Bosun', points: 10, created_at: now });
+  const award = newId();
+  await insert('point_awards', {
+    id: undefined,
+    student_id: studentId,
+    cause_kind: 'manual',
+    cause_id: award,
+    points: 5,
+    created_at: now,
+  });
+  const students = await insert('student_imports', {
+    club_id: clubId,
+    status: 'running',
+    delivery_ids: [],
+    invite: false,
+    format: '{}',
+    ignored_columns: [],
+    cursor: 0,
+    next_row: 2,
+    created_at: now,
+  });
+  return { member: member.id, invitation, tag, level, award, import: students };
+}
+
+async function furnishSales({ clubId, studentId, now }: Scene, deliveryId: Id) {
+  const linkCode = `code-${newId()}`;
+  const link = await insert('registration_links', {
+    club_id: clubId,
+    code: linkCode,
+    folded_code: linkCode,
+    name: 'Open day',
+    created_at: now,
+    updated_at: now,
+  });
+  await insert('registration_link_deliveries', { id: undefined, link_id: link, delivery_id: deliveryId });
+  const [connection, product] = await Promise.all([
+    buildSalesConnection(clubId),
+    buildProduct(clubId, { deliveries: 0 }),
+  ]);
+  await insert('product_deliveries', { id: undefined, product_id: product.id, delivery_id: deliveryId });
+  const notice = await insert('sales_notices', {
+    club_id: clubId,
+    connection_id: connection.id,
+    platform: connection.platform,
+    status: 'failed',
+    body: '{}',
+    addresses: [email],
+    student_id: null,
+    next_attempt_at: now,
+    received_at: now,
+    processed_at: now,
+  });
+  const sold = {
+    club_id: clubId,
+    student_id: studentId,
+    product_id: product.id,
+    platform: 'generic',
+    created_at: now,
+    updated_at: now,
+  };
+  const terms = { amount: 4_900, currency: 'EUR', terms_rank: 0, terms_at: now, paid_at: now };
+  await insert('subscriptions', { ...sold, external_id: newId() });
+  await insert('purchases', { ...sold, ...terms, external_id: newId() });
+  const addOn = await insert('add_ons', {
+    club_id: clubId,
+    kind: 'students',
+    quantity: 1,
+    adds: 100,
+    amount: 1_000,
+    currency: 'usd',
+    status: 'active',
+    customer_id: 'cus_1',
+    payment_id: 'pay_1',
+    created_at: now,
+    settled_at: now,
+    next_attempt_at: now,
+  });
+  return { link, linkCode, connection: connection.id, product: product.id, notice, addOn };
+}
+
+async function furnishWebhooks({ clubId, studentId, now }: Scene) {
+  const { id: endpoint } = await buildEndpoint(clubId, 'https://93.184.216.34/hooks/club');
+  const event = await insert('webhook_events', {
+    club_id: clubId,
+    type: 'student.updated',
+    student_id: studentId,
+    occurred_at: now,
+    body: '{}',
+    created_at: now,
+  });
+  const webhookDelivery = await insert('webhook_deliveries', {
+    club_id: clubId,
+    endpoint_id: endpoint,
+    event_id: event,
+    event_type: 'student.updated',
+    student_id: studentId,
+    status: 'succeeded',
+    next_attempt_at: now,
+    created_at: now,
+    completed_at: now,
+  });
+  return { endpoint, webhookDelivery };
+}
+
+async function furnishAgents({ clubId, studentId, now }: Scene) {
+  const [agent, { id: file }] = await Promise.all([buildAgent(clubId), buildMedia(clubId)]);
+  const opening = await buildAccessDelivery(clubId, { agentId: agent.id });
+  const startsAt = new Date(now.getTime() - 60_000);
+  await buildEnrollment(clubId, { studentId, deliveryId: opening.id, startsAt });
+  const made = { club_id: clubId, created_at: now, updated_at: now };
+  await insert('club_ai_months', { id: undefined, club_id: clubId, month: `${now.toISOString().slice(0, 7)}-01` });
+  await insert('agent_materials', { agent_id: agent.id, media_id: file });
+  const source = await insert('agent_sources', {
+    ...made,
+    kind: 'media',
+    media_id: file,
+    title: 'Ropes',
+    status: 'ready',
+  });
+  const image = await insert('media', {
+    ...made,
+    purpose: 'agent_image',
+    owner_id: studentId,
+    kind: 'image',
+    title: 'A knot',
+    provider: 'objstore',
+    status: 'ready',
+    mime: 'image/png',
+    size_bytes: 100,
+    width: 10,
+    height: 10,
+    object_key: `media/${clubId}/image`,
+  });
+  const asked = { club_id: clubId, agent_id: agent.id, student_id: studentId };
+  const conversation = await insert('agent_conversations', {
+    ...asked,
+    title: 'Knots',
+    created_at: now,
+    last_message_at: now,
+  });
+  const turn = { ...asked, conversation_id: conversation };
+  // A client chooses the id of its question, and sends only random ones.
+  const question = await insert('agent_questions', {
+    id: randomUUID(),
+    ...turn,
+    content: 'Which knot?',
+    asked_at: now,
+  });
+  const answer = await insert('agent_answers', {
+    ...turn,
+    question_id: question,
+    status: 'complete',
+    content: 'A bowline.',
+    model: 'claude-sonnet-5-5',
+    max_tokens: 1_024,
+    looks_at: now,
+    created_at: now,
+    completed_at: now,
+    log_folded_at: now,
+  });
+  return { agent: agent.id, agentPublicId: agent.publicId, file, source, image, conversation, question, answer };
+}
+
+/** Inserts a row with a new id, or with the one that it names; `id: undefined` for a table that has none. @returns the id */
+async function insert(table: string, columns: Record<string, unknown>): Promise<Id> {
+  const id = newId();
+  const row = Object.entries({ id, ...columns }).filter(([, value]) => value !== undefined);
+  await (
+    await testDatabase()
+  ).query(
+    `INSERT INTO ${table} (${row.map(([name]) => name).join(', ')}) VALUES (${row.map((_, index) => `$${index + 1}`).join(', ')})`,
+    row.map(([, value]) => value),
+  );
+  return typeof columns['id'] === 'string' ? columns['id'] : id;
+}

@@ -1,0 +1,161 @@
+/** Where the requests of the contract name records of a club: in their paths, their queries and their bodies. */
+import type { CallerKind, ContractOperation } from '../../../contract/contract.ts';
+import { contractDocument } from '../../../contract/document.ts';
+import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
+import type { Records } from '../builders/furnished-club.ts';
+import { bodyOf, bodySchemaOf, everyOperation } from './every-operation.ts';
+
+export type RecordName = keyof Records;
+
+/** The operations under a club's path that are built. */
+export const clubOperations = everyOperation.filter(
+  ({ pathParameters, notImplemented }) => pathParameters.includes('clubId') && !notImplemented,
+);
+
+/** By the end of the path up to the parameter; of two that fit, the longer one tells more. */
+const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordName>>> = {
+  'members/{administratorId}': 'member',
+  'invitations/{invitationId}': 'invitation',
+  'students/{studentId}': 'student',
+  'tags/{tagId}': 'tag',
+  'levels/{levelId}': 'level',
+  'courses/{courseId}': 'course',
+  'courses/{publicId}': 'coursePublicId',
+  'modules/{moduleId}': 'module',
+  'lessons/{lessonId}': 'lesson',
+  'lessons/{publicId}': 'lessonPublicId',
+  'comments/{commentId}': 'comment',
+  'cohorts/{cohortId}': 'cohort',
+  'deliveries/{deliveryId}': 'delivery',
+  'enrollments/{enrollmentId}': 'enrollment',
+  'certificates/{certificateId}': 'certificate',
+  'registration-links/{linkId}': 'link',
+  'registration-links/{code}': 'linkCode',
+  'products/{productId}': 'product',
+  'sales-connections/{connectionId}': 'connection',
+  'sales-notices/{noticeId}': 'notice',
+  'student-imports/{importId}': 'import',
+  'webhook-endpoints/{endpointId}': 'endpoint',
+  'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
+  'media/{mediaId}': { admin: 'file', student: 'image' },
+  'agents/{agentId}': 'agent',
+  'agents/{publicId}': 'agentPublicId',
+  'sources/{sourceId}': 'source',
+  'conversations/{conversationId}': 'conversation',
+  'messages/{messageId}': 'answer',
+};
+
+/** By the property or the parameter, or by the whole place where that says too little. */
+const byName: Readonly<Record<string, RecordName>> = {
+  student_id: 'student',
+  course_id: 'course',
+  course_ids: 'course',
+  'modules.id': 'module',
+  lesson_ids: 'lesson',
+  cohort_id: 'cohort',
+  delivery_id: 'delivery',
+  delivery_ids: 'delivery',
+  connection_id: 'connection',
+  agent_id: 'agent',
+  conversation_id: 'conversation',
+  media_ids: 'file',
+  image_ids: 'image',
+  registration_code: 'linkCode',
+};
+
+export interface NamedRecord {
+  /** The parameter's name; in a body the properties on the way, as `modules.lesson_ids`. */
+  place: string;
+  /** Which record of a furnished club stands there. */
+  record: RecordName;
+}
+
+/** @returns the records that the path names below the club. @throws Error where it names one that no furnished club has */
+export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
+  return pathParameters
+    .filter((name) => name !== 'clubId')
+    .map((place) => {
+      const upToHere = path.slice(0, path.indexOf(`{${place}}`)) + `{${place}}`;
+      const [end] = Object.keys(inPaths)
+        .filter((candidate) => upToHere.endsWith(`/${candidate}`))
+        .toSorted((one, other) => other.length - one.length);
+      const record = end === undefined ? undefined : inPaths[end];
+      if (record === undefined) throw new Error(`No record of buildFurnishedClub() is known for ${upToHere}.`);
+      return { place, record: typeof record === 'string' ? record : record[kind] };
+    });
+}
+
+/** @returns the record that a place of a query or a body names. @throws Error where no furnished club has it */
+export function recordAt({ operationId }: ContractOperation, place: string): RecordName {
+  const record = byName[place] ?? byName[place.slice(place.lastIndexOf('.') + 1)];
+  if (record === undefined)
+    throw new Error(`No record of buildFurnishedClub() is known for ${place} of ${operationId}.`);
+  return record;
+}
+
+/** @returns the parameters of the query that name records */
+export function placesInQuery({ parameters }: ContractOperation): string[] {
+  return parameters
+    .filter(({ in: where, schema }) => where === 'query' && placesIn(schema, []).length > 0)
+    .map(({ name }) => name);
+}
+
+/** @returns the places of the JSON body that name records; the `id` that a caller chooses for a new record is none */
+export function placesInBody(operation: ContractOperation): string[] {
+  return idsInBody(operation).filter((place) => place !== 'id');
+}
+
+/** Whether the caller chooses the id of what it makes. */
+export function choosesId(operation: ContractOperation): boolean {
+  return idsInBody(operation).includes('id');
+}
+
+/** The example of the operation's body about these records. @param named one that is named besides */
+export function bodyAbout(operation: ContractOperation, records: Records, named?: string): JsonObject | undefined {
+  const example = operation.fileBody ? undefined : bodyOf(operation);
+  if (example === undefined) return undefined;
+  const body = named?.startsWith('opens.') ? { ...example, opens: openings(records)[named] } : example;
+  return placesInBody(operation)
+    .filter((place) => place === named || holds(body, place.split('.')))
+    .reduce((about, place) => withId(about, place, records[recordAt(operation, place)]), body);
+}
+
+/** What a delivery opens is one of two things. */
+const openings = ({ course, agent }: Records): JsonObject => ({
+  'opens.course_id': { kind: 'course', course_id: course },
+  'opens.cohort_id': { kind: 'course', course_id: course },
+  'opens.agent_id': { kind: 'agent', agent_id: agent },
+});
+
+/** The body with this id at the place; a list holds nothing else then. */
+export function withId(body: JsonObject, place: string, id: string): JsonObject {
+  const [name = '', ...rest] = place.split('.');
+  const old = body[name];
+  const [first] = Array.isArray(old) ? old : [old];
+  const inside = rest.length === 0 ? id : withId(isObject(first) ? first : {}, rest.join('.'), id);
+  return { ...body, [name]: Array.isArray(old) || name.endsWith('_ids') ? [inside] : inside };
+}
+
+function idsInBody(operation: ContractOperation): string[] {
+  if (!operation.hasBody || operation.fileBody) return [];
+  return [...new Set(placesIn(bodySchemaOf(operation), []))];
+}
+
+/** The places of uuids in a schema, and of the code of a link. */
+function placesIn(referring: unknown, way: readonly string[]): string[] {
+  if (!isObject(referring)) return [];
+  const schema = dereference(referring, contractDocument.components.schemas);
+  const { format, properties = {}, items, oneOf, anyOf, allOf } = schema;
+  const alternatives = [oneOf, anyOf, allOf].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
+  return [
+    ...(format === 'uuid' || way.at(-1) === 'registration_code' ? [way.join('.')] : []),
+    ...Object.entries(properties as JsonObject).flatMap(([name, property]) => placesIn(property, [...way, name])),
+    ...[items, ...alternatives].flatMap((inner) => placesIn(inner, way)),
+  ];
+}
+
+function holds(value: unknown, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined) return true;
+  const [first] = Array.isArray(value) ? (value as unknown[]) : [value];
+  return isObject(first) && name in first && holds(first[name], rest);
+}

@@ -1,0 +1,109 @@
+/** What Temporal keeps of answers and of imports: opaque ids and numbers, and no word of a person or of what they wrote. */
+import { NativeConnection } from '@temporalio/worker';
+import { expect } from 'chai';
+import { agentAnswerActivities } from '../../activities/agent-answer.ts';
+import { studentImportActivities } from '../../activities/student-import.ts';
+import { readConfig } from '../../config.ts';
+import type { Id } from '../../domain/core/ids.ts';
+import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { keptOf } from '../toolkit/assert/histories.ts';
+import { studentsOf } from '../toolkit/assert/students.ts';
+import { buildClub } from '../toolkit/builders/clubs.ts';
+import { foundPassages } from '../toolkit/builders/found-passages.ts';
+import { buildConversation, buildQuestion } from '../toolkit/builders/questions.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
+import { importPlatform, readImport, shortReport, upload } from '../toolkit/drive/imports.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
+
+describe('private words stay out of Temporal', function () {
+  this.timeout(60_000);
+  const temporal = useTemporal();
+  const answering = useAnswering();
+  const workers: { stop(): Promise<void> }[] = [];
+  let connection: NativeConnection;
+  before('connect', async () => {
+    await testStack();
+    connection = await NativeConnection.connect({ address: readConfig().temporal.address });
+  });
+  after('stop the workers', async () => {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await connection.close();
+  });
+
+  async function startWorker(taskQueue: string, activities: object): Promise<void> {
+    const { namespace } = readConfig().temporal;
+    workers.push(await runWorkerHere(connection, { taskQueue, namespace, activities }));
+  }
+
+  /** Starts the workflow of a record. @returns the run */
+  async function start(workflowType: WorkflowType, subjectId: Id, clubId: Id) {
+    const { namespace } = readConfig().temporal;
+    const run = { workflowType, subjectId, clubId, attributes: { ClubId: clubId } };
+    await createWorkflowClient(connection, namespace).signalWithStart(run);
+    return temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
+  }
+
+  /** A failpoint that fails once, at this place, with an error that quotes these words as Postgres quotes a row. */
+  function failingOnce(place: string, words: readonly string[]): (name: string) => Promise<void> {
+    let failed = false;
+    return async (name) => {
+      if (name !== place || failed) return;
+      failed = true;
+      throw new Error(`Failing row contains (${words.join(', ')}).`);
+    };
+  }
+
+  it('of an answer: no name, no question, no answer and no material, also when a step fails', async () => {
+    const secrets = {
+      agent: 'Quillon the bosun',
+      instructions: 'Never mention the Marlinspike',
+      question: 'Does Rosalind splice?',
+      passage: 'Splices keep nine tenths of the strength.',
+      source: 'Handbook of Tarquin',
+      answer: 'She splices with a fid.',
+      title: 'A title',
+      student: 'Stella Student',
+      email: 'student-',
+    };
+    const platform = await answering.platform({
+      passages: foundPassages({ title: secrets.source }, [[secrets.passage]]),
+      failpoint: failingOnce('answer_ended', Object.values(secrets)),
+    });
+    await startWorker('agents', agentAnswerActivities(platform));
+    const conversation = await buildConversation({
+      agent: { name: secrets.agent, instructions: secrets.instructions },
+    });
+    const { questionId, clubId } = await buildQuestion({ content: secrets.question }, conversation);
+    answering.model().next({ answer: [secrets.answer] });
+    const handle = await start('agentAnswer', questionId, clubId);
+    expect(await handle.result()).to.include({ status: 'complete', calls: 1 });
+    const asked = JSON.stringify(answering.model().requests);
+    for (const told of ['agent', 'instructions', 'question', 'passage', 'source'] as const)
+      expect(asked, 'the model was told').to.contain(secrets[told]);
+
+    const kept = await keptOf(handle);
+    expect(kept).to.contain(questionId).and.to.contain("the worker's log says where");
+    for (const [what, secret] of Object.entries(secrets)) expect(kept, what).not.to.contain(secret);
+  });
+
+  it('of an import: no name, no address and no key of the file, also when a step fails', async () => {
+    const [name, email, refused] = ['Rosalind Quenby', 'rosalind.quenby@example.com', 'tarquin at example.com'];
+    const failpoint = failingOnce('batch_recorded', [name, email]);
+    await startWorker('imports', studentImportActivities(await importPlatform(() => ({ failpoint }))));
+    const club = await buildClub();
+    const file = `email,name\n${email},${name}\n${refused},Tarquin Vale\n`;
+    const importId: string = (await upload(club, file, 'invite=true')).body.data.id;
+    const handle = await start('studentImport', importId, club.id);
+    expect(await handle.result()).to.equal('completed');
+    expect(await readImport(club, importId)).to.include({ created: 1, failed: 1 });
+    expect(await shortReport(club, importId)).to.deep.equal(['2 created', '3 failed email_invalid email']);
+    expect((await studentsOf(club)).map((student) => student.email)).to.deep.equal([email]);
+
+    const kept = await keptOf(handle);
+    expect(kept).to.contain(importId).and.to.contain("the worker's log says where");
+    for (const secret of ['Rosalind', 'Quenby', email, 'Tarquin', refused, 'example.com', `student-imports/${club.id}`])
+      expect(kept, secret).not.to.contain(secret);
+  });
+});

@@ -1,0 +1,88 @@
+/** Files on their way out of the bucket: rounds of erasure, stores that fail or are slow meanwhile, and what is left of a file. */
+import { inTransaction } from '../../../domain/core/database.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { requireOwnImages } from '../../../domain/media/agent-images.ts';
+import { completeMedia } from '../../../domain/media/completion.ts';
+import { eraseDue } from '../../../domain/media/erasure.ts';
+import type { MediaPlatform } from '../../../domain/media/media.ts';
+import type { TestStudent } from '../builders/clubs.ts';
+import { testDatabase } from '../stack/database.ts';
+import { filesOf, mediaPlatform, put, reserve, type Reserved, type TestFile, type Uploader } from './media.ts';
+
+/** Reserves an upload and puts the file; nobody completes it. */
+export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<Reserved> {
+  const reserved = await reserve(uploader, file);
+  await put(reserved.upload, file.bytes);
+  return reserved;
+}
+
+/** Rounds until nothing is due. */
+export async function eraseAll(now: Date, platform?: MediaPlatform): Promise<void> {
+  const from = platform ?? (await mediaPlatform());
+  while ((await eraseDue(from, now)).more);
+}
+
+/** A store that erases none of these files. @param name the end of their keys, or the club that is a part of them */
+export const withoutErasing = (name: Id): Promise<MediaPlatform> =>
+  mediaPlatform((storage) => ({
+    remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away.')) : storage.remove(key)),
+  }));
+
+/** A store that does something else once it has told the size of a file that is looked at. */
+export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<MediaPlatform> =>
+  mediaPlatform((storage) => ({
+    async size(key) {
+      const size = await storage.size(key);
+      await meanwhile();
+      return size;
+    },
+  }));
+
+/** A store that does something else before it erases this file. */
+export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<MediaPlatform> =>
+  mediaPlatform((storage) => ({
+    async remove(key) {
+      if (key.endsWith(mediaId)) await meanwhile();
+      await storage.remove(key);
+    },
+  }));
+
+/** Completes an upload. @returns the status of its record and why it failed, or the code of the refusal */
+export async function completed(
+  owner: { clubId: Id; studentId?: Id },
+  mediaId: Id,
+  { platform, at = new Date() }: { platform?: MediaPlatform; at?: Date } = {},
+): Promise<string> {
+  return completeMedia(platform ?? (await mediaPlatform()), owner, mediaId, at).then(
+    ({ status, error }) => [status, error].filter(Boolean).join(' '),
+    (error: Error & { code?: string }) => error.code ?? error.message,
+  );
+}
+
+/** What a question does with the images that it names. @returns 'shown', or the code of its refusal */
+export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[]): Promise<string> {
+  const { database } = await mediaPlatform();
+  const naming = { clubId, studentId: student.id, imageIds };
+  return inTransaction(database, (tx) => requireOwnImages(tx, naming)).then(
+    () => 'shown',
+    (error: Error & { code?: string }) => error.code ?? error.message,
+  );
+}
+
+/** The row in short: status, why it failed, whether the key and a time to erase it still stand. */
+export async function mediaState(id: Id): Promise<string> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ text: string }[]>(
+    `SELECT concat_ws(' ', status, error, CASE WHEN removed_at IS NOT NULL THEN 'removed' END,
+                    CASE WHEN object_key IS NOT NULL THEN 'key' END, CASE WHEN erases_at IS NOT NULL THEN 'due' END) AS text
+       FROM media WHERE id = $1`,
+    [id],
+  );
+  return row?.text ?? 'no row';
+}
+
+/** The state of a file's row, and the files that the bucket holds of its club. */
+export const leftOf = async (club: { id: Id }, mediaId: Id): Promise<[string, Id[]]> => [
+  await mediaState(mediaId),
+  await filesOf(club),
+];

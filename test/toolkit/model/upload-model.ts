@@ -1,0 +1,75 @@
+/** What the rules say of one upload: what the bucket holds, what its record is, and until when. Times are Unix milliseconds. */
+const minute = 60_000;
+const week = 7 * 24 * 60 * minute;
+
+interface ModelUpload {
+  /** The content that passes the completion. */
+  good: Buffer;
+  /** An image that a student shows to agents; else a file of the library. */
+  isImage: boolean;
+  reservedAt: number;
+}
+
+export class UploadModel {
+  /** What the bucket holds. */
+  stored: Buffer | undefined;
+  status: 'uploading' | 'ready' | 'failed' = 'uploading';
+  removed = false;
+  /** The store is still to be asked to erase it. */
+  due = false;
+  /** Until when it is kept without being shown. */
+  keptUntil = Number.POSITIVE_INFINITY;
+  /** From then on nothing can arrive, and what is gone is forgotten. */
+  readonly lastArrival: number;
+  readonly #upload: ModelUpload;
+
+  constructor(upload: ModelUpload) {
+    this.#upload = upload;
+    this.lastArrival = upload.reservedAt + 24 * 60 * minute + 15 * minute;
+  }
+
+  get stays(): boolean {
+    return this.status === 'ready' && !this.removed;
+  }
+
+  /** @returns the store's status */
+  put(bytes: Buffer): 200 | 412 {
+    if (this.stored) return 412;
+    this.stored = bytes;
+    return 200;
+  }
+
+  complete(now: number): void {
+    if (this.status !== 'uploading' || this.removed || !this.stored) return;
+    this.status = this.stored.equals(this.#upload.good) ? 'ready' : 'failed';
+    if (this.status === 'failed') this.#erase();
+    else if (this.#upload.isImage) this.keptUntil = now + week;
+  }
+
+  show(): void {
+    if (this.stays) this.keptUntil = Number.POSITIVE_INFINITY;
+  }
+
+  /** @param isErased the store is asked at once, and does it */
+  remove(isErased: boolean): void {
+    if (this.removed) return;
+    this.removed = true;
+    if (isErased) this.#erase();
+    else this.due = true;
+  }
+
+  /** Rounds of erasure until nothing is due. */
+  eraseDue(now: number): void {
+    const isExpired = this.status === 'uploading' && !this.removed && now >= this.#upload.reservedAt + 75 * minute;
+    if (isExpired) this.status = 'failed';
+    const isUnused = this.stays && now >= this.keptUntil;
+    if (isUnused) this.removed = true;
+    const isForgotten = (this.status === 'failed' || this.removed) && now >= this.lastArrival;
+    if (isExpired || isUnused || this.due || isForgotten) this.#erase();
+  }
+
+  #erase(): void {
+    this.stored = undefined;
+    this.due = false;
+  }
+}

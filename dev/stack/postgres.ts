@@ -33,8 +33,8 @@ const settings = {
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // API, worker, rate limits and tests have a pool each.
-  max_connections: 200,
+  // API, worker, rate limits and tests have a pool each, and several processes of tests run at a time.
+  max_connections: 500,
 };
 
 /** For tests only: their data need not survive anything. */

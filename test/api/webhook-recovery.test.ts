@@ -155,7 +155,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     it('a disable at once, which comes first', async () => {
       const delivery = await ended({});
       const [, late] = await oneAfterAnother(id, [() => scene.webhooks.disable(id), () => recover()]);
-      if (late) expectError(late, 'endpoint_not_enabled');
+      expectError(late, 'endpoint_not_enabled');
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 

@@ -138,19 +138,24 @@ describe('dev/stack', () => {
 
   it('Postgres waits for the sessions of a killed one, whose statements have to end first', async () => {
     const stack = await start();
-    const slow = query(stack, 'SELECT count(*) FROM generate_series(1, 10000000)').catch(() => undefined);
-    await sleep(300);
+    const statement = 'SELECT count(*) FROM generate_series(1, 10000000)';
+    const order: string[] = [];
+    const slow = query(stack, statement).then(() => order.push('the statement has ended'));
+    const isActive = `SELECT 1 FROM pg_stat_activity WHERE query = '${statement}' AND state = 'active'`;
+    while ((await query(stack, isActive)).length === 0);
     await stack.kill('postgres');
     await stack.startAgain('postgres');
+    order.push('Postgres has started');
     expect(await query(stack, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     await slow;
+    expect(order).to.deep.equal(['the statement has ended', 'Postgres has started']);
   });
 
   describe('after a run that was killed', () => {
     const startAndKill = async () => {
       const holder = spawn(
         process.execPath,
-        ['--import', 'tsx', path.join(projectDirectory, 'test/dev/stack-in-a-process.ts'), directory],
+        ['--import', 'tsx', path.join(projectDirectory, 'test/toolkit/stack/stack-in-a-process.ts'), directory],
         {
           env: { PATH: process.env['PATH'] },
           stdio: ['ignore', 'pipe', 'inherit'],

@@ -23,7 +23,6 @@ describe('replay of committed histories', function () {
 
   for (const type of Object.keys(workflows)) {
     it(`${type} has one at least`, () => {
-      expect(committed.filter((history) => history.type === type)).to.not.equal([]);
       expect(committed.map((history) => history.type)).to.include(type);
     });
   }
@@ -49,8 +48,8 @@ describe('replay of committed histories', function () {
   it('none names the machine that it was recorded on', () => {
     for (const { workflowId, read } of committed) {
       const text = JSON.stringify(read());
-      for (const [, identity] of text.matchAll(/"identity":"([^"]*)"/g))
-        expect(identity, workflowId).to.equal(recorder);
+      const identities = [...text.matchAll(/"identity":"([^"]*)"/g)].map(([, identity]) => identity);
+      expect(new Set(identities), workflowId).to.deep.equal(new Set([recorder]));
       expect(text).not.to.contain('stackTrace":"');
     }
   });

@@ -165,6 +165,7 @@ describe('cutting into passages', () => {
 
   it('a sentence stays whole where it fits', () => {
     const passages = cut([section(sentences(60, 3))]);
+    expect(passages).to.have.length.above(1);
     for (const { blocks } of passages) for (const block of blocks) expect(block.trim()).to.match(/^The .*\.$/);
   });
 

@@ -4,7 +4,7 @@
  * pure functions need none of them.
  */
 import { once } from 'node:events';
-import { rm, readdir } from 'node:fs/promises';
+import { mkdir, rm, readdir } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -77,7 +77,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
     },
     async '/bundle'() {
       const file = path.join(directory, 'workflow-bundle.js');
-      bundled ??= writeWorkflowBundle(file, new DefaultLogger('ERROR')).then(() => file);
+      bundled ??= bundle(file);
       return bundled;
     },
   };
@@ -110,6 +110,13 @@ export async function startRunServer(jobs: number, env: Environment = process.en
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Also where no stack has made the directory: replaying histories needs none. */
+async function bundle(file: string): Promise<string> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeWorkflowBundle(file, new DefaultLogger('ERROR'));
+  return file;
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

@@ -1,0 +1,186 @@
+/** What plays scenarios for record.ts: a worker for every task queue on the server of the stack, and on one that skips time. */
+import { Client, type WorkflowClient as TemporalClient, type WorkflowHandle } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { addOnActivities } from '../../activities/add-on.ts';
+import { agentAnswerActivities } from '../../activities/agent-answer.ts';
+import { endpointGateActivities } from '../../activities/endpoint-gate.ts';
+import { retentionActivities } from '../../activities/retention.ts';
+import { salesActivities } from '../../activities/sales.ts';
+import { sourceIndexActivities } from '../../activities/source-index.ts';
+import { studentImportActivities } from '../../activities/student-import.ts';
+import { sweepActivities } from '../../activities/sweep.ts';
+import { transactionalMailActivities } from '../../activities/transactional-mail.ts';
+import { webhookDeliveryActivities } from '../../activities/webhook-delivery.ts';
+import { readConfig } from '../../config.ts';
+import type { FakeModel } from '../../dev/fake-model.ts';
+import type { PaymentProcessor } from '../../domain/billing/processor.ts';
+import type { Id } from '../../domain/core/ids.ts';
+import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import { createSmtpSender } from '../../worker/smtp.ts';
+import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { useAnswering } from '../toolkit/drive/answering.ts';
+import { importPlatform } from '../toolkit/drive/imports.ts';
+import { indexingPlatform } from '../toolkit/drive/indexing.ts';
+import { recorder as identity } from '../toolkit/drive/replay.ts';
+import { noticePlatform } from '../toolkit/drive/sales.ts';
+import { fakePaymentProcessor } from '../toolkit/fakes/payments.ts';
+import { testPlatform } from '../toolkit/stack/database.ts';
+import { useDeliveries, type Delivering } from '../toolkit/stack/receivers.ts';
+import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
+import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
+import { testStack } from '../toolkit/stack/stack.ts';
+import { testObjectStore } from '../toolkit/stack/storage.ts';
+import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
+import { runWorkerHere } from '../toolkit/stack/worker.ts';
+
+/** A record, and what Temporal lists its run by. */
+interface Subject {
+  id: Id;
+  clubId: Id;
+  attributes?: Record<string, string>;
+}
+
+export interface Recorder {
+  /** The server of the stack. */
+  temporal: TemporalClient;
+  /** Starts a run there, or signals it, by one of the ways that the relay has. */
+  by: Record<
+    keyof WorkflowClient,
+    (type: WorkflowType, subject: Subject, ...further: unknown[]) => Promise<WorkflowHandle>
+  >;
+  runOf(type: WorkflowType, id: Id): WorkflowHandle;
+  /** The server that skips time. */
+  skipped: {
+    now(): Promise<Date>;
+    start(type: WorkflowType, taskQueue: string, id: Id, ...further: unknown[]): Promise<WorkflowHandle>;
+  };
+  /** Of each server, for the clubs whose wakes it carries. */
+  relays: { real: RelayHere; skipped: RelayHere };
+  delivering: Delivering;
+  model(): FakeModel;
+  /** What scenarios change. */
+  injected: {
+    processor: PaymentProcessor;
+    /** What happens when the next source is read out. */
+    onSourceRead: () => Promise<void>;
+    /** How often the next notices of sales fail by a fault of ours. */
+    noticeFaults: number;
+  };
+}
+
+/** Brings a run about. @returns it; its history is recorded when it has ended */
+export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
+
+/** By the type of the workflow, which is the folder of its histories, and by the name of the scenario, which is the file's. */
+export type Scenarios = Partial<Record<WorkflowType | 'sweep' | 'retention', Readonly<Record<string, Play>>>>;
+
+const carried = ['webhookDelivery', 'endpointGate', 'salesNotice', 'subscriptionEnd'] as const;
+
+/** Call it in a `describe`. @returns a function that gives the recorder, for use inside */
+export function useRecorder(): () => Recorder {
+  const workers: { stop(): Promise<void> }[] = [];
+  after('stop the workers, before their servers', () => Promise.all(workers.map((worker) => worker.stop())));
+  const timeSkipping = useTimeSkipping();
+  const delivering = useDeliveries();
+  const answering = useAnswering();
+  let recorder: Recorder | undefined;
+
+  before('start the workers of both servers', async () => {
+    await testStack();
+    const { address, namespace } = readConfig().temporal;
+    const connection = await NativeConnection.connect({ address });
+    const skipping = timeSkipping();
+    await skipping.connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
+    const temporal = new Client({ connection, namespace }).workflow;
+    const workflows = createWorkflowClient(connection, namespace);
+    const runOf = (type: WorkflowType, id: Id) => temporal.getHandle(workflowIdOf(type, id));
+    const by =
+      (way: keyof WorkflowClient): Recorder['by']['start'] =>
+      async (workflowType, { id, clubId, attributes }, ...further) => {
+        const run = { workflowType, subjectId: id, clubId, attributes: { ClubId: clubId, ...attributes } };
+        await workflows[way](run, further);
+        return runOf(workflowType, id);
+      };
+    const made: Recorder = {
+      temporal,
+      by: { start: by('start'), signalWithStart: by('signalWithStart'), startOrSignal: by('startOrSignal') },
+      runOf,
+      skipped: {
+        now: async () => new Date(await timeSkipping().currentTimeMs()),
+        start: (type, taskQueue, id, ...further) =>
+          skipping.client.workflow.start(type, {
+            workflowId: workflowIdOf(type, id),
+            taskQueue,
+            args: [id, ...further],
+          }),
+      },
+      relays: {
+        real: relayHere(workflows, carried),
+        skipped: relayHere(createWorkflowClient(skipping.nativeConnection, 'default'), carried),
+      },
+      delivering: delivering(),
+      model: answering.model,
+      injected: { processor: fakePaymentProcessor([]), onSourceRead: async () => {}, noticeFaults: 0 },
+    };
+    recorder = made;
+    const answers = await answering.platform();
+    for (const [taskQueue, activities] of Object.entries(await activitiesOf(made, made.relays.real, answers)))
+      workers.push(await runWorkerHere(connection, { taskQueue, namespace, identity, activities }));
+    for (const [taskQueue, activities] of Object.entries(await activitiesOf(made, made.relays.skipped, answers)))
+      workers.push(await runWorkerHere(skipping.nativeConnection, { taskQueue, identity, activities }));
+  });
+
+  return () => {
+    if (recorder === undefined) throw new Error('The recorder is there only while scenarios are played.');
+    return recorder;
+  };
+}
+
+/** The real activities of each task queue. */
+async function activitiesOf(
+  { delivering, injected }: Recorder,
+  relay: RelayHere,
+  answers: Parameters<typeof agentAnswerActivities>[0],
+): Promise<Record<string, object>> {
+  const { database, vault } = await testPlatform();
+  const { mail, classroomUrl, dashboardUrl } = readConfig();
+  const { sendMail } = createSmtpSender(mail);
+  const links = { classroomUrl, dashboardUrl };
+  const deliveries = delivering.platform();
+  const sources = await indexingPlatform({
+    async failpoint(name) {
+      if (name !== 'source_read') return;
+      const happens = injected.onSourceRead;
+      injected.onSourceRead = async () => {};
+      await happens();
+    },
+  });
+  const notices = await noticePlatform({
+    async failpoint(name) {
+      if (name !== 'notice_recorded' || injected.noticeFaults === 0) return;
+      injected.noticeFaults -= 1;
+      throw new Error('a fault of ours');
+    },
+  });
+  return {
+    webhooks: relay.carryingAfterEach({
+      ...webhookDeliveryActivities(deliveries, () => {}),
+      ...endpointGateActivities(deliveries),
+    }),
+    mail: transactionalMailActivities({ source: database.source, vault, sendMail, links, onOutcome() {} }),
+    billing: addOnActivities({
+      database,
+      get processor() {
+        return injected.processor;
+      },
+    }),
+    upkeep: {
+      ...sweepActivities(database, () => {}),
+      ...retentionActivities({ database, storage: await testObjectStore() }),
+    },
+    sales: relay.carryingAfterEach(salesActivities(notices)),
+    imports: studentImportActivities(await importPlatform()),
+    indexing: sourceIndexActivities(sources),
+    agents: agentAnswerActivities(answers),
+  };
+}

@@ -1,0 +1,37 @@
+/** Mails that are sent at once, refused for a while, and never taken. */
+import type { WorkflowHandle } from '@temporalio/client';
+import { inTransaction } from '../../../domain/core/database.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { requestMail } from '../../../domain/mail/requests.ts';
+import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
+import { testStack } from '../../toolkit/stack/stack.ts';
+import type { Recorder, Scenarios } from '../recorder.ts';
+
+/** A mail to a student, asked for at `now`, that is refused so often first. */
+async function requestedMail(refusals: number, now: Date): Promise<{ id: Id; clubId: Id }> {
+  const { database, vault } = await testPlatform();
+  const { id: clubId } = await buildClub();
+  const student = await buildStudent(clubId, { verified: false });
+  const recipient = { studentId: student.id };
+  const request = { template: 'student_verify_email', clubId, recipient, email: 'somebody@example.com' } as const;
+  await inTransaction(database, (tx) => requestMail(tx, vault, request, now));
+  const { mailbox } = await testStack();
+  if (refusals > 0) mailbox.failNext({ at: 'rcpt', reply: 451, to: student.email, times: refusals });
+  const { id } = await database.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
+  return { id, clubId };
+}
+
+async function refused({ skipped }: Recorder, refusals: number): Promise<WorkflowHandle> {
+  const { id } = await requestedMail(refusals, await skipped.now());
+  return skipped.start('transactionalMail', 'mail', id);
+}
+
+export const mailScenarios: Scenarios = {
+  transactionalMail: {
+    sent: async ({ by }) => by.start('transactionalMail', await requestedMail(0, new Date())),
+    'refused-then-sent': (recorder) => refused(recorder, 2),
+    failed: (recorder) => refused(recorder, 8),
+  },
+};

@@ -3805,7 +3805,7 @@ export interface paths {
         put?: never;
         /**
          * Billing notice
-         * @description Receives from the payment processor the plan change made in the billing portal: its signed event (header `Stripe-Signature`). One that is not signed with this environment's secret, or was signed more than 5 minutes ago, is refused with `400 signature_invalid`, and nothing is stored. An event that was received before changes nothing and is answered alike; events count in the order of their own time (`created`), not of their arrival. An event of a club or a price that this environment does not know is recorded and accepted. Without a secret: `501 not_configured`.
+         * @description Receives from the payment processor the plan change made in the billing portal: its signed event (header `Stripe-Signature`). One that is not signed with this environment's secret, or was signed more than 5 minutes ago, is refused with `400 signature_invalid`, and nothing is stored. A signed body that is no event of the processor is `400 malformed_request`. An event that was received before changes nothing and is answered alike; events count in the order of their own time (`created`), not of their arrival. An event of a club or a price that this environment does not know is recorded and accepted. Without a secret: `501 not_configured`.
          *
          *     Codes of its own:
          *

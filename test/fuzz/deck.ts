@@ -1,0 +1,68 @@
+/** Which operation is next, and what its request should be: first every case once for each operation, then all of them mixed. */
+import type { ContractOperation, OperationId } from '../../contract/contract.ts';
+import { everyOperation } from '../toolkit/drive/every-operation.ts';
+import type { Draw } from './requests/draw.ts';
+import { usualWishes, type Wishes } from './requests/generate.ts';
+import { foreignOnly, livingOnly } from './requests/references.ts';
+
+interface Card {
+  readonly operation: ContractOperation;
+  readonly wishes: Wishes;
+}
+
+const good: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: livingOnly, inBody: livingOnly };
+
+const namesRecordInPath = ({ pathParameters }: ContractOperation) => pathParameters.some((name) => name !== 'clubId');
+const isWrite = ({ method }: ContractOperation) => method !== 'get';
+const isBuilt = ({ notImplemented }: ContractOperation) => !notImplemented;
+
+/** The cases that every run begins with, one after the other: the operations that each is for, and its requests. */
+const passes: readonly { readonly of: (operation: ContractOperation) => boolean; readonly wishes: Wishes }[] = [
+  { of: () => true, wishes: good },
+  { of: namesRecordInPath, wishes: { ...good, inPath: foreignOnly } },
+  { of: ({ hasBody }) => hasBody, wishes: { ...good, inBody: foreignOnly } },
+  { of: () => true, wishes: { ...good, faulty: 100 } },
+  { of: (operation) => isWrite(operation) && isBuilt(operation), wishes: { ...good, beside: 100 } },
+  { of: () => true, wishes: { ...good, permitted: 0 } },
+];
+
+/** Of all requests, those to the operation that was asked for. */
+const wantedOf = 0.6;
+
+export class Deck {
+  #pass = 0;
+  #rest: Card[] = [];
+  readonly #succeeded = new Set<OperationId>();
+
+  constructor(
+    readonly draw: Draw,
+    readonly wanted: OperationId | undefined,
+  ) {}
+
+  next(): Card {
+    const wanted = everyOperation.find(({ operationId }) => operationId === this.wanted);
+    if (wanted && this.draw.chance(wantedOf)) return { operation: wanted, wishes: usualWishes };
+    for (;;) {
+      const card = this.#rest.pop();
+      if (card) return card;
+      this.#rest = this.draw.shuffled(this.#cards());
+    }
+  }
+
+  heard({ operationId }: ContractOperation, status: number): void {
+    if (status >= 200 && status < 300) this.#succeeded.add(operationId);
+  }
+
+  /** Those of the next pass; after the last one, all operations, and more often those that never succeeded. */
+  #cards(): Card[] {
+    const pass = passes[this.#pass++];
+    if (pass) return everyOperation.filter(pass.of).map((operation) => ({ operation, wishes: pass.wishes }));
+    const lagging = everyOperation.filter(
+      (operation) => isBuilt(operation) && !this.#succeeded.has(operation.operationId),
+    );
+    return [
+      ...everyOperation.map((operation) => ({ operation, wishes: usualWishes })),
+      ...lagging.flatMap((operation) => [good, usualWishes].map((wishes) => ({ operation, wishes }))),
+    ];
+  }
+}

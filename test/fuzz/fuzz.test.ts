@@ -1,0 +1,36 @@
+/** A short fuzz with a fixed seed, and the cases that longer runs have found: `npm run fuzz` is the long one. */
+import { expect } from 'chai';
+import { fuzz } from './fuzzing.ts';
+import { outcomeOf, replay, type FuzzCase } from './replay.ts';
+import { linesOf, neverSucceeded } from './report.ts';
+import regressions from './regressions.json' with { type: 'json' };
+import { openGround, type FuzzGround } from './world/ground.ts';
+
+const limitMs = 60_000;
+
+describe('contract fuzzing', function () {
+  this.timeout(limitMs);
+  let ground: FuzzGround;
+  before(async () => {
+    ground = await openGround();
+  });
+  after(() => ground.close());
+
+  it('finds no fault in 400 requests of seed 1, which call every operation', async () => {
+    const tally = await fuzz(ground, { seed: 1, requests: 400 });
+    const told = tally.failures.map(({ kind, what, sent }) => `${kind}\n${what}\n${sent ?? ''}`);
+    expect(told, linesOf(tally, 1).join('\n')).to.deep.equal([]);
+    expect(linesOf(tally, 1).at(-1)).to.match(/^requests 400, operations (\d+) of \1, failures 0$/);
+    expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.at.most(50);
+  });
+
+  describe('keeps what was found once', () => {
+    for (const { name, steps, answers } of regressions as unknown as FuzzCase[]) {
+      it(name, async () => {
+        const { exchanges, failures } = await replay(ground, steps);
+        expect(failures).to.deep.equal([]);
+        expect(exchanges.map(outcomeOf).toSorted()).to.deep.equal(answers);
+      });
+    }
+  });
+});

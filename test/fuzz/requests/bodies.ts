@@ -1,0 +1,83 @@
+/** Whole bodies whose parts belong together: an address and its code, a token and what it was mailed for. */
+import type { OperationId } from '../../../contract/contract.ts';
+import type { TokenPurpose } from '../../../domain/identity/one-time-tokens.ts';
+import { password } from '../../toolkit/builders/clubs.ts';
+import type { Draw } from './draw.ts';
+import { billingNotice, salesNotice } from './notices.ts';
+import type { Pool } from './pool.ts';
+import { oneOf } from './references.ts';
+import type { Json, JsonRecord } from './step.ts';
+
+/** @returns undefined where what it needs is not there */
+type BodyMaker = (draw: Draw, pool: Pool) => Json | undefined;
+
+/** A token that was mailed for one of these purposes. */
+const withToken =
+  (purposes: readonly TokenPurpose[], more: (draw: Draw) => JsonRecord = () => ({})): BodyMaker =>
+  (draw, pool) => {
+    const token = oneOf(...purposes.map((purpose) => `mail.${purpose}`))(draw, pool);
+    return token === undefined ? undefined : { token, ...more(draw) };
+  };
+
+/** A request for a mail to somebody. */
+const addressed =
+  (kind: 'student.email' | 'administrator.email'): BodyMaker =>
+  (draw, pool) => {
+    const email = oneOf(kind)(draw, pool);
+    if (email === undefined) return undefined;
+    return kind === 'student.email' ? { club_id: '{{own.club}}', email } : { email };
+  };
+
+const signIn =
+  (kind: 'student.email' | 'administrator.email'): BodyMaker =>
+  (draw, pool) => {
+    const who = addressed(kind)(draw, pool) as JsonRecord | undefined;
+    return who && { ...who, password: draw.chance(0.8) ? password : 'wrong horse battery' };
+  };
+
+const exchangedCode: BodyMaker = (draw, pool) => {
+  const codes = pool.living('mail.student_code');
+  if (codes.length === 0) return undefined;
+  const { template, parents = {} } = draw.pick(codes);
+  return { club_id: '{{own.club}}', email: parents['email'] ?? '', code: template };
+};
+
+/** A file so small that the world puts it where the reservation says. */
+const announced =
+  (mimes: readonly string[]): BodyMaker =>
+  (draw) => ({ file_name: 'notes', mime: draw.pick(mimes), size_bytes: draw.between(200, 2_000) });
+
+const outlineOfScene: Json = {
+  modules: [
+    { id: '{{own.module2}}', lesson_ids: ['{{own.lesson4}}', '{{own.lesson}}'] },
+    { id: '{{own.module}}', lesson_ids: ['{{own.lesson2}}', '{{own.lesson3}}'] },
+  ],
+};
+
+export const bodies: Partial<Record<OperationId, BodyMaker>> = {
+  signInStudent: signIn('student.email'),
+  signInAdministrator: signIn('administrator.email'),
+  resendStudentVerification: addressed('student.email'),
+  requestStudentPasswordReset: addressed('student.email'),
+  requestStudentCode: addressed('student.email'),
+  resendAdministratorVerification: addressed('administrator.email'),
+  requestAdministratorPasswordReset: addressed('administrator.email'),
+  verifyStudentEmail: withToken(['student_verify_email', 'student_invitation']),
+  verifyAdministratorEmail: withToken(['administrator_verify_email']),
+  confirmStudentPasswordReset: withToken(['student_reset_password'], () => ({ password })),
+  confirmAdministratorPasswordReset: withToken(['administrator_reset_password'], () => ({ password })),
+  acceptInvitation: withToken(['administrator_invitation'], (draw) =>
+    draw.chance(0.7) ? { name: 'Inge Invited', password } : {},
+  ),
+  exchangeStudentCode: exchangedCode,
+  receiveBillingNotice: billingNotice,
+  receiveSalesNotice: salesNotice,
+  reserveMedia: announced(['text/plain', 'text/markdown', 'text/html']),
+  reserveAgentImage: announced(['image/png']),
+  orderCourse: (draw) => (draw.chance(0.4) ? { modules: [] } : draw.chance(0.4) ? outlineOfScene : undefined),
+  createDelivery: (draw, pool) => {
+    const agent = oneOf('agent')(draw, pool);
+    if (agent === undefined || draw.chance(0.6)) return undefined;
+    return { name: `Help ${draw.below(1e6)}`, opens: { kind: 'agent', agent_id: agent } };
+  },
+};

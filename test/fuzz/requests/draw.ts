@@ -1,0 +1,65 @@
+/** Choices that follow from a seed alone: the same seed, the same requests. */
+import fc from 'fast-check';
+
+export class Draw {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 to below 1: mulberry32. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number from 0 to below `count`. */
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
+
+  /** A whole number, both ends included. */
+  between(least: number, most: number): number {
+    return least + Math.floor(this.next() * (most - least + 1));
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  /** @throws Error where there is nothing to pick from */
+  pick<T>(from: readonly T[]): T {
+    if (from.length === 0) throw new Error('There is nothing to pick from.');
+    return from[this.below(from.length)] as T;
+  }
+
+  /** One of the options, each as likely as its weight says. */
+  weighted<T>(options: readonly (readonly [weight: number, option: T])[]): T {
+    const total = options.reduce((sum, [weight]) => sum + weight, 0);
+    let left = this.next() * total;
+    for (const [weight, option] of options) {
+      left -= weight;
+      if (left < 0) return option;
+    }
+    return this.pick(options)[1];
+  }
+
+  shuffled<T>(items: readonly T[]): T[] {
+    const rest = [...items];
+    for (let at = rest.length - 1; at > 0; at--) {
+      const other = this.below(at + 1);
+      [rest[at], rest[other]] = [rest[other] as T, rest[at] as T];
+    }
+    return rest;
+  }
+
+  /** A value of fast-check's. */
+  sample<T>(values: fc.Arbitrary<T>): T {
+    const [value] = fc.sample(values, { numRuns: 1, seed: this.below(2 ** 31) });
+    return value as T;
+  }
+}

@@ -1,0 +1,50 @@
+/** Which record a request names: mostly one that exists, else one of another club, a deleted one, or one that nobody has. */
+import type { Draw } from './draw.ts';
+import type { ClubName, Entry, Pool } from './pool.ts';
+
+/** How often, of all, a place names which kind of record. */
+export interface Shares {
+  readonly living: number;
+  readonly foreign: number;
+  readonly deleted: number;
+  readonly unknown: number;
+  readonly ofOtherKind: number;
+  /** A living one, its UUID in capitals. */
+  readonly upperCase: number;
+}
+
+export const usualShares: Shares = { living: 84, foreign: 5, deleted: 4, unknown: 3, ofOtherKind: 2, upperCase: 2 };
+const none: Shares = { living: 0, foreign: 0, deleted: 0, unknown: 0, ofOtherKind: 0, upperCase: 0 };
+export const livingOnly: Shares = { ...none, living: 1 };
+export const foreignOnly: Shares = { ...none, foreign: 1 };
+
+/** @returns an entry of this kind as a request should mostly name it; undefined where there is none */
+function someLiving(draw: Draw, pool: Pool, kind: string, club: ClubName = 'own'): Entry | undefined {
+  const living = pool.living(kind, club);
+  const [first] = living;
+  if (first === undefined) return undefined;
+  return first.ofScene && draw.chance(0.4) ? first : draw.pick(living);
+}
+
+/** @returns an entry of the pool, or a text that names none. Where there is none of the kind that was drawn: a living one */
+export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shares): Entry | string {
+  const unknown = kind.includes('.') ? `nothing-${draw.below(1e6)}` : `{{uuid:${draw.below(1e6)}}}`;
+  const living = someLiving(draw, pool, kind);
+  const find = draw.weighted<() => Entry | string | undefined>([
+    [shares.living, () => living],
+    [shares.foreign, () => someLiving(draw, pool, kind, 'other')],
+    [shares.deleted, () => draw.pick([undefined, ...pool.deleted(kind)])],
+    [shares.unknown, () => unknown],
+    [shares.ofOtherKind, () => draw.pick([undefined, ...pool.ids('own')])?.template],
+    [shares.upperCase, () => living && `{{upper:${living.template.slice(2, -2)}}}`],
+  ]);
+  return find() ?? living ?? unknown;
+}
+
+/** The template of an entry of one of these kinds; undefined where there is none. */
+export function oneOf(...kinds: string[]): (draw: Draw, pool: Pool) => string | undefined {
+  return (draw, pool) => {
+    const found = kinds.flatMap((kind) => pool.living(kind));
+    return found.length === 0 ? undefined : draw.pick(found).template;
+  };
+}

@@ -24,7 +24,8 @@ describe('dev/stack', () => {
   beforeEach(async () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'stack-'));
   });
-  afterEach(async () => {
+  afterEach(async function () {
+    this.timeout(60_000); // a server that is slow to stop gets 10 s before it is killed
     await Promise.all(running.splice(0).map((stack) => stack.stop()));
     await rm(directory, { recursive: true, force: true });
   });

@@ -138,12 +138,17 @@ describe('dev/stack', () => {
 
   it('restarts Postgres after the sessions of a killed one have ended', async () => {
     const stack = await start();
-    const slow = query(stack, 'SELECT count(*) FROM generate_series(1, 10000000)').catch(() => undefined);
-    await sleep(300);
+    const statement = 'SELECT count(*) FROM generate_series(1, 10000000)';
+    const order: string[] = [];
+    const slow = query(stack, statement).then(() => order.push('the statement has ended'));
+    const isActive = `SELECT 1 FROM pg_stat_activity WHERE query = '${statement}' AND state = 'active'`;
+    while ((await query(stack, isActive)).length === 0);
     await stack.kill('postgres');
     await stack.startAgain('postgres');
+    order.push('Postgres has started');
     expect(await query(stack, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     await slow;
+    expect(order).to.deep.equal(['the statement has ended', 'Postgres has started']);
   });
 
   describe('after a run that was killed', () => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
 import { findEndpoint } from '../../domain/webhooks/endpoints.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
@@ -86,8 +87,8 @@ describe('the circuit breaker, with time skipped', function () {
         await engine()
           .gateOf(subscription)
           .describe()
-          .catch(() => 'none'),
-      ).to.equal('none');
+          .catch((error: unknown) => error),
+      ).to.be.instanceOf(WorkflowNotFoundError);
     });
 
     it('the fifth failure does; with nothing due the gate does not probe, and hold_until ends', async () => {

@@ -50,6 +50,6 @@ describe('prices of models', () => {
   it('of an unknown model throw', () => {
     expect(isPriced('claude-1')).to.equal(false);
     expect(isPriced('toString')).to.equal(false);
-    expect(() => costOf('claude-1', use({}), today)).to.throw();
+    expect(() => costOf('claude-1', use({}), today)).to.throw('without a price');
   });
 });

@@ -124,7 +124,7 @@ const rollBacks = newEvents.map((event) =>
         await insert(inner, clubId, endpoints, event);
         throw new Error('changed its mind');
       })
-      .catch(() => undefined),
+      .catch((error: Error) => expect(error.message).to.equal('changed its mind')),
   ),
 );
 const changes = fc

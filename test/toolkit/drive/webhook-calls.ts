@@ -100,7 +100,10 @@ export async function noDeliveriesOf({ club, subscription }: EndpointScene): Pro
 }
 
 /** Requests that meet at an endpoint: each has begun, and waits for the endpoint's row in this order, before the first goes on. */
-export async function oneAfterAnother(endpointId: Id, begin: readonly (() => Promise<Answer>)[]): Promise<Answer[]> {
+export async function oneAfterAnother<const Begin extends readonly (() => Promise<Answer>)[]>(
+  endpointId: Id,
+  begin: Begin,
+): Promise<{ [Place in keyof Begin]: Answer }> {
   const requests: Promise<Answer>[] = [];
   await withOpenTransaction(
     (tx) => tx.query(`SELECT FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`, [endpointId]),
@@ -111,5 +114,6 @@ export async function oneAfterAnother(endpointId: Id, begin: readonly (() => Pro
       }
     },
   );
-  return Promise.all(requests);
+  const answers: unknown = await Promise.all(requests);
+  return answers as { [Place in keyof Begin]: Answer };
 }

@@ -144,7 +144,9 @@ function createEngine(
     },
     async deliverAll(subscription, count) {
       const deliveries: TestWebhookDelivery[] = [];
-      while (deliveries.length < count) deliveries.push(await engine.deliver(subscription));
+      while (deliveries.length < count) deliveries.push(await buildWebhookDelivery(subscription, await engine.now()));
+      // All at once: were they started one after the other, the first could be due again before the last is attempted.
+      await Promise.all(deliveries.map((delivery) => engine.start(delivery)));
       for (const { id } of deliveries) await untilTaken(id);
       return deliveries;
     },

@@ -1,4 +1,5 @@
 /** The step that indexes a source, and changes of the source meanwhile. */
+import { claimSource, type Claim } from '../../../domain/agents/indexing/claims.ts';
 import { indexSource, type IndexingPlatform, type SourceStep } from '../../../domain/agents/indexing/source-step.ts';
 import { wantedAnew, wakeSources } from '../../../domain/agents/sources.ts';
 import type { Id } from '../../../domain/core/ids.ts';
@@ -27,6 +28,30 @@ export async function stepSource(
 ): Promise<SourceStep> {
   const { now = Date.now(), beat = () => {}, stop = new AbortController().signal } = options;
   return indexSource(await indexingPlatform(platform), id, now, { beat, stop });
+}
+
+/** @param work is done once the source has been read out, before anything of it is recorded */
+export const whenRead = (work: () => Promise<unknown>): Partial<IndexingPlatform> => ({
+  async failpoint(place) {
+    if (place === 'source_read') await work();
+  },
+});
+
+/** @throws Error where somebody else has it */
+export async function claimOf({ id }: TestSource): Promise<Claim> {
+  const { database } = await testPlatform();
+  const claim = await claimSource(database, id, Date.now());
+  if (!claim) throw new Error('It was not claimed.');
+  return claim;
+}
+
+/** Changes columns of a source. @param changes assignments in SQL */
+export async function alterSource({ id }: TestSource, changes: string): Promise<void> {
+  await (await testDatabase()).query(`UPDATE agent_sources SET ${changes} WHERE id = $1`, [id]);
+}
+
+export async function removeSource({ id }: TestSource): Promise<void> {
+  await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
 }
 
 /** Its content is another now. */

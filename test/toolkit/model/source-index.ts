@@ -1,0 +1,259 @@
+/**
+ * The club's index of agents' material, as the rules say: what there is in a club, what is wanted of it, and how often its
+ * words have changed while it was; and the acts that change it, in the model and in the database alike.
+ */
+import * as fc from 'fast-check';
+import { updateAgent } from '../../../domain/agents/agents.ts';
+import { agentStatuses, languages, type AgentStatus, type Language } from '../../../domain/agents/agents.policy.ts';
+import { setMaterial } from '../../../domain/agents/material.ts';
+import { syncSources } from '../../../domain/agents/sources.ts';
+import { updateClub } from '../../../domain/clubs/settings.ts';
+import { inTransaction } from '../../../domain/core/database.ts';
+import type { Id } from '../../../domain/core/ids.ts';
+import { updateCourse } from '../../../domain/learning/courses.ts';
+import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
+import type { CourseStatus } from '../../../entities/learning/course.ts';
+import { buildAgent, type TestAgent } from '../builders/agents.ts';
+import { buildClub } from '../builders/clubs.ts';
+import { buildCourse, type TestCourse } from '../builders/courses.ts';
+import { buildMedia } from '../builders/media.ts';
+import { testPlatform } from '../stack/database.ts';
+
+const either = fc.nat(1);
+const word = fc.constantFrom('a', 'b');
+const whichLesson = fc.nat(5);
+const sometimes = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+
+/** What administrators may do, and how often beside the others. */
+const kinds = {
+  create: { weight: 2, details: fc.record({ course: either, published: fc.boolean() }) },
+  write: {
+    weight: 5,
+    details: fc.record({
+      lesson: whichLesson,
+      title: sometimes(word),
+      content: sometimes(word),
+      published: sometimes(fc.boolean()),
+      points: sometimes(fc.nat(1)),
+    }),
+  },
+  remove: { weight: 1, details: fc.record({ lesson: whichLesson }) },
+  course: {
+    weight: 3,
+    details: fc.record({
+      course: either,
+      title: sometimes(word),
+      status: sometimes(fc.constantFrom<CourseStatus[]>('draft', 'published', 'published', 'archived')),
+    }),
+  },
+  material: {
+    weight: 5,
+    details: fc.record({
+      agent: either,
+      courses: fc.uniqueArray(either),
+      lessons: fc.uniqueArray(whichLesson, { maxLength: 3 }),
+      files: fc.uniqueArray(either),
+    }),
+  },
+  agent: { weight: 2, details: fc.record({ agent: either, status: fc.constantFrom(...agentStatuses) }) },
+  file: {
+    weight: 2,
+    details: fc.record({
+      file: either,
+      title: sometimes(word),
+      ready: sometimes(fc.boolean()),
+      archived: sometimes(fc.boolean()),
+    }),
+  },
+  language: { weight: 1, details: fc.record({ language: fc.constantFrom(...languages) }) },
+};
+type Kind = keyof typeof kinds;
+type Details<K extends Kind> = (typeof kinds)[K]['details'] extends fc.Arbitrary<infer T> ? T : never;
+export type Act = { [K in Kind]: { kind: K; details: Details<K> } }[Kind];
+
+export const anyAct = fc.oneof(
+  ...Object.entries(kinds).map(([kind, { weight, details }]) => ({
+    weight,
+    arbitrary: fc.record({ kind: fc.constant(kind), details: details as fc.Arbitrary<unknown> }),
+  })),
+) as fc.Arbitrary<Act>;
+
+interface Lesson {
+  id: Id;
+  course: number;
+  title: string;
+  content: string;
+  published: boolean;
+  removed: boolean;
+}
+
+export class SourceIndexModel {
+  readonly courses = [0, 1].map(() => ({ title: 'Knots', status: 'published' as CourseStatus }));
+  readonly lessons: Lesson[] = [];
+  readonly files: { id: Id; title: string; ready: boolean; archived: boolean }[];
+  readonly agents = [0, 1].map(() => ({
+    status: 'published' as AgentStatus,
+    courses: [] as number[],
+    lessons: [] as Id[],
+    files: [] as Id[],
+  }));
+  language: Language = 'en';
+  index = new Map<Id, { title: string; version: number }>();
+
+  constructor({ files }: Pick<IndexedClub, 'files'>) {
+    this.files = files.map(({ id }) => ({ id, title: 'a', ready: true, archived: false }));
+  }
+
+  /** Takes over what is wanted now. @param changed whose words have changed @returns those that are to be read */
+  settle(changed: readonly Id[]): Id[] {
+    const before = this.index;
+    this.index = new Map(
+      this.#wanted().map(({ id, title }) => {
+        const version = before.get(id)?.version ?? 0;
+        return [id, { title, version: version === 0 || changed.includes(id) ? version + 1 : version }];
+      }),
+    );
+    return [...this.index].filter(([id, { version }]) => before.get(id)?.version !== version).map(([id]) => id);
+  }
+
+  /** The lesson at this place among those that are left. */
+  lessonAt(place: number): Lesson | undefined {
+    return this.lessons.filter(({ removed }) => !removed)[place];
+  }
+
+  #wanted(): { id: Id; title: string }[] {
+    const living = this.agents.filter(({ status }) => status !== 'archived');
+    const lessons = this.lessons.filter(
+      (lesson) =>
+        lesson.published &&
+        !lesson.removed &&
+        this.courses[lesson.course]?.status === 'published' &&
+        living.some((agent) => agent.lessons.includes(lesson.id) || agent.courses.includes(lesson.course)),
+    );
+    const files = this.files.filter(
+      ({ id, ready, archived }) => ready && !archived && living.some((agent) => agent.files.includes(id)),
+    );
+    return [...lessons, ...files];
+  }
+}
+
+/** A club with two courses of one module each, two agents and two files; nothing is material yet. */
+interface IndexedClub {
+  clubId: Id;
+  courses: [TestCourse, TestCourse];
+  agents: [TestAgent, TestAgent];
+  files: [{ id: Id }, { id: Id }];
+}
+
+export async function openIndexedClub(): Promise<IndexedClub> {
+  const { id: clubId } = await buildClub();
+  const course = () => buildCourse(clubId, { modules: 1, lessons: 0, title: 'Knots' });
+  const file = () => buildMedia(clubId, { title: 'a' });
+  return {
+    clubId,
+    courses: [await course(), await course()],
+    agents: [await buildAgent(clubId), await buildAgent(clubId)],
+    files: [await file(), await file()],
+  };
+}
+
+/** What an act about a file does, as the media library does it: the row, and the index in the same transaction. */
+export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
+  const { database } = await testPlatform();
+  await inTransaction(database, async (tx) => {
+    await tx.query(`UPDATE media SET ${set} WHERE id = $1`, [id, ...values]);
+    await syncSources(tx, clubId, { mediaIds: [id] }, new Date());
+  });
+}
+
+/** The one at this place: the model and the club have as many. @throws Error where there is none */
+function at<T>(all: readonly T[], place: number): T {
+  const one = all[place];
+  if (one === undefined) throw new Error(`There is none at ${place}.`);
+  return one;
+}
+
+/** Leaves out what is undefined. */
+const given = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+
+type Performances = { [K in Kind]: (act: Details<K>, club: IndexedClub, model: SourceIndexModel) => Promise<Id[]> };
+
+const performances: Performances = {
+  async create({ course, published }, { clubId, courses }, model) {
+    const { database } = await testPlatform();
+    const content = { title: 'a', content: 'a', published };
+    const { id } = await createLesson(database, clubId, at(courses, course).moduleIds[0] ?? '', content, new Date());
+    model.lessons.push({ id, course, ...content, removed: false });
+    return [];
+  },
+  async write({ lesson: place, ...changes }, { clubId }, model) {
+    const lesson = model.lessonAt(place);
+    if (!lesson) return [];
+    const { database } = await testPlatform();
+    await updateLesson(database, clubId, lesson.id, given(changes), new Date());
+    const { title, content } = lesson;
+    Object.assign(lesson, given(changes));
+    return title === lesson.title && content === lesson.content ? [] : [lesson.id];
+  },
+  async remove({ lesson: place }, { clubId }, model) {
+    const lesson = model.lessonAt(place);
+    if (!lesson) return [];
+    const { database } = await testPlatform();
+    await removeLesson(database, clubId, lesson.id, new Date());
+    lesson.removed = true;
+    return [];
+  },
+  async course({ course: place, ...changes }, { clubId, courses }, model) {
+    const course = at(model.courses, place);
+    const { title } = course;
+    Object.assign(course, given(changes));
+    const { database } = await testPlatform();
+    await updateCourse(database, clubId, at(courses, place).id, { ...course }, new Date());
+    return title === course.title ? [] : model.lessons.filter((one) => one.course === place).map(({ id }) => id);
+  },
+  async material({ agent: place, courses, lessons, files }, club, model) {
+    const agent = at(model.agents, place);
+    agent.courses = courses;
+    agent.lessons = lessons.flatMap((lesson) => model.lessonAt(lesson)?.id ?? []);
+    agent.files = files.map((file) => at(club.files, file).id);
+    const material = {
+      course_ids: courses.map((course) => at(club.courses, course).id),
+      lesson_ids: agent.lessons,
+      media_ids: agent.files,
+    };
+    const { database } = await testPlatform();
+    await setMaterial(database, club.clubId, at(club.agents, place).id, material, new Date());
+    return [];
+  },
+  async agent({ agent, status }, { clubId, agents }, model) {
+    const { database } = await testPlatform();
+    await updateAgent(database, clubId, at(agents, agent).id, { status }, new Date());
+    at(model.agents, agent).status = status;
+    return [];
+  },
+  async file({ file: place, ...changes }, { clubId }, model) {
+    const file = at(model.files, place);
+    const { title } = file;
+    const { id, ready, archived } = Object.assign(file, given(changes));
+    const values = [file.title, ready ? 'ready' : 'processing', archived];
+    await changeFile(clubId, id, 'title = $2, status = $3, archived = $4', values);
+    return title === file.title ? [] : [id];
+  },
+  async language({ language }, { clubId }, model) {
+    const { database } = await testPlatform();
+    await updateClub(database, clubId, { language }, new Date());
+    const hasChanged = language !== model.language;
+    model.language = language;
+    return hasChanged ? [...model.lessons, ...model.files].map(({ id }) => id) : [];
+  },
+};
+
+/** Does it, in the club and in the model. @returns whose words have changed */
+export function perform<K extends Kind>(
+  { kind, details }: { kind: K; details: Details<K> },
+  club: IndexedClub,
+  model: SourceIndexModel,
+): Promise<Id[]> {
+  return performances[kind](details, club, model);
+}

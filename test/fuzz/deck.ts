@@ -3,24 +3,37 @@ import type { ContractOperation, OperationId } from '../../contract/contract.ts'
 import { everyOperation } from '../toolkit/drive/every-operation.ts';
 import type { Draw } from './requests/draw.ts';
 import { usualWishes, type Wishes } from './requests/generate.ts';
-import { foreignOnly, livingOnly } from './requests/references.ts';
+import { foreign, newest, ofScene } from './requests/references.ts';
 
 interface Card {
   readonly operation: ContractOperation;
   readonly wishes: Wishes;
 }
 
-const good: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: livingOnly, inBody: livingOnly };
+const good: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };
 
 const namesRecordInPath = ({ pathParameters }: ContractOperation) => pathParameters.some((name) => name !== 'clubId');
 const isWrite = ({ method }: ContractOperation) => method !== 'get';
 const isBuilt = ({ notImplemented }: ContractOperation) => !notImplemented;
 
+interface Pass {
+  readonly of: (operation: ContractOperation) => boolean;
+  readonly wishes: Wishes;
+}
+
+/** Operations that need what others make first, and those that take it away. */
+const late = /confirm$|verify-email$|exchange$|accept$|restore$|enable$|unarchive$|reissue$|replay$|resend$|complete$/;
+const isLate = ({ path }: ContractOperation) => late.test(path);
+const takesAway = ({ method, path }: ContractOperation) =>
+  method === 'delete' || /revoke$|archive$|disable$|cancel$/.test(path);
+
 /** The cases that every run begins with, one after the other: the operations that each is for, and its requests. */
-const passes: readonly { readonly of: (operation: ContractOperation) => boolean; readonly wishes: Wishes }[] = [
-  { of: () => true, wishes: good },
-  { of: namesRecordInPath, wishes: { ...good, inPath: foreignOnly } },
-  { of: ({ hasBody }) => hasBody, wishes: { ...good, inBody: foreignOnly } },
+const passes: readonly Pass[] = [
+  { of: (operation) => !isLate(operation) && !takesAway(operation), wishes: good },
+  { of: isLate, wishes: good },
+  { of: (operation) => takesAway(operation) && !isLate(operation), wishes: { ...good, inPath: newest } },
+  { of: namesRecordInPath, wishes: { ...good, inPath: foreign } },
+  { of: ({ hasBody }) => hasBody, wishes: { ...good, inBody: foreign } },
   { of: () => true, wishes: { ...good, faulty: 100 } },
   { of: (operation) => isWrite(operation) && isBuilt(operation), wishes: { ...good, beside: 100 } },
   { of: () => true, wishes: { ...good, permitted: 0 } },

@@ -22,7 +22,7 @@ export interface Surroundings {
 export interface Wishes {
   /** With a fault. */
   readonly faulty: number;
-  /** From somebody who may call. */
+  /** From somebody who may call; 100: from the one who may most. */
   readonly permitted: number;
   /** Of valid writes: sent at the same moment as another request about the same record. */
   readonly beside: number;
@@ -94,7 +94,7 @@ function validRequest(
       name,
       operation: operation.operationId,
       caller,
-      path: pathFor(draw, operation, pool, caller, wishes.inPath),
+      path: pathFor(draw, operation, pool, caller, wishes),
       ...queryFor(draw, operation, suggest),
       ...bodyFor(draw, operation, suggest, pool),
       ...headersFor(draw, operation),
@@ -143,6 +143,7 @@ const strangers: readonly CallerName[] = [
 function callerFor(draw: Draw, { auth, roles }: ContractOperation, permitted: number): CallerName {
   if (auth.length === 0) return draw.chance(0.9) ? 'nobody' : draw.pick(['owner', 'student', 'malformed']);
   const kinds = permittedCallers[draw.pick(auth)];
+  if (permitted === 100) return kinds[0] ?? 'nobody';
   if (draw.chance(permitted / 100))
     return draw.pick(kinds.filter((name) => !(name in ranks) || !roles || roles.includes(name)));
   return draw.pick([...strangers, ...permittedCallers.student, ...permittedCallers.admin]);
@@ -156,16 +157,16 @@ function pathFor(
   operation: ContractOperation,
   pool: Pool,
   caller: CallerName,
-  shares: Shares,
+  { inPath, permitted }: Wishes,
 ): Record<string, string> {
   const path: Record<string, string> = {};
   for (const name of operation.pathParameters.toReversed()) {
-    if (name === 'clubId') path[name] = clubFor(draw, caller);
+    if (name === 'clubId') path[name] = permitted === 100 ? '{{own.club}}' : clubFor(draw, caller);
     else if (name === 'platform') path[name] ??= draw.pick(['generic', 'hotmart', 'kiwify', 'unheard-of']);
     else if (path[name] === undefined || draw.chance(0.05)) {
-      const reference = someReference(draw, pool, kindOfParameter(operation, name), shares);
+      const reference = someReference(draw, pool, kindOfParameter(operation, name), inPath);
       const schema = operation.parameters.find((parameter) => parameter.name === name)?.schema;
-      if (shares === usualShares && schema && schema.format !== 'uuid' && draw.chance(0.06))
+      if (inPath === usualShares && schema && schema.format !== 'uuid' && draw.chance(0.06))
         path[name] = segmentOf(textOfScalar(valueOf(draw, schema)));
       else if (typeof reference === 'string') path[name] = reference;
       else Object.assign(path, { [name]: reference.template }, within(operation, reference.parents));

@@ -1,5 +1,5 @@
 /**
- * `npm test`: all test files, some more at a time than the machine has cores, the longest first. Arguments:
+ * `npm test`: all test files, one more at a time than the machine has cores, the longest first. Arguments:
  *
  *   --grep words   some tests; files that hold these words come first
  *   test/….test.ts some files
@@ -38,7 +38,7 @@ const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
 /** Files that kill workers wait for leases and heartbeats to run out: meanwhile others have their core. */
-const waitingJobs = 2;
+const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');
 

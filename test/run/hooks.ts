@@ -3,7 +3,10 @@
  * that is declared outside of a `describe` would run before every test of every file that mocha runs in one process.
  */
 import { appendFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Context, Suite } from 'mocha';
+import { projectDirectory } from '../../dev/project.ts';
+import { isUnitTest } from './files.ts';
 import { fileEnded, testEnded } from './lifecycle.ts';
 import type { RunServer } from './server.ts';
 
@@ -26,12 +29,16 @@ let begun = { at: 0, cpu: process.cpuUsage() };
 
 /** In every process; where files run in several processes, `beforeAll` and `afterAll` are those of each file. */
 export const mochaHooks = {
-  beforeAll: function checkFile(this: Context): void {
+  beforeAll: async function checkFile(this: Context): Promise<void> {
     begun = { at: performance.now(), cpu: process.cpuUsage() };
     const hooks = strayHooks(rootOf(this));
     if (hooks.length > 0) {
       throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
     }
+    this.timeout(120_000); // the first files wait for the stack: their own hooks have less time
+    const server = process.env['TEST_RUN_URL'];
+    const file = path.relative(projectDirectory, fileOf(rootOf(this)));
+    if (server && !file.startsWith('..') && !isUnitTest(file)) await (await fetch(`${server}/ready`)).text();
   },
   afterEach: async function endTest(): Promise<void> {
     await testEnded();

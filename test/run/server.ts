@@ -75,6 +75,10 @@ export async function startRunServer(jobs: number, env: Environment = process.en
       const TEMPORAL_NAMESPACE = namespaceOf(Number(query.get('job')));
       return { directory, environment: { ...environment, DATABASE_URL, TEMPORAL_NAMESPACE } };
     },
+    async '/ready'() {
+      await running();
+      return true;
+    },
     async '/bundle'() {
       const file = path.join(directory, 'workflow-bundle.js');
       bundled ??= bundle(file);

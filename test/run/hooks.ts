@@ -36,9 +36,9 @@ export const mochaHooks = {
       throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
     }
     this.timeout(120_000); // the first files wait for the stack: their own hooks have less time
-    const server = process.env['TEST_RUN_URL'];
+    const base = process.env['TEST_RUN_URL'];
     const file = path.relative(projectDirectory, fileOf(rootOf(this)));
-    if (server && !file.startsWith('..') && !isUnitTest(file)) await (await fetch(`${server}/ready`)).text();
+    if (base && !file.startsWith('..') && !isUnitTest(file)) await (await fetch(`${base}/ready`)).text();
   },
   afterEach: async function endTest(): Promise<void> {
     await testEnded();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
+import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
 
 describe('test/run/files', () => {
   it('runs the longest files first, and unknown ones before them', () => {
@@ -22,6 +22,15 @@ describe('test/run/files', () => {
   it('takes the files first that hold all the words that are looked for', () => {
     const files = ['test/config.test.ts', 'test/run/files.test.ts'];
     expect(likeliestFirst(files, 'loses no FILE')).to.deep.equal(files.toReversed());
+  });
+
+  it('counts a file as quick up to one second, and one without a measurement', () => {
+    const durations = { 'a.test.ts': 1, 'b.test.ts': 1.1 };
+    expect(['a.test.ts', 'b.test.ts', 'new.test.ts'].map((file) => isQuick(file, durations))).to.deep.equal([
+      true,
+      false,
+      true,
+    ]);
   });
 
   it('knows a unit test by its imports: nothing that it imports reaches the stack', () => {

@@ -33,6 +33,14 @@ function importsOf(file: string): string[] {
     .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target));
 }
 
+/** `npm run test:unit` takes a few seconds as a whole: it leaves out files that read hostile PDFs or wait for sockets. */
+const quickSeconds = 1;
+
+/** @param durations of a file that is not in it, nothing is known: it is quick */
+export function isQuick(file: string, durations: Durations): boolean {
+  return (durations[file] ?? 0) <= quickSeconds;
+}
+
 /** Files that nothing is known of come first: they may be long. Then the longest, so that no process ends with one. */
 export function longestFirst(files: readonly string[], durations: Durations): string[] {
   const secondsOf = (file: string) => durations[file] ?? Number.POSITIVE_INFINITY;

@@ -3,7 +3,7 @@
  *
  *   --grep words   some tests; files that hold these words come first
  *   test/….test.ts some files
- *   --unit         the tests that need no stack
+ *   --unit         the tests that need no stack, but for files that take long (durations.json)
  *   --seed N       the files in an order of chance that N gives
  *   --jobs N       so many processes
  *   --durations    writes test/run/durations.json anew
@@ -17,7 +17,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { projectDirectory } from '../../dev/project.ts';
-import { isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
+import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
 import { closingLine, flakeReport, flakyTests, knownFlakes, type Results } from './results.ts';
 import { committedDurations, readTimings, timingsFile, writeDurations } from './timings.ts';
 
@@ -81,8 +81,9 @@ function runMocha(files: readonly string[], env: Readonly<Record<string, string>
 }
 
 function wanted(): string[] {
+  if (values.unit !== true) return testFiles();
   const seen = new Map<string, boolean>();
-  return testFiles().filter((file) => values.unit !== true || isUnitTest(file, seen));
+  return testFiles().filter((file) => isQuick(file, committedDurations()) && isUnitTest(file, seen));
 }
 
 function inOrder(files: readonly string[]): string[] {

@@ -24,7 +24,7 @@ describe('mails', function () {
     const stack = await testStack();
     if (!stack.mailbox) throw new Error('These tests read the mailbox of the stack.');
     mailbox = stack.mailbox;
-    await startWorker();
+    await startWorker({ WORKER_TASK_QUEUES: 'mail' });
     club = await buildClub();
   });
   after('forget the faults', () => mailbox?.succeed());

@@ -26,7 +26,7 @@ describe('from a fact to its delivery, in a worker process', function () {
   const { startWorkerHere, runOf } = engine;
   let worker: ObservedWorker;
   before('start the worker', async () => {
-    worker = await startWorkerHere();
+    worker = await startWorkerHere({ WORKER_TASK_QUEUES: 'webhooks' });
   });
 
   const subscribed = async (...answers: readonly Answer[]) => {

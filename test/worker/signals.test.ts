@@ -23,7 +23,7 @@ describe('signals in a worker process', function () {
   const { startWorkerHere, runOf } = engine;
   let worker: ObservedWorker;
   before('start the worker', async () => {
-    worker = await startWorkerHere();
+    worker = await startWorkerHere({ WORKER_TASK_QUEUES: 'webhooks' });
   });
 
   const fannedOut = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>

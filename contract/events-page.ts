@@ -1,4 +1,4 @@
-/** The page about every event that the service posts, written from the contract: docs/events.md. */
+/** The page about every event that the service posts, written from the contract: docs/reference/events.md. */
 import { dereference, isReference, type ContractDocument, type Reference, type SchemaObject } from './openapi.ts';
 
 /** A schema as the events of the contract use it. */
@@ -35,7 +35,7 @@ export function eventsPage(document: ContractDocument, marker: string): string {
     [
       `<!-- ${marker} -->`,
       '# Events',
-      'Every event that is posted to webhook endpoints, with an example of its body. How to receive them: [receivers.md](receivers.md).',
+      'Every event that is posted to webhook endpoints, with an example of its body. How to receive them: [Receive webhooks](../how-to/receive-webhooks.md).',
       table(
         ['type', 'meaning'],
         events.map(({ type, meaning }) => [`[\`${type}\`](#${anchorOf(type)})`, meaning]),

@@ -1,4 +1,4 @@
-/** Metrics of the worker process; docs/operations.md says which to watch. */
+/** Metrics of the worker process; docs/how-to/operate.md says which to watch. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
 import type { DataSource } from 'typeorm';

@@ -3832,7 +3832,7 @@ export interface paths {
         put?: never;
         /**
          * Sales notice
-         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow. Any JSON object is kept: a NUL byte or half of a surrogate pair in a text is no `422` here (`x-any-text`); where such a text is needed, the notice fails as `bad_shape`.
+         * @description Receives a notice of a sales platform, keeps it as it came and answers; it is processed afterwards. The token in the path names the connection that the club has set up: an unknown token, one that was rotated away and the name of another platform get the same `404`. docs/reference/sales-notices.md describes the format of the platform `generic`. Once a sale: `student.created` for an unknown buyer, `purchase.paid`, `purchase.refunded`, `subscription.past_due`, `subscription.canceled`, and the facts about access that follow. Any JSON object is kept: a NUL byte or half of a surrogate pair in a text is no `422` here (`x-any-text`); where such a text is needed, the notice fails as `bad_shape`.
          *
          *     Codes of its own:
          *
@@ -7972,7 +7972,7 @@ export interface components {
             size_bytes: number;
         };
         /**
-         * @description `generic` is the format that docs/sales-notices.md describes, for every platform without an adapter.
+         * @description `generic` is the format that docs/reference/sales-notices.md describes, for every platform without an adapter.
          * @enum {string}
          */
         SalesPlatform: "generic" | "hotmart" | "kiwify";

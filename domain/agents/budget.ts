@@ -1,7 +1,7 @@
 /**
  * A club's AI budget of a month in its own time zone: the worst case is reserved with each question and settled once with its
  * answer. Money in millionths of a US dollar. The row of the month is the last that a transaction locks
- * (docs/architecture.md, Locks).
+ * (ENG-6, docs/explanation/architecture.md#locks).
  */
 import { defaultPlan, plans, type PlanName } from '../billing/plans.policy.ts';
 import type { Transaction } from '../core/database.ts';

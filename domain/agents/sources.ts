@@ -31,7 +31,7 @@ export function sourceWake(clubId: Id, sourceId: Id): NewWake {
  * (with its passages; citations keep their words), what has changed is wanted anew.
  *
  * The club's row is held from here to the end of the transaction, so that of two changes that meet the later sees both. It comes
- * after the rows of agents, courses, lessons and media, and before those of sources (docs/architecture.md, Locks): call this
+ * after the rows of agents, courses, lessons and media, and before those of sources (docs/explanation/architecture.md#locks): call this
  * when everything else of the change is written.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {

@@ -36,7 +36,7 @@ export interface HeldPlaces {
 
 /**
  * Holds the club's count of students until the transaction ends. It comes first in the order of locks, before any student
- * (docs/architecture.md, Locks): who holds a student does not ask for it.
+ * (docs/explanation/architecture.md#locks): who holds a student does not ask for it.
  */
 export async function holdStudentCount(tx: Transaction, clubId: Id): Promise<void> {
   await tx.query(

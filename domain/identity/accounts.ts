@@ -37,7 +37,7 @@ export interface NewAccount {
 /**
  * Finds the student of an address and holds the row, or opens an account with `student.created` and the invitation
  * (specification: Catalog: purchase, invite, import). For a transaction that holds no student yet: the club's count, which
- * somebody new needs, comes before (docs/architecture.md, Locks).
+ * somebody new needs, comes before (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no place for another student)
  * @throws LookedTooEarly (the account came or went since a look without a lock)
  */

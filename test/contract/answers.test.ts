@@ -19,7 +19,7 @@ function successOf({ responses: own, successStatus }: ContractOperation): Schema
 const resolved = (schema: SchemaObject): SchemaObject => dereference<SchemaObject>(schema, schemas);
 const propertiesOf = (schema: SchemaObject) => (resolved(schema)['properties'] ?? {}) as Record<string, SchemaObject>;
 
-describe('statuses of success, as docs/http-status-codes.md chooses them', () => {
+describe('statuses of success, as docs/reference/http-status-codes.md chooses them', () => {
   const writes = operations.filter(({ method }) => method === 'post');
   /** A path that ends in the name of records: what is posted there becomes one of them. */
   const isCollection = ({ path }: ContractOperation) => /\/[a-z-]+s$|\/media$/.test(path);

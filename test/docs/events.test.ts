@@ -1,4 +1,4 @@
-/** docs/events.md, the page that is made from the contract's events. */
+/** docs/reference/events.md, the page that is made from the contract's events. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8');
 
 /** What the page says of each type, by its heading. */
 const sections = new Map(
@@ -42,7 +42,7 @@ function pageWithout(...steps: readonly string[]): () => string {
   };
 }
 
-describe('docs/events.md', () => {
+describe('docs/reference/events.md', () => {
   for (const type of [...eventTypes, 'webhook.test']) {
     it(`${type}: has its meaning, its data and an example that matches its schema`, async () => {
       const section = sections.get(type);

@@ -1,4 +1,4 @@
-/** docs/receivers.md against what it speaks of: the files it shows, the numbers of the delivery rules, the signature. */
+/** docs/how-to/receive-webhooks.md against the code: its files, the numbers of DEL-1 to DEL-8, the signature. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +9,8 @@ import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
 import { newSecret, signatureHeaders } from '../../domain/webhooks/signature.ts';
 import { examplesDirectory } from '../toolkit/stack/example-receiver.ts';
 
-const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
-const page = readFileSync(path.join(docs, 'receivers.md'), 'utf8');
+const docs = fileURLToPath(new URL('../../docs/how-to/', import.meta.url));
+const page = readFileSync(path.join(docs, 'receive-webhooks.md'), 'utf8');
 const exampleText = (file: string) => readFileSync(path.join(examplesDirectory, file), 'utf8');
 
 const unitsMs: Readonly<Record<string, number>> = { second: 1_000, minute: 60_000, hour: 3_600_000 };
@@ -21,7 +21,7 @@ function duration(text: string): number {
   return Number(count) * (unitsMs[unit] ?? Number.NaN);
 }
 
-describe('docs/receivers.md', () => {
+describe('docs/how-to/receive-webhooks.md', () => {
   it('every code block is part of an example file', () => {
     const blocks = [...page.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
     expect(blocks).to.have.length.above(1);
@@ -42,7 +42,7 @@ describe('docs/receivers.md', () => {
       target.startsWith('https:') ||
       (target.startsWith('#') ? anchors.includes(target) : existsSync(path.join(docs, target)));
     expect(links.filter((target) => !isThere(target))).to.deep.equal([]);
-    const files = readdirSync(examplesDirectory).map((file) => `examples/receivers/${file}`);
+    const files = readdirSync(examplesDirectory).map((file) => `../examples/receivers/${file}`);
     expect(links).to.include.members(files);
   });
 

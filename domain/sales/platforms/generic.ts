@@ -1,5 +1,5 @@
 /**
- * The format of our own, for platforms without an adapter and for scripts: docs/sales-notices.md describes it.
+ * The format of our own, for platforms without an adapter and for scripts: docs/reference/sales-notices.md describes it.
  * A club that has set a secret signs the body with HMAC-SHA256, in hexadecimal, in `x-notice-signature`.
  */
 import { createHmac } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** One order of locks everywhere (docs/architecture.md, Locks): the club's count of students, then students by id, then the rest. */
+/** One order of locks everywhere (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
 import { expect } from 'chai';
 import { holdPlaces, holdStudentCount } from '../../../domain/billing/allowances.ts';
 import { inTransaction, LookedTooEarly, type Transaction } from '../../../domain/core/database.ts';

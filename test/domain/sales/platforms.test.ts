@@ -226,7 +226,7 @@ describe('kiwify notices', () => {
   });
 });
 
-describe('generic notices, as in docs/sales-notices.md', () => {
+describe('generic notices, as in docs/reference/sales-notices.md', () => {
   const parse = (body: unknown) => salesAdapters.generic.parse(body);
   const notice = {
     event: 'purchase.paid',

@@ -71,7 +71,7 @@ export async function buildShop(deliveries = 1): Promise<TestShop> {
 
 const cpf = '69526128664';
 
-/** A notice in the format of our own (docs/sales-notices.md). */
+/** A notice in the format of our own (docs/reference/sales-notices.md). */
 export function noticeOf(
   shop: TestShop,
   event: string,

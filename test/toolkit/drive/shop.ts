@@ -1,4 +1,4 @@
-/** A shop that sells a club's delivery, and posts notices of it in the `generic` format (docs/sales-notices.md). */
+/** A shop that sells a club's delivery, and posts notices of it in the `generic` format (docs/reference/sales-notices.md). */
 import { expect } from 'chai';
 import { newId, type Id } from '../../../domain/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';

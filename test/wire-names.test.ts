@@ -1,0 +1,132 @@
+/**
+ * The names that something outside this checkout knows: histories, schedules, dashboards, databases, older processes beside
+ * newer ones. A difference from test/wire-names.json is a change of behaviour, and needs a way for what exists already.
+ */
+import { expect } from 'chai';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { getMetadataArgsStorage } from 'typeorm';
+import ts from 'typescript';
+import { projectDirectory } from '../dev/project.ts';
+import { taskQueues, workflowIdOf, workflowTypes, type WorkflowType } from '../domain/facts/workflow-names.policy.ts';
+import * as workflows from '../workflows/index.ts';
+
+type WireNames = Record<string, unknown>;
+
+const production = '{activities,api,contract,domain,entities,platform,worker,workflows}';
+
+describe('wire names', () => {
+  const committed = JSON.parse(readFileSync(path.join(projectDirectory, 'test/wire-names.json'), 'utf8')) as WireNames;
+  let found: WireNames;
+  before('read them from the code', async function () {
+    this.timeout(30_000);
+    const sources = globSync(`${production}/**/*.ts`, { cwd: projectDirectory }).map(parse);
+    found = {
+      workflowTypes: Object.keys(workflows).toSorted(),
+      workflowIds: workflowIds(),
+      taskQueues,
+      activities: await activityNames(),
+      signals: distinct(
+        sources.flatMap((source) => [...callsOf(source, 'defineSignal'), ...valuesOf(source, 'signal')]),
+      ),
+      searchAttributes: distinct(sources.flatMap((source) => callsOf(source, 'defineSearchAttributeKey'))),
+      schedules: distinct(sources.flatMap((source) => valuesOf(source, 'scheduleId'))),
+      channels: distinct(sources.flatMap(channelsOf)),
+      metrics: sources.flatMap(metricsOf).toSorted(byName),
+      preparedStatements: distinct(sources.flatMap((source) => callsOf(source, 'prepared'))),
+      tables: await tableNames(),
+    };
+  });
+
+  for (const kind of Object.keys(committed))
+    it(`${kind} are those of wire-names.json`, () => {
+      expect(found[kind]).to.deep.equal(committed[kind]);
+    });
+
+  it('have no kind that wire-names.json leaves out', () => {
+    expect(Object.keys(found).toSorted()).to.deep.equal(Object.keys(committed).toSorted());
+  });
+});
+
+const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
+const byName = ({ name: one }: { name: string }, { name: other }: { name: string }) => (one < other ? -1 : 1);
+
+/** `webhook-delivery/ on webhooks`: how the ids of a type's runs begin, and their task queue. */
+function workflowIds(): Record<string, string> {
+  const types = Object.keys(workflowTypes) as WorkflowType[];
+  return Object.fromEntries(
+    types.map((type) => [type, `${workflowIdOf(type, '')} on ${workflowTypes[type].taskQueue}`]),
+  );
+}
+
+/** What each factory of activities/ hands to a worker. A factory only closes over its argument, so that any will do. */
+async function activityNames(): Promise<string[]> {
+  const files = globSync('activities/*.ts', { cwd: projectDirectory });
+  const modules = await Promise.all(
+    files.map((file) => import(pathToFileURL(path.join(projectDirectory, file)).href) as Promise<object>),
+  );
+  const factories = modules
+    .flatMap((module) => Object.entries(module) as [string, (platform: object) => object][])
+    .filter(([name]) => name.endsWith('Activities'));
+  return distinct(factories.flatMap(([, create]) => Object.keys(create({}))));
+}
+
+async function tableNames(): Promise<string[]> {
+  await import('../entities/data-source.ts'); // imports every entity, each of which registers its table
+  return distinct(getMetadataArgsStorage().tables.map(({ name }) => String(name)));
+}
+
+function parse(file: string): ts.SourceFile {
+  const text = readFileSync(path.join(projectDirectory, file), 'utf8');
+  return ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
+}
+
+function nodesOf(node: ts.Node): ts.Node[] {
+  const nodes = [node];
+  ts.forEachChild(node, (child) => void nodes.push(...nodesOf(child)));
+  return nodes;
+}
+
+const textOf = (node: ts.Node | undefined): string[] => (node && ts.isStringLiteralLike(node) ? [node.text] : []);
+
+/** The first argument of every call of this function, where it is a text. */
+const callsOf = (source: ts.SourceFile, name: string): string[] =>
+  nodesOf(source).flatMap((node) =>
+    ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === name
+      ? textOf(node.arguments[0])
+      : [],
+  );
+
+/** The texts that properties of this name have. */
+const valuesOf = (source: ts.SourceFile, name: string): string[] =>
+  nodesOf(source).flatMap((node) =>
+    ts.isPropertyAssignment(node) && ts.isIdentifier(node.name) && node.name.text === name
+      ? textOf(node.initializer)
+      : [],
+  );
+
+/** `const relayChannel = 'relay'`: NOTIFY and LISTEN take no parameters, so that each channel is a constant. */
+const channelsOf = (source: ts.SourceFile): string[] =>
+  nodesOf(source).flatMap((node) =>
+    ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /channel$/i.test(node.name.text)
+      ? textOf(node.initializer)
+      : [],
+  );
+
+/** Whatever has a name and a help text is a metric. */
+function metricsOf(source: ts.SourceFile): { name: string; labels: string[] }[] {
+  return nodesOf(source)
+    .filter((node) => ts.isObjectLiteralExpression(node))
+    .map((node) => new Map(node.properties.filter(ts.isPropertyAssignment).map((one) => [keyOf(one), one.initializer])))
+    .filter((properties) => properties.has('help'))
+    .flatMap((properties) => {
+      const labels = properties.get('labelNames');
+      return textOf(properties.get('name')).map((name) => ({
+        name,
+        labels: labels && ts.isArrayLiteralExpression(labels) ? labels.elements.flatMap(textOf) : [],
+      }));
+    });
+}
+
+const keyOf = ({ name }: ts.PropertyAssignment): string => (ts.isIdentifier(name) ? name.text : '');

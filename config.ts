@@ -1,9 +1,10 @@
 /** The configuration: read from the environment once, at the start of a process; every mistake is reported together. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { pricedModels } from './domain/agents/prices.policy.ts';
+import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
-import { taskQueues, type TaskQueue } from './domain/facts/workflow-names.policy.ts';
+import { taskQueues, type TaskQueue } from './platform/engine/workflow-types.ts';
+import { Secret } from './platform/core/secret.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,26 +15,6 @@ export class ConfigError extends Error {
       `The configuration has ${problems.length} mistake(s):\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
     );
     this.name = 'ConfigError';
-  }
-}
-
-/** A value that must never be printed: every way of turning it into text gives `[secret]`. */
-export class Secret<T = string> {
-  readonly #value: T;
-  constructor(value: T) {
-    this.#value = value;
-  }
-  reveal(): T {
-    return this.#value;
-  }
-  toString(): string {
-    return '[secret]';
-  }
-  toJSON(): string {
-    return '[secret]';
-  }
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return '[secret]';
   }
 }
 

@@ -1,7 +1,7 @@
 /** The activity of `agent-answer/<question id>`. */
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { stepAnswer, type AnswerPlatform } from '../domain/agents/answer-step.ts';
+import { stepAnswer, type AnswerPlatform } from '../domain/agents/answers/answer-step.ts';
 import { timeOfStep } from './clock.ts';
 
 export type AgentAnswerActivities = ReturnType<typeof agentAnswerActivities>;

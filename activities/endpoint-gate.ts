@@ -1,5 +1,5 @@
 /** The activities of `endpoint-gate/<id>`. */
-import { tendGate, type GatePlatform } from '../domain/webhooks/gate.ts';
+import { tendGate, type GatePlatform } from '../domain/webhooks/endpoints/gate.ts';
 import { timeOfStep } from './clock.ts';
 
 export type EndpointGateActivities = ReturnType<typeof endpointGateActivities>;

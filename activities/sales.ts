@@ -1,6 +1,6 @@
 /** The activities of `sales-notice/<id>` and `subscription-end/<id>`. */
-import { processNotice, type NoticePlatform } from '../domain/sales/processing.ts';
-import { lookAtSubscriptionEnd } from '../domain/sales/subscription-end.ts';
+import { processNotice, type NoticePlatform } from '../domain/sales/notices/processing.ts';
+import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
 import { timeOfStep } from './clock.ts';
 
 export type SalesActivities = ReturnType<typeof salesActivities>;

@@ -1,6 +1,6 @@
 /** The activity of `source-index/<id>`. */
 import { Context } from '@temporalio/activity';
-import { indexSource, type IndexingPlatform } from '../domain/agents/indexing/source-step.ts';
+import { indexSource, type IndexingPlatform } from '../domain/knowledge/indexing/source-step.ts';
 import { timeOfStep } from './clock.ts';
 
 export type SourceIndexActivities = ReturnType<typeof sourceIndexActivities>;

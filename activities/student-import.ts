@@ -1,5 +1,5 @@
 /** The activity of `student-import/<id>`. */
-import { stepImport, type ImportPlatform } from '../domain/access/import-step.ts';
+import { stepImport, type ImportPlatform } from '../domain/access/imports/step.ts';
 import { timeOfStep } from './clock.ts';
 import { heartbeating } from './heartbeat.ts';
 

@@ -1,6 +1,6 @@
 /** The activities of the sweeper. */
-import type { Database } from '../domain/core/database.ts';
-import { removeExpired, rescueOverdue } from '../domain/facts/upkeep.ts';
+import type { Database } from '../platform/infra/postgres/transaction.ts';
+import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
 export type SweepActivities = ReturnType<typeof sweepActivities>;
 

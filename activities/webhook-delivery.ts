@@ -1,6 +1,6 @@
 /** The activities of `webhook-delivery/<id>`. */
-import { attemptDelivery, type DeliveryPlatform } from '../domain/webhooks/attempts.ts';
-import type { DeliveryStep } from '../domain/webhooks/parking.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
+import type { DeliveryStep } from '../domain/webhooks/deliveries/parking.ts';
 import { timeOfStep } from './clock.ts';
 
 export type WebhookDeliveryActivities = ReturnType<typeof webhookDeliveryActivities>;

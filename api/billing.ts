@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { planOfPriceBy, type EventOutcome } from '../domain/billing/events.policy.ts';
-import { createPaymentProcessor } from '../domain/billing/processor.ts';
+import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import type { Services } from './operation.ts';
 
 /** Outcomes that an operator should look into: the plan of a club may not be what it pays for. */

@@ -1,15 +1,15 @@
 /** What a handler is: typed by the contract, given a request that has passed every check, answering with the body alone. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
-import type { AnswerFeed } from '../domain/agents/answer-feed.ts';
-import type { AskedModel } from '../domain/agents/asking.ts';
-import type { Role } from '../domain/clubs/roles.policy.ts';
-import type { Id } from '../domain/core/ids.ts';
-import type { ObjectStore } from '../domain/core/object-store.ts';
-import type { AddressedPlatform } from '../domain/core/platform.ts';
+import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
+import type { AskedModel } from '../domain/agents/conversations/asking.ts';
+import type { Role } from '../domain/identity/roles.policy.ts';
+import type { Id } from '../platform/core/ids.ts';
+import type { ObjectStore } from '../platform/infra/object-store.ts';
+import type { AddressedPlatform } from '../domain/deps.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { NoticeReceiver } from '../domain/billing/notices.ts';
-import type { PaymentProcessor } from '../domain/billing/processor.ts';
-import type { Egress } from '../domain/webhooks/egress.ts';
+import type { PaymentProcessor } from '../platform/infra/payments.ts';
+import type { Egress } from '../platform/infra/egress/egress.ts';
 
 /** What the API process offers its handlers. */
 export interface Services extends AddressedPlatform {

@@ -1,6 +1,6 @@
 /** What a page is: it draws, for people with a browser, what an operation answers to programs. */
 import type { OperationId, ResponseOf } from '../contract/contract.ts';
-import type { DomainError } from '../domain/core/errors.ts';
+import type { DomainError } from '../platform/core/errors.ts';
 
 export interface Page<Op extends OperationId> {
   /** What the page may load: as little as it needs. */

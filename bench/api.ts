@@ -1,7 +1,7 @@
 /** `npm run bench -- api`: GET /v1/auth/session beside a bare Koa route that makes the same one query. */
 import autocannon from 'autocannon';
 import { readConfig } from '../config.ts';
-import { newId } from '../domain/core/ids.ts';
+import { newId } from '../platform/core/ids.ts';
 import { openSession } from '../domain/identity/sessions.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';

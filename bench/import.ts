@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
-import { newId, type Id } from '../domain/core/ids.ts';
+import { newId, type Id } from '../platform/core/ids.ts';
 import { openSession } from '../domain/identity/sessions.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';

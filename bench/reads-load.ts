@@ -1,8 +1,8 @@
 /** Fills one club with as many students, enrollments and certificates as wanted, one of each for everybody. */
 import pg from 'pg';
-import type { Database } from '../domain/core/database.ts';
-import { newId, type Id } from '../domain/core/ids.ts';
-import { foldListTallies } from '../domain/core/list-tallies.ts';
+import type { Database } from '../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../platform/core/ids.ts';
+import { foldListTallies } from '../platform/infra/postgres/lists/counts.ts';
 
 export interface Club {
   clubId: Id;

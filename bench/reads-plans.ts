@@ -1,6 +1,6 @@
 /** Which indexes serve what a function reads, by EXPLAIN of every statement that it sends. */
 import type { DataSource } from 'typeorm';
-import type { Transaction } from '../domain/core/database.ts';
+import type { Transaction } from '../platform/infra/postgres/transaction.ts';
 
 /** @returns their names, in the order of the statements; `sequential: table` where none does */
 export async function indexesOf(source: DataSource, read: (tx: Transaction) => Promise<unknown>): Promise<string[]> {

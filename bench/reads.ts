@@ -1,9 +1,10 @@
 /** `npm run bench -- reads`: the lists at 1,000 and at 1,000,000 records of one club: p95, its growth, and the index that serves each. */
-import { readConfig, Secret, type Config } from '../config.ts';
-import { listEnrollments } from '../domain/access/listing.ts';
-import type { Database, Transaction } from '../domain/core/database.ts';
+import { readConfig, type Config } from '../config.ts';
+import { Secret } from '../platform/core/secret.ts';
+import { listEnrollments } from '../domain/access/enrollments/listing.ts';
+import type { Database, Transaction } from '../platform/infra/postgres/transaction.ts';
 import { listStudents } from '../domain/identity/students.ts';
-import { listCertificates } from '../domain/learning/certificate-reads.ts';
+import { listCertificates } from '../domain/learning/certificates/reads.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { loadClub, nthStudent, seedClub, type Club } from './reads-load.ts';

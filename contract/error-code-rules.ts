@@ -1,5 +1,5 @@
 /** Codes that an operation gives because of what it is; the contract's introduction states the same rules. */
-import type { ErrorCode } from '../domain/core/error-codes.ts';
+import type { ErrorCode } from '../platform/core/error-codes.ts';
 import type { Method } from './openapi.ts';
 
 /** What the rules look at. */

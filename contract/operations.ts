@@ -1,5 +1,5 @@
 /** The operations of the contract as data: what the router, the session middleware and the authorization test read. */
-import { errorStatus, type ErrorCode } from '../domain/core/error-codes.ts';
+import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
 import { notImplemented } from './not-implemented.ts';

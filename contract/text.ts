@@ -1,5 +1,5 @@
 /** What no text of a request may hold, wherever it stands: a NUL byte, half of a surrogate pair. Neither can be stored. */
-import { isStorableText } from '../domain/core/text.policy.ts';
+import { isStorableText } from '../platform/core/storable-text.ts';
 import { isObject, type JsonObject } from './openapi.ts';
 
 /** Objects and arrays within each other; beyond, the request is not read. */

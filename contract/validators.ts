@@ -1,7 +1,7 @@
 /** Checks of requests and responses against the contract, compiled from the bundled document. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { errorStatus } from '../domain/core/error-codes.ts';
+import { errorStatus } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import { dereference, isObject, isReference, type SchemaObject } from './openapi.ts';
 import { isJudged } from './error-code-rules.ts';

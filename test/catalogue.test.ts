@@ -3,7 +3,7 @@
  * real receiver got, each with a signature that the receivers' library accepts and a body that the contract allows
  * (specification: Events, Catalog).
  */
-import { eventTypes } from '../domain/facts/catalogue.policy.ts';
+import { eventTypes } from '../platform/core/event-types.ts';
 import { access } from './catalogue/access.ts';
 import { accounts } from './catalogue/accounts.ts';
 import type { CauseScene } from './catalogue/cause.ts';

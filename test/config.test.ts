@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import { format, inspect } from 'node:util';
-import { ConfigError, readConfig, Secret, type Environment } from '../config.ts';
+import { ConfigError, readConfig, type Environment } from '../config.ts';
+import { Secret } from '../platform/core/secret.ts';
 import { eachCase } from './toolkit/assert/each-case.ts';
 
 const masterKey = randomBytes(32).toString('base64');

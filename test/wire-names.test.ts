@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { getMetadataArgsStorage } from 'typeorm';
 import ts from 'typescript';
 import { projectDirectory } from '../dev/project.ts';
-import { taskQueues, workflowIdOf, workflowTypes, type WorkflowType } from '../domain/facts/workflow-names.policy.ts';
+import { taskQueues, workflowIdOf, workflowTypes, type WorkflowType } from '../platform/engine/workflow-types.ts';
 import * as workflows from '../workflows/index.ts';
 
 type WireNames = Record<string, unknown>;

@@ -2,7 +2,7 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { describeError } from '../domain/core/describe-error.ts';
+import { describeError } from '../platform/infra/describe-error.ts';
 
 /** @param log gets the error by kind and place, so that an operator finds more there than in Temporal */
 export function errorsAsCodes(log: Logger): () => ActivityInterceptors {

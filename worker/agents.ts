@@ -1,15 +1,15 @@
 /** What a worker answers questions with: the model, the writer of logs, and who is told what. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import type { AnswerPlatform } from '../domain/agents/answer-step.ts';
-import { answersChannel } from '../domain/agents/answers-channel.ts';
-import { createDeltaLog } from '../domain/agents/delta-log.ts';
-import { createModel } from '../domain/agents/model.ts';
-import { retrieve } from '../domain/agents/retrieval.ts';
-import { createBell } from '../domain/core/bell.ts';
-import type { Database } from '../domain/core/database.ts';
-import { describeError } from '../domain/core/describe-error.ts';
-import type { ObjectStore } from '../domain/core/object-store.ts';
+import type { AnswerPlatform } from '../domain/agents/answers/answer-step.ts';
+import { answersChannel } from '../domain/agents/answers/answers-channel.ts';
+import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
+import { createModel } from '../platform/infra/model/model.ts';
+import { retrieve } from '../domain/knowledge/retrieval.ts';
+import { createBell } from '../platform/infra/postgres/notifier.ts';
+import type { Database } from '../platform/infra/postgres/transaction.ts';
+import { describeError } from '../platform/infra/describe-error.ts';
+import type { ObjectStore } from '../platform/infra/object-store.ts';
 import { readImages } from '../domain/media/agent-images.ts';
 import { answers, answerCosts, answerTokens, firstWords } from './metrics.ts';
 

@@ -1,9 +1,9 @@
 /** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (DESIGN §1, rules 3, 4 and 9). */
 import type { Logger } from 'pino';
-import { relayChannel } from '../domain/core/bell.ts';
-import type { Database } from '../domain/core/database.ts';
-import { describeError } from '../domain/core/describe-error.ts';
-import { listen } from '../domain/core/listener.ts';
+import { relayChannel } from '../platform/infra/postgres/notifier.ts';
+import type { Database } from '../platform/infra/postgres/transaction.ts';
+import { describeError } from '../platform/infra/describe-error.ts';
+import { listen } from '../platform/infra/postgres/listener.ts';
 import {
   claimFacts,
   claimWakes,
@@ -12,10 +12,10 @@ import {
   removeFact,
   removeWake,
   type ClaimedWake,
-} from '../domain/facts/outbox.ts';
-import { workflowTypes } from '../domain/facts/workflow-names.policy.ts';
-import { fanOut } from '../domain/webhooks/fan-out.ts';
-import type { FactToTell } from '../domain/webhooks/bodies.ts';
+} from '../platform/engine/relay-queue.ts';
+import { workflowTypes } from '../platform/engine/workflow-types.ts';
+import { fanOut } from '../domain/webhooks/events/fan-out.ts';
+import type { FactToTell } from '../domain/webhooks/events/bodies.ts';
 import type { InPlaceAdmission } from './in-place-admission.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import type { Run, WorkflowClient } from './workflow-client.ts';

@@ -1,6 +1,6 @@
 /** How much each queue's worker takes on at a time, in one process. */
-import type { TaskQueue } from '../domain/facts/workflow-names.policy.ts';
-import { smtpConnections } from './smtp.ts';
+import type { TaskQueue } from '../platform/engine/workflow-types.ts';
+import { smtpConnections } from '../platform/infra/smtp.ts';
 import type { InPlaceBounds } from './in-place-admission.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {

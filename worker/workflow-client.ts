@@ -2,13 +2,13 @@
 import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
-import { noClub } from '../domain/core/ids.ts';
+import { noClub } from '../platform/core/ids.ts';
 import {
   workflowIdOf,
   workflowTypes,
   type WorkflowAttributes,
   type WorkflowType,
-} from '../domain/facts/workflow-names.policy.ts';
+} from '../platform/engine/workflow-types.ts';
 
 export interface Run {
   workflowType: WorkflowType;

@@ -1,6 +1,6 @@
 /** One add-on, from its purchase until it is known whether it is paid: Postgres decides, this waits. */
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import { inAbout } from '../domain/core/durations.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
 import type { AddOnActivities } from '../activities/add-on.ts';
 import { lookAgainUntilDone } from './loop.ts';
 

@@ -1,8 +1,8 @@
 /** One answer, from its question to its end: Postgres decides, this waits. */
 import { continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { AgentAnswerActivities } from '../activities/agent-answer.ts';
-import { answerRules } from '../domain/agents/answers.policy.ts';
-import { inAbout } from '../domain/core/durations.policy.ts';
+import { answerRules } from '../domain/agents/answers/answers.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
 import { lookAgainUntilDone } from './loop.ts';
 
 const { generateAnswer } = proxyActivities<AgentAnswerActivities>({

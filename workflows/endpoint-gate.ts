@@ -1,6 +1,6 @@
 /** The gate of one endpoint, only while it is throttled, paused or has parked deliveries: Postgres decides, this waits. */
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import { inAbout } from '../domain/core/durations.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
 import type { EndpointGateActivities } from '../activities/endpoint-gate.ts';
 import { lookAgainUntilDone } from './loop.ts';
 

@@ -1,6 +1,6 @@
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import { inAbout } from '../domain/core/durations.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
 import type { SalesActivities } from '../activities/sales.ts';
 import { lookAgainUntilDone } from './loop.ts';
 

@@ -1,7 +1,7 @@
 /** A lesson or a file on its way into the index of agents: until its passages stand, it cannot be indexed, or it is gone. */
 import { continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { SourceIndexActivities } from '../activities/source-index.ts';
-import { inAbout } from '../domain/core/durations.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
 import { lookAgainUntilDone } from './loop.ts';
 
 const { indexSource } = proxyActivities<SourceIndexActivities>({

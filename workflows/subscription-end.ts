@@ -1,6 +1,6 @@
 /** The end of what a canceled subscription gave: waited for as it is recorded, which an administrator may change meanwhile. */
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import { inAbout } from '../domain/core/durations.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
 import type { SalesActivities } from '../activities/sales.ts';
 import { lookAgainUntilDone } from './loop.ts';
 

@@ -1,6 +1,6 @@
 /** One transactional mail, from the act that asked for it until it is sent or given up. */
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import { inAbout } from '../domain/core/durations.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
 import type { TransactionalMailActivities } from '../activities/transactional-mail.ts';
 import { lookAgainUntilDone } from './loop.ts';
 

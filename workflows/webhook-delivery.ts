@@ -1,7 +1,7 @@
 /** One delivery, from its fact to its end: Postgres decides, this waits. */
 import { continueAsNew, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
-import { inAbout } from '../domain/core/durations.policy.ts';
-import { deliveryRules } from '../domain/webhooks/schedule.policy.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
+import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
 import type { WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import { lookAgainUntilDone } from './loop.ts';
 

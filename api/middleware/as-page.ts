@@ -1,5 +1,5 @@
 /** Answers with a page whoever prefers HTML to JSON, as browsers do; the operation itself knows nothing of it. */
-import { DomainError } from '../../domain/core/errors.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { AnyPage } from '../page.ts';
 import type { Context, Middleware } from './context.ts';
 

@@ -1,6 +1,6 @@
 /** Reads a JSON body as bytes: bounded, UTF-8 to the letter, JSON; each failure a clear error (specification: Errors, 400). */
 import { koaBody } from 'koa-body';
-import { DomainError } from '../../domain/core/errors.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { ApiPlatform, Middleware } from './context.ts';
 
 /** How long a JSON body may take to arrive; its sender is then cut off. */

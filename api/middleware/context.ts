@@ -2,7 +2,7 @@
 import type { ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
 import type { ContractOperation, Validators } from '../../contract/contract.ts';
-import type { Limiter } from '../../domain/limits/limiter.ts';
+import type { Limiter } from '../rate-limits/limiter.ts';
 import type { Caller, Services } from '../operation.ts';
 import type { StreamSettings } from './event-stream.ts';
 

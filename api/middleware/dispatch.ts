@@ -1,6 +1,6 @@
 /** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
 import { Binary, EventStream, type Checked } from '../../contract/contract.ts';
-import { DomainError } from '../../domain/core/errors.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { OperationRequest } from '../operation.ts';
 import type { ApiPlatform, BoundOperation, Context, Middleware } from './context.ts';
 import { answerWithEvents } from './event-stream.ts';

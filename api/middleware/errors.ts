@@ -1,6 +1,6 @@
 /** The one place where an error becomes an answer: the envelope, and nothing of ours beside code and message. */
-import { DomainError } from '../../domain/core/errors.ts';
-import { describeError } from '../../domain/core/describe-error.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
 import type { Logger } from 'pino';
 import type { ApiPlatform, Context, Middleware } from './context.ts';
 

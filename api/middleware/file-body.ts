@@ -1,6 +1,6 @@
 /** Opens a body that is a file: it is not read here, but by the handler as it arrives, and never beyond the contract's bound. */
 import type { FileBody } from '../../contract/contract.ts';
-import { DomainError } from '../../domain/core/errors.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { Context, Middleware } from './context.ts';
 
 /** @returns a middleware that leaves the body in the state, after a look at its headers */

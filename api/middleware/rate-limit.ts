@@ -1,6 +1,6 @@
 /** Charges the request, after session and club were judged and before its body is read (specification: Limits). */
-import { admit } from '../../domain/limits/admission.ts';
-import { clientIp } from '../../domain/limits/client-ip.policy.ts';
+import { admit } from '../rate-limits/admission.ts';
+import { clientIp } from '../rate-limits/client-ip.policy.ts';
 import type { ApiPlatform, Context, Middleware } from './context.ts';
 
 export function chargeRateLimit({ limiter, settings }: ApiPlatform): Middleware {

@@ -1,7 +1,7 @@
 /** Who calls: the bearer token against the stores that the operation's `security` names (specification: Authentication). */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
-import { DomainError } from '../../domain/core/errors.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 import { findAdministratorSession, findStudentSession } from '../../domain/identity/sessions.ts';
 import type { Caller } from '../operation.ts';
 import type { ApiPlatform, Context, Middleware } from './context.ts';

@@ -1,6 +1,6 @@
 /** What no operation answers: 405 for a known path, 404 for an unknown one; writes are charged all the same. */
 import type { ContractOperation } from '../../contract/contract.ts';
-import { DomainError } from '../../domain/core/errors.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 import type { Middleware } from './context.ts';
 
 /** @param operations of the contract; their paths tell which methods a path has */

@@ -1,7 +1,7 @@
 /** How an administrator gets an account, a session and an organization. */
 import { createOrganization as create } from '../../domain/clubs/organizations.ts';
 import { acceptInvitation as accept } from '../../domain/clubs/members.ts';
-import { inTransaction } from '../../domain/core/database.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   confirmAdministratorPasswordReset as confirmReset,
   getProfile as profileOf,

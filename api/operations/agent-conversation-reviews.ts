@@ -1,5 +1,5 @@
 /** What administrators read of students' conversations with agents. */
-import { listReviews, readReview } from '../../domain/agents/conversation-reviews.ts';
+import { listReviews, readReview } from '../../domain/agents/conversations/conversation-reviews.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

@@ -1,7 +1,7 @@
 /** What students ask agents: questions, answers as they are written, and the conversations that they make. */
 import { EventStream } from '../../contract/contract.ts';
-import { answerEvents, type AnswerEvent } from '../../domain/agents/answer-events.ts';
-import { askAgent as ask } from '../../domain/agents/asking.ts';
+import { answerEvents, type AnswerEvent } from '../../domain/agents/answers/answer-events.ts';
+import { askAgent as ask } from '../../domain/agents/conversations/asking.ts';
 import {
   findAnswerToFollow,
   listConversations as list,
@@ -9,8 +9,8 @@ import {
   readConversation,
   removeConversation as remove,
   renameConversation as rename,
-} from '../../domain/agents/conversations.ts';
-import type { Id } from '../../domain/core/ids.ts';
+} from '../../domain/agents/conversations/conversations.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { Operation, Services } from '../operation.ts';
 import { listed } from './answers.ts';
 

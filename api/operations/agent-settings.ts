@@ -4,11 +4,11 @@ import {
   findAgent,
   listAgents as list,
   updateAgent as update,
-} from '../../domain/agents/agents.ts';
-import { listOwnAgents } from '../../domain/agents/classroom.ts';
-import { findMaterial, setMaterial } from '../../domain/agents/material.ts';
-import { listSources, reindexSource } from '../../domain/agents/source-list.ts';
-import { inTransaction } from '../../domain/core/database.ts';
+} from '../../domain/agents/setup/agents.ts';
+import { listOwnAgents } from '../../domain/agents/setup/classroom.ts';
+import { findMaterial, setMaterial } from '../../domain/agents/setup/material.ts';
+import { listSources, reindexSource } from '../../domain/agents/setup/source-list.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

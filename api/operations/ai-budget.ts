@@ -1,6 +1,11 @@
 /** What a club's AI agents may cost, and what they use and cost. */
-import { inTransaction } from '../../domain/core/database.ts';
-import { listAgentUsage as usageOfAgent, listClubUsage, readAiBudget, setOwnLimit } from '../../domain/agents/usage.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import {
+  listAgentUsage as usageOfAgent,
+  listClubUsage,
+  readAiBudget,
+  setOwnLimit,
+} from '../../domain/agents/budget/usage.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

@@ -1,5 +1,5 @@
 /** Answers that several operations share. */
-import type { Listed } from '../../domain/core/pages.ts';
+import type { Listed } from '../../platform/infra/postgres/lists/page.ts';
 
 /** The same for what was done and for what was not, so that it tells nothing (DESIGN §4). */
 export const accepted = { data: { accepted: true as const } };

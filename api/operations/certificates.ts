@@ -1,7 +1,7 @@
 /** Certificates of a club, a student's own, and what anyone learns of one by its code. */
 import { Binary } from '../../contract/contract.ts';
-import { formatCode } from '../../domain/learning/certificate-code.policy.ts';
-import { certificatePdf } from '../../domain/learning/certificate-pdf.ts';
+import { formatCode } from '../../domain/learning/certificates/code.policy.ts';
+import { certificatePdf } from '../../domain/learning/certificates/pdf.ts';
 import {
   findCertificate,
   findCertificateByCode,
@@ -9,14 +9,14 @@ import {
   listCertificates as list,
   listOwnCertificates as listOwn,
   type Certificate,
-} from '../../domain/learning/certificate-reads.ts';
-import { presentCertificate, presentVerification } from '../../domain/learning/certificate-records.ts';
+} from '../../domain/learning/certificates/reads.ts';
+import { presentCertificate, presentVerification } from '../../domain/learning/certificates/records.ts';
 import {
   issueCertificate as issue,
   reissueCertificate as reissue,
   requireValid,
   revokeCertificate as revoke,
-} from '../../domain/learning/certificates.ts';
+} from '../../domain/learning/certificates/certificates.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

@@ -1,6 +1,11 @@
 /** Courses and lessons as students take them. */
-import { findVisibleLesson, listCourses, openCourse, presentVisibleLesson } from '../../domain/learning/classroom.ts';
-import { completeLesson as complete, undoCompletion } from '../../domain/learning/completion.ts';
+import {
+  findVisibleLesson,
+  listCourses,
+  openCourse,
+  presentVisibleLesson,
+} from '../../domain/learning/courses/classroom.ts';
+import { completeLesson as complete, undoCompletion } from '../../domain/learning/courses/completion.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

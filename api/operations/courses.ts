@@ -5,19 +5,19 @@ import {
   listCourses as list,
   orderCourse as order,
   updateCourse as update,
-} from '../../domain/learning/courses.ts';
+} from '../../domain/learning/courses/courses.ts';
 import {
   createLesson as addLesson,
   findLesson,
   removeLesson,
   updateLesson as changeLesson,
-} from '../../domain/learning/lessons.ts';
+} from '../../domain/learning/courses/lessons.ts';
 import {
   createModule as addModule,
   deleteModule as takeModule,
   updateModule as changeModule,
-} from '../../domain/learning/modules.ts';
-import { listProgress } from '../../domain/learning/progress.ts';
+} from '../../domain/learning/courses/modules.ts';
+import { listProgress } from '../../domain/learning/courses/progress.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

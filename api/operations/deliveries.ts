@@ -4,15 +4,15 @@ import {
   deleteCohort as deleteOneCohort,
   listCohorts as listCohortsOf,
   updateCohort as updateOneCohort,
-} from '../../domain/access/cohorts.ts';
+} from '../../domain/access/enrollments/cohorts.ts';
 import {
   createDelivery as create,
   findDelivery,
   listDeliveries as list,
   setArchived,
   updateDelivery as update,
-} from '../../domain/access/deliveries.ts';
-import { inTransaction } from '../../domain/core/database.ts';
+} from '../../domain/access/deliveries/deliveries.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

@@ -6,10 +6,14 @@ import {
   restoreAccess,
   revokeAccess,
   type Enrollment,
-} from '../../domain/access/enrollments.ts';
-import { listEnrollments as list, listOwnEnrollments as listOwn, readEnrollment } from '../../domain/access/listing.ts';
-import { inTransaction, type Transaction } from '../../domain/core/database.ts';
-import { instantOf } from '../../domain/core/instants.ts';
+} from '../../domain/access/enrollments/enrollments.ts';
+import {
+  listEnrollments as list,
+  listOwnEnrollments as listOwn,
+  readEnrollment,
+} from '../../domain/access/enrollments/listing.ts';
+import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { instantOf } from '../../platform/core/instants.ts';
 import type { Operation, OperationRequest } from '../operation.ts';
 import { listed } from './answers.ts';
 

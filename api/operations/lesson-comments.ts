@@ -5,7 +5,7 @@ import {
   listComments,
   listVisibleComments,
   publishComment,
-} from '../../domain/learning/comments.ts';
+} from '../../domain/learning/engagement/comments.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

@@ -1,12 +1,12 @@
 /** Products of sales platforms, and what a sale of each gives. */
-import { inTransaction } from '../../domain/core/database.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   createProduct as create,
   deleteProduct as remove,
   findProduct,
   listProducts as list,
   updateProduct as update,
-} from '../../domain/sales/products.ts';
+} from '../../domain/sales/purchases/products.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

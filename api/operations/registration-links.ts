@@ -1,7 +1,7 @@
 /** Links that give their claimant access: kept by administrators, claimed by students. */
-import { claimLink } from '../../domain/access/registration-link-claims.ts';
-import { createLink, findLink, listLinks, revokeLink, updateLink } from '../../domain/access/registration-links.ts';
-import { inTransaction } from '../../domain/core/database.ts';
+import { claimLink } from '../../domain/access/links/claims.ts';
+import { createLink, findLink, listLinks, revokeLink, updateLink } from '../../domain/access/links/links.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

@@ -4,9 +4,12 @@ import {
   deleteConnection,
   listConnections,
   rotateConnection,
-} from '../../domain/sales/connections.ts';
-import { listPurchases as purchases, listSubscriptions as subscriptions } from '../../domain/sales/listing.ts';
-import { findNotice, listNotices, receiveNotice, replayNotice } from '../../domain/sales/notices.ts';
+} from '../../domain/sales/platforms/connections.ts';
+import {
+  listPurchases as purchases,
+  listSubscriptions as subscriptions,
+} from '../../domain/sales/purchases/listing.ts';
+import { findNotice, listNotices, receiveNotice, replayNotice } from '../../domain/sales/notices/notices.ts';
 import type { Operation } from '../operation.ts';
 import { accepted, listed } from './answers.ts';
 

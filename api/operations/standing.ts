@@ -1,22 +1,27 @@
 /** Tags, points and levels of students. */
-import { inTransaction } from '../../domain/core/database.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   createLevel as newLevel,
   deleteLevel as removeLevel,
   listLevels as levels,
   presentLevel,
   updateLevel as changeLevel,
-} from '../../domain/learning/levels.ts';
-import { awardByHand, listAwards, presentAward } from '../../domain/learning/points.ts';
-import { ownStandingOf, presentOwnStanding, presentStanding, standingOf } from '../../domain/learning/standing.ts';
-import { tagStudent as tag, untagStudent as untag } from '../../domain/learning/tagging.ts';
+} from '../../domain/learning/engagement/levels.ts';
+import { awardByHand, listAwards, presentAward } from '../../domain/learning/engagement/points.ts';
+import {
+  ownStandingOf,
+  presentOwnStanding,
+  presentStanding,
+  standingOf,
+} from '../../domain/learning/engagement/standing.ts';
+import { tagStudent as tag, untagStudent as untag } from '../../domain/learning/engagement/tagging.ts';
 import {
   createTag as newTag,
   deleteTag as removeTag,
   listTags as tags,
   presentTag,
   updateTag as changeTag,
-} from '../../domain/learning/tags.ts';
+} from '../../domain/learning/engagement/tags.ts';
 import { findStudent } from '../../domain/identity/students.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';

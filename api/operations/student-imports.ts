@@ -1,6 +1,6 @@
 /** Imports of students from a file: begun, watched and canceled. */
-import { beginImport } from '../../domain/access/import-upload.ts';
-import { cancelImport, findImport, listImportRows, listImports } from '../../domain/access/imports.ts';
+import { beginImport } from '../../domain/access/imports/upload.ts';
+import { cancelImport, findImport, listImportRows, listImports } from '../../domain/access/imports/imports.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

@@ -1,5 +1,5 @@
 /** How a student gets, proves and ends a session. */
-import { inTransaction } from '../../domain/core/database.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { endSession as end } from '../../domain/identity/sessions.ts';
 import {
   confirmStudentPasswordReset as confirmReset,

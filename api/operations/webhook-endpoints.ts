@@ -1,14 +1,19 @@
 /** The club's webhook endpoints, the history of each, and what is asked for by hand. */
-import { findDelivery, listDeliveries } from '../../domain/webhooks/deliveries.ts';
+import { findDelivery, listDeliveries } from '../../domain/webhooks/deliveries/deliveries.ts';
 import {
   deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
   pauseEndpoint,
-} from '../../domain/webhooks/endpoint-states.ts';
-import { findEndpoint, listEndpoints, registerEndpoint, updateEndpoint } from '../../domain/webhooks/endpoints.ts';
-import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/manual.ts';
-import { rotateSecret } from '../../domain/webhooks/rotation.ts';
+} from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import {
+  findEndpoint,
+  listEndpoints,
+  registerEndpoint,
+  updateEndpoint,
+} from '../../domain/webhooks/endpoints/endpoints.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/deliveries/manual.ts';
+import { rotateSecret } from '../../domain/webhooks/endpoints/rotation.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

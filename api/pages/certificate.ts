@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
-import { escapeHtml } from '../../domain/core/text.policy.ts';
-import { printedDay, printedExtent } from '../../domain/learning/certificate-days.policy.ts';
+import { escapeHtml } from '../../platform/core/text.policy.ts';
+import { printedDay, printedExtent } from '../../domain/learning/certificates/days.policy.ts';
 import type { Page } from '../page.ts';
 
 type Verification = RecordOf<'CertificateVerification'>;

@@ -2,8 +2,8 @@
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
-import { newId } from '../../domain/core/ids.ts';
-import { sha256 } from '../../domain/core/secrets.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { sha256 } from '../../platform/infra/vault.ts';
 
 const { database } = readConfig();
 const pool = new pg.Pool({ connectionString: database.url.reveal(), max: database.poolSize });

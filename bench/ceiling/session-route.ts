@@ -2,7 +2,7 @@
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
-import { sha256 } from '../../domain/core/secrets.ts';
+import { sha256 } from '../../platform/infra/vault.ts';
 import { studentSessionSql } from '../../domain/identity/sessions.ts';
 
 const { database } = readConfig();

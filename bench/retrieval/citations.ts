@@ -1,12 +1,12 @@
 /** `npm run bench -- retrieval citations`: every question of the set is asked, and each citation held against the page that it names. */
 import type { DataSource } from 'typeorm';
-import { Secret } from '../../config.ts';
+import { Secret } from '../../platform/core/secret.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
-import { citationsOf, type Citation, type ModelCitation } from '../../domain/agents/citations.policy.ts';
-import { createModel, type AskModel } from '../../domain/agents/model.ts';
-import { promptOf } from '../../domain/agents/prompt-blocks.policy.ts';
-import { promptBounds } from '../../domain/agents/prompt.policy.ts';
-import { retrieve } from '../../domain/agents/retrieval.ts';
+import { citationsOf, type Citation, type ModelCitation } from '../../domain/agents/prompt/citations.policy.ts';
+import { createModel, type AskModel } from '../../platform/infra/model/model.ts';
+import { promptOf } from '../../domain/agents/prompt/prompt-blocks.policy.ts';
+import { promptBounds } from '../../domain/agents/prompt/prompt.policy.ts';
+import { retrieve } from '../../domain/knowledge/retrieval.ts';
 import { progress, report } from '../support.ts';
 import type { BenchClub } from './clubs.ts';
 import { readCorpus, standsOn, type CorpusDocument, type CorpusLanguage, type GoldQuestion } from './corpus.ts';

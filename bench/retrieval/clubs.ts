@@ -1,8 +1,8 @@
 /** Clubs whose material is the committed set: indexed by the product's own reader and rules, or copied in bulk. */
 import type { DataSource } from 'typeorm';
-import { readFile } from '../../domain/agents/indexing/read-out.ts';
-import { cutPassages } from '../../domain/agents/indexing/passages.policy.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { readFile } from '../../domain/knowledge/extraction/read-out.ts';
+import { cutPassages } from '../../domain/knowledge/indexing/passages.policy.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { pdfOf, type CorpusDocument, type CorpusLanguage } from './corpus.ts';
 
 export interface BenchClub {

@@ -6,7 +6,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
-import { registerFonts } from '../../domain/learning/certificate-typesetting.ts';
+import { registerFonts } from '../../domain/learning/certificates/typesetting.ts';
 
 export const corpusLanguages = ['en', 'pt'] as const;
 export type CorpusLanguage = (typeof corpusLanguages)[number];

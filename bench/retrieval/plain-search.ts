@@ -1,6 +1,6 @@
 /** What Postgres offers out of the box: a web search, all of whose words must be there, ranked by ts_rank. */
 import type { DataSource } from 'typeorm';
-import type { Id } from '../../domain/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { GoldQuestion } from './corpus.ts';
 
 const configurations = { en: 'english', pt: 'portuguese' } as const;

@@ -5,8 +5,8 @@
  */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { retrieve } from '../../domain/agents/retrieval.ts';
-import { foldWords } from '../../domain/agents/words.ts';
+import { retrieve } from '../../domain/knowledge/retrieval.ts';
+import { foldWords } from '../../domain/knowledge/words.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { indexesOf } from '../reads-plans.ts';

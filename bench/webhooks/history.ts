@@ -1,9 +1,9 @@
 /** What a long history costs: lists, claims and retention at 10,000 and at 5,000,000 deliveries of one endpoint, in one table. */
 import { readConfig } from '../../config.ts';
-import type { Database } from '../../domain/core/database.ts';
-import { newId } from '../../domain/core/ids.ts';
-import { claimAttempt } from '../../domain/webhooks/claim.ts';
-import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries.ts';
+import type { Database } from '../../platform/infra/postgres/transaction.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { claimAttempt } from '../../domain/webhooks/deliveries/claim.ts';
+import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries/deliveries.ts';
 import { retain, retentionRules } from '../../domain/webhooks/retention.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';

@@ -1,7 +1,7 @@
 /** Facts at a steady pace, and how long each takes from its commit to its arrival. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../domain/core/database.ts';
-import type { Id } from '../../domain/core/ids.ts';
+import type { Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Listener } from './scene.ts';
 

@@ -2,7 +2,7 @@
  * A request of the Messages API, checked as the service checks it in what matters to this product. Stricter than the service in
  * one thing: it would join turns of one role that follow each other, and this refuses them.
  */
-import { isPriced } from '../../domain/agents/prices.policy.ts';
+import { isPriced } from '../../domain/agents/prompt/prices.policy.ts';
 import { Refusal } from './refusals.ts';
 
 /** Marks the end of a prefix that is kept in the cache. */

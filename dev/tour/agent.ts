@@ -1,7 +1,7 @@
 /** A student asks an agent about a PDF of the club, loses the connection in the middle, takes the answer up again, and sees the page that it cites. */
 import { randomUUID } from 'node:crypto';
 import type { components } from '../../contract/generated/types.ts';
-import { charactersOf } from '../../domain/agents/delta-text.policy.ts';
+import { charactersOf } from '../../domain/agents/answers/delta-text.policy.ts';
 import { eventsOf } from '../event-stream.ts';
 import { Problem } from '../problem.ts';
 import { agentWithMaterial } from './agent-material.ts';

@@ -1,7 +1,7 @@
 /** What the scenes of the tour share: whom it is about, the ways to call, to wait and to tell. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createContractClient, type ContractClient } from '../../contract/generated/client.ts';
-import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
 import type { Message, Summary } from '../mailbox.ts';
 import { host } from '../ports.ts';
 import { Problem } from '../problem.ts';

@@ -1,10 +1,10 @@
 /** Add-ons: what a club buys beside its plan (specification: Errors, 402 `payment_failed`). */
 import type { RecordOf } from '../../contract/contract.ts';
-import { inTransaction, type Transaction } from '../core/database.ts';
-import { DomainError } from '../core/errors.ts';
-import type { Id } from '../core/ids.ts';
-import { windowOf, type Listed, type Page } from '../core/pages.ts';
-import { wake } from '../facts/facts.ts';
+import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
+import { wake } from '../../platform/engine/facts.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
 import { addOnCurrency, addOns, type AddOnKind, type AddOnStatus } from './plans.policy.ts';
 import { addOnWake, chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';

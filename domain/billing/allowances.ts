@@ -1,7 +1,7 @@
 /** What a club's plan lets it do: features, and places for students (specification: Errors, 402). */
-import type { Transaction } from '../core/database.ts';
-import { DomainError } from '../core/errors.ts';
-import type { Id } from '../core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { defaultPlan, plans, type Feature, type Plan, type PlanName } from './plans.policy.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** A club's plan as its administrators see it: what it may use, and what it uses. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import {
   addOns,
   defaultPlan,

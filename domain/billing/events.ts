@@ -1,7 +1,7 @@
 /** The processor's events: each recorded once, and the club's plan made of all that are recorded. */
-import type { Transaction } from '../core/database.ts';
-import { inTransaction, type Database } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { planStateOf, type EventOutcome, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
 /**

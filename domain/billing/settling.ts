@@ -2,12 +2,12 @@
  * The step of an add-on: claim, charge, record (DESIGN §1, rule 2). However often it is taken, and whoever dies in between,
  * the club is charged once, and has what it paid for.
  */
-import { inTransaction, type Database, type Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import { wake } from '../facts/facts.ts';
+import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { wake } from '../../platform/engine/facts.ts';
 import { addOnLeaseSeconds, chargesUntilMs, waitAfterCharge } from './add-ons.policy.ts';
 import type { AddOnStatus } from './plans.policy.ts';
-import type { ChargeOutcome, PaymentProcessor } from './processor.ts';
+import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
 
 export interface AddOnPlatform {
   database: Database;

@@ -1,16 +1,16 @@
 /** Who administers a club, and as what: members and open invitations. A club never loses its last owner. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../core/database.ts';
-import { DomainError, notFound } from '../core/errors.ts';
-import { newId, type Id } from '../core/ids.ts';
-import { windowOf, type Listed, type Page } from '../core/pages.ts';
-import type { Platform } from '../core/platform.ts';
-import { foldEmail, tidyName } from '../core/text.policy.ts';
+import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
+import type { Platform } from '../deps.ts';
+import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { requestMail } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
-import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../identity/one-time-tokens.ts';
+import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword } from '../identity/passwords.ts';
-import type { Role } from './roles.policy.ts';
+import type { Role } from '../identity/roles.policy.ts';
 
 type Member = RecordOf<'Member'>;
 type AdministratorSession = RecordOf<'AdministratorSession'>;

@@ -1,9 +1,9 @@
 /** Opening a club: whoever opens it is its owner. */
-import { DomainError } from '../core/errors.ts';
-import type { Transaction } from '../core/database.ts';
-import { newId, type Id } from '../core/ids.ts';
-import { tidyName } from '../core/text.policy.ts';
-import type { Role } from './roles.policy.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
+import type { Role } from '../identity/roles.policy.ts';
 import { slugOf } from './slug.policy.ts';
 
 export interface Organization {

@@ -1,11 +1,11 @@
 /** A club's own settings: its name, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Language } from '../agents/agents.policy.ts';
-import { syncSources } from '../agents/sources.ts';
-import { inTransaction, type Database, type Transaction } from '../core/database.ts';
-import { DomainError } from '../core/errors.ts';
-import type { Id } from '../core/ids.ts';
-import { tidyName } from '../core/text.policy.ts';
+import { syncSources } from '../knowledge/sources.ts';
+import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
 
 type Club = RecordOf<'Club'>;
 

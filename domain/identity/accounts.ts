@@ -1,11 +1,11 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../core/database.ts';
-import { notFound } from '../core/errors.ts';
-import { newId, type Id } from '../core/ids.ts';
-import type { Vault } from '../core/secrets.ts';
-import { foldEmail, tidyName } from '../core/text.policy.ts';
-import { recordFact } from '../facts/facts.ts';
+import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { notFound } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
 
 /**

@@ -1,14 +1,14 @@
 /** An administrator's own account: sign-up with the organization, confirmation, sign-in, reset, profile. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { createOrganization, listOrganizations } from '../clubs/organizations.ts';
-import { inTransaction, type Database, type Transaction } from '../core/database.ts';
-import { newId, type Id } from '../core/ids.ts';
-import type { Platform } from '../core/platform.ts';
-import { foldEmail, tidyName } from '../core/text.policy.ts';
+import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Platform } from '../deps.ts';
+import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import { confirmAddress, noteOffer } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { spendToken, tokenGone, withdrawTokensOf } from './one-time-tokens.ts';
+import { spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 

@@ -1,8 +1,8 @@
 /** That a person owns the address of an account, and which password is theirs: the same rule for students and administrators (ADR 5). */
-import type { Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import type { Vault } from '../core/secrets.ts';
-import { issueToken, withdrawTokensOf, type TokenOwner } from './one-time-tokens.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+import { issueToken, withdrawTokensOf, type TokenOwner } from '../mail/one-time-tokens.ts';
 
 const accounts = {
   student: { table: 'students', owner: 'student_id', signUpAgain: 'student_sign_up_again' },

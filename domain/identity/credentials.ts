@@ -1,5 +1,5 @@
 /** What a sign-in that fails is told. */
-import { DomainError } from '../core/errors.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 
 /** The same for an unknown e-mail and a wrong password. */
 export const invalidCredentials = () => new DomainError('invalid_credentials', 'The e-mail or the password is wrong.');

@@ -1,7 +1,7 @@
 /** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
 import { holdStudentCount } from '../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../core/database.ts';
-import { newId, type Id } from '../core/ids.ts';
+import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */
 export interface ListedPerson {

@@ -1,10 +1,10 @@
 /** Sessions: opaque tokens in two stores, one a kind of caller; a session ends the moment its row is gone (specification: Authentication 1–4, 6). */
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { Role } from '../clubs/roles.policy.ts';
-import type { Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import { sha256 } from '../core/secrets.ts';
+import type { Role } from './roles.policy.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { sha256 } from '../../platform/infra/vault.ts';
 import type { StudentIdentity } from './student-identity.ts';
 
 export type CallerKind = 'student' | 'admin';

@@ -1,18 +1,18 @@
 /** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { grantFreeDeliveries } from '../access/enrollments.ts';
-import { claimLink, expectClaimable } from '../access/registration-link-claims.ts';
+import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
+import { claimLink, expectClaimable } from '../access/links/claims.ts';
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
-import { inTransaction, type Transaction } from '../core/database.ts';
-import { newId, type Id } from '../core/ids.ts';
-import type { Platform } from '../core/platform.ts';
-import { foldEmail, tidyName } from '../core/text.policy.ts';
-import { recordFact } from '../facts/facts.ts';
+import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Platform } from '../deps.ts';
+import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../mail/templates.ts';
 import { confirmAddress, noteOffer, type Offer } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { spendToken, tokenGone, tryCode, withdrawTokensOf } from './one-time-tokens.ts';
+import { spendToken, tokenGone, tryCode, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';

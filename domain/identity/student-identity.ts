@@ -1,6 +1,6 @@
 /** A student as sessions and lists carry it, and the record that callers see (specification: Student). */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Id } from '../core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 
 export interface StudentIdentity {
   id: Id;

@@ -1,6 +1,6 @@
 /** What a student's removal takes out of the classroom. */
-import type { Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
 
 /**
  * Deletes what the student completed and said. Facts that are not told yet are not told any more, so nobody reads these

@@ -1,11 +1,11 @@
 /** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
-import { addressKeyOf } from '../core/address-keys.ts';
-import type { Transaction } from '../core/database.ts';
-import { newId, type Id } from '../core/ids.ts';
-import type { Vault } from '../core/secrets.ts';
-import { wake, type NewWake } from '../facts/facts.ts';
-import { workflowIdOf } from '../facts/workflow-names.policy.ts';
-import { issueToken } from '../identity/one-time-tokens.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+import { wake, type NewWake } from '../../platform/engine/facts.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { issueToken } from './one-time-tokens.ts';
 import { mailTemplates, type MailTemplate } from './templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };

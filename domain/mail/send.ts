@@ -1,8 +1,8 @@
 /** The step of a transactional mail: claim, send, record (DESIGN §1, rule 2). Sent at least once: a person waits for it. */
 import type { DataSource } from 'typeorm';
-import type { Id } from '../core/ids.ts';
-import type { Vault } from '../core/secrets.ts';
-import { tokenText } from '../identity/one-time-tokens.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
+import { tokenText } from './one-time-tokens.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import { mailTemplates, renderMail, type MailTemplate, type RenderedMail } from './templates.ts';
 

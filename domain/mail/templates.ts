@@ -1,6 +1,6 @@
 /** The texts of transactional mails: one template a reason to write. */
-import { escapeHtml } from '../core/text.policy.ts';
-import type { TokenPurpose } from '../identity/one-time-tokens.ts';
+import { escapeHtml } from '../../platform/core/text.policy.ts';
+import type { TokenPurpose } from './one-time-tokens.ts';
 
 export interface MailContext {
   /** The recipient's name; empty for somebody who has no confirmed account. */

@@ -1,9 +1,9 @@
 /** Pictures that students show agents, for whoever asks and answers: which may be used, what is in them, how they are presented. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Transaction } from '../core/database.ts';
-import { DomainError } from '../core/errors.ts';
-import type { Id } from '../core/ids.ts';
-import type { ObjectStore } from '../core/object-store.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { isImageType, type ImageType } from './media.policy.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from './media.ts';
 

@@ -1,9 +1,9 @@
 /** Uploads as they end: somebody says that the file is there, and it is looked at. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { syncSources } from '../agents/sources.ts';
-import { inTransaction, type Database } from '../core/database.ts';
-import { DomainError, notFound } from '../core/errors.ts';
-import type { Id } from '../core/ids.ts';
+import { syncSources } from '../knowledge/sources.ts';
+import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { eraseFile } from './erasure.ts';
 import { inspect, type Finding } from './inspection.ts';
 import { mediaRules } from './media.policy.ts';

@@ -2,10 +2,10 @@
  * Files that go: the row keeps their key until the bucket has said that they are gone. An address of an upload outlives what
  * was put there, so what is erased while it is good is erased once more when nothing can arrive any more.
  */
-import { syncSources } from '../agents/sources.ts';
-import { inTransaction, type Transaction } from '../core/database.ts';
-import { notFound } from '../core/errors.ts';
-import type { Id } from '../core/ids.ts';
+import { syncSources } from '../knowledge/sources.ts';
+import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { mediaRules } from './media.policy.ts';
 import type { MediaPlatform } from './media.ts';
 

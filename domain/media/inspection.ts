@@ -1,6 +1,6 @@
 /** What a file is, by what is in it: the type that was announced only tells texts apart, whose contents do not. */
 import { fileTypeFromBuffer } from 'file-type';
-import type { ObjectStore } from '../core/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { measureImage } from './image.ts';
 import {
   isImageType,

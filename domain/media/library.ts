@@ -1,8 +1,8 @@
 /** The media library of a club as its administrators see it: listed and read. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { notFound } from '../core/errors.ts';
-import type { Id } from '../core/ids.ts';
-import { windowOf, type Listed, type Page } from '../core/pages.ts';
+import { notFound } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
 import { loadMedia, mediaColumns, presentMedia, type MediaPlatform, type StoredMedia } from './media.ts';
 
 /** @throws DomainError not_found, also for a student's image */

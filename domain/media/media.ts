@@ -1,8 +1,8 @@
 /** Files of a club and of its students as rows, and as the record that callers see (specification: Media). */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Database, Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import type { ObjectStore } from '../core/object-store.ts';
+import type { Database, Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { dispositionOf } from './file-name.policy.ts';
 import {
   isTextType,

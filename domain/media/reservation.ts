@@ -1,10 +1,10 @@
 /** Uploads as they begin: a row that says what is to come, and the address where it is put. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import { inTransaction, type Transaction } from '../core/database.ts';
-import { DomainError } from '../core/errors.ts';
-import { newId, type Id } from '../core/ids.ts';
-import { tidyName } from '../core/text.policy.ts';
+import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { tidyName } from '../../platform/core/text.policy.ts';
 import { holdStudent } from '../identity/accounts.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import { kindOf, mediaRules, mostBytes, type MediaPurpose } from './media.policy.ts';

@@ -1,9 +1,9 @@
 /** What a student's removal does to sales: notices about them lose their bodies, purchases keep amounts and dates. */
-import type { Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import { subscriptionEndWake } from '../access/enrollment-rows.ts';
-import { wake } from '../facts/facts.ts';
-import { noticeWake } from './notices.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { subscriptionEndWake } from '../access/enrollments/rows.ts';
+import { wake } from '../../platform/engine/facts.ts';
+import { noticeWake } from './notices/notices.ts';
 
 /**
  * Finds the notices by whom they turned out to be about, and by the student's address, so that those that could not be read

@@ -1,12 +1,12 @@
 /** How long what was sent is kept, and its removal in small batches (specification: Delivery rules 8). */
-import { foldWords } from '../agents/words.ts';
-import { inTransaction, type Database, type Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import { foldListTallies } from '../core/list-tallies.ts';
+import { foldWords } from '../knowledge/words.ts';
+import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { foldListTallies } from '../../platform/infra/postgres/lists/counts.ts';
 import { noticeBodyMs, purgeNoticeBodies } from '../sales/retention.ts';
-import { ending } from './ending.ts';
-import { deliveryRules } from './schedule.policy.ts';
-import { foldTallies } from './tallies.ts';
+import { ending } from './deliveries/ending.ts';
+import { deliveryRules } from './deliveries/schedule.policy.ts';
+import { foldTallies } from './deliveries/tallies.ts';
 import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 /** What a student's removal does to the messages about them (specification: Delivery rules 9; DESIGN §5). */
-import type { Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import { ending } from './ending.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { ending } from './deliveries/ending.ts';
 import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Waking what waits for a delivery or an endpoint: one way each, with the attributes that an operator finds the run by. */
-import type { Transaction } from '../core/database.ts';
-import type { Id } from '../core/ids.ts';
-import { wake, type NewWake } from '../facts/facts.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { wake, type NewWake } from '../../platform/engine/facts.ts';
 
 export interface DeliveryToWake {
   id: Id;

@@ -1,7 +1,7 @@
 /** A student's access to a delivery, by one cause. A sale's access stands for itself; of all others a student has one at a time. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { EnrollmentSource, RevocationReason } from '../../domain/access/enrollment.policy.ts';
+import type { EnrollmentSource, RevocationReason } from '../../domain/access/enrollments/enrollments.policy.ts';
 import { Student } from '../identity/student.ts';
 import { Cohort } from './cohort.ts';
 import { Delivery } from './delivery.ts';

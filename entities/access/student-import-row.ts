@@ -1,7 +1,7 @@
 /** What became of one row of an imported file. It names the student by id alone: nothing of the file is kept in it. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { ImportColumn, RowCode, RowOutcome } from '../../domain/access/import.policy.ts';
+import type { ImportColumn, RowCode, RowOutcome } from '../../domain/access/imports/imports.policy.ts';
 import { StudentImport } from './student-import.ts';
 
 @Entity('student_import_rows')

@@ -1,8 +1,8 @@
 /** A file of students that a club uploaded: how far its import has come, and what it came to. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { ImportError, ImportStatus } from '../../domain/access/import.policy.ts';
-import type { FileFormat } from '../../domain/access/import-header.ts';
+import type { ImportError, ImportStatus } from '../../domain/access/imports/imports.policy.ts';
+import type { FileFormat } from '../../domain/access/imports/header.ts';
 import { Club } from '../clubs/club.ts';
 
 @Entity('student_imports')

@@ -2,7 +2,7 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';
-import type { Role } from '../../domain/clubs/roles.policy.ts';
+import type { Role } from '../../domain/identity/roles.policy.ts';
 
 @Entity('invitations')
 @Check('invitations_role', `role in ('owner', 'admin', 'editor', 'support')`)

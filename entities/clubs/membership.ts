@@ -3,7 +3,7 @@ import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm'
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';
 import { Club } from './club.ts';
-import type { Role } from '../../domain/clubs/roles.policy.ts';
+import type { Role } from '../../domain/identity/roles.policy.ts';
 
 @Entity('memberships')
 @Check('memberships_role', `role in ('owner', 'admin', 'editor', 'support')`)

@@ -1,6 +1,6 @@
 /** How many records a list of a club has: of a subject (the delivery, the course), and with or without the list's mark. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import type { TalliedList } from '../../domain/core/list-tallies.ts';
+import type { TalliedList } from '../../platform/infra/postgres/lists/counts.ts';
 
 /**
  * Without references: what is removed is counted too, and leaves nothing. A sum over it is exact only together with the

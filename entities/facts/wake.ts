@@ -1,6 +1,6 @@
 /** That a workflow must look again. One row a workflow; a later wake raises `seq`, so that the relay deletes only what it has sent. */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { WorkflowAttributes, WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import type { WorkflowAttributes, WorkflowType } from '../../platform/engine/workflow-types.ts';
 
 @Entity('wakes')
 @Index('wakes_club', ['clubId', 'recordedAt'])

@@ -1,7 +1,7 @@
 /** Points that a student was given or that were taken, by one cause: a lesson, or an administrator's hand. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { AwardKind } from '../../domain/learning/points.ts';
+import type { AwardKind } from '../../domain/learning/engagement/points.ts';
 import { Student } from '../identity/student.ts';
 
 @Entity('point_awards')

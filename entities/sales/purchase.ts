@@ -1,7 +1,7 @@
 /** One purchase, or one charge of a subscription, by the platform's own identity; never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { PurchaseStatus, SalesPlatform } from '../../domain/sales/platforms.policy.ts';
+import type { PurchaseStatus, SalesPlatform } from '../../domain/sales/platforms/platforms.policy.ts';
 import { Student } from '../identity/student.ts';
 import { Product } from './product.ts';
 import { Subscription } from './subscription.ts';

@@ -1,7 +1,7 @@
 /** A sales platform that posts notices to a club: its address holds a token, of which only the hash is kept. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { SalesPlatform } from '../../domain/sales/platforms.policy.ts';
+import type { SalesPlatform } from '../../domain/sales/platforms/platforms.policy.ts';
 import { Club } from '../clubs/club.ts';
 
 @Entity('sales_connections')

@@ -1,7 +1,7 @@
 /** One notice of a sales platform, kept as it came, and what became of it. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from '../../domain/sales/platforms.policy.ts';
+import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from '../../domain/sales/platforms/platforms.policy.ts';
 import { SalesConnection } from './sales-connection.ts';
 
 @Entity('sales_notices')

@@ -1,8 +1,8 @@
 /** One subscription by the platform's own identity: what its charges, latenesses and cancellations come to; never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { SaleTarget } from '../../domain/access/sale-access.ts';
-import type { SalesPlatform, SubscriptionStatus } from '../../domain/sales/platforms.policy.ts';
+import type { SaleTarget } from '../../domain/access/enrollments/sale-access.ts';
+import type { SalesPlatform, SubscriptionStatus } from '../../domain/sales/platforms/platforms.policy.ts';
 import { Student } from '../identity/student.ts';
 import { Product } from './product.ts';
 

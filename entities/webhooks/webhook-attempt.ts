@@ -1,8 +1,8 @@
 /** One try of a delivery: written when it is claimed, completed when its outcome is known. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { AttemptOutcome } from '../../domain/webhooks/attempts.ts';
-import type { AttemptTrigger } from '../../domain/webhooks/claim.ts';
+import type { AttemptOutcome } from '../../domain/webhooks/deliveries/attempts.ts';
+import type { AttemptTrigger } from '../../domain/webhooks/deliveries/claim.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 @Entity('webhook_attempts')

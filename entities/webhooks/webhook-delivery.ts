@@ -1,8 +1,8 @@
 /** One event on its way to one endpoint (specification: Webhook delivery). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
-import type { AttemptTrigger } from '../../domain/webhooks/claim.ts';
+import type { DeliveredEventType } from '../../platform/core/event-types.ts';
+import type { AttemptTrigger } from '../../domain/webhooks/deliveries/claim.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { WebhookEvent } from './webhook-event.ts';
 

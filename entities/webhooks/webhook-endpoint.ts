@@ -1,7 +1,7 @@
 /** A URL where a club receives signed messages, and how it has fared (specification: Webhook endpoint). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { EventType } from '../../domain/facts/catalogue.policy.ts';
+import type { EventType } from '../../platform/core/event-types.ts';
 import { Club } from '../clubs/club.ts';
 
 export type EndpointStatus = 'enabled' | 'paused' | 'disabled';

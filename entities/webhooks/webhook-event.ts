@@ -1,7 +1,7 @@
 /** A fact as it was told: its body, assembled once and shared by all endpoints of the club. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
+import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import { Club } from '../clubs/club.ts';
 
 @Entity('webhook_events')

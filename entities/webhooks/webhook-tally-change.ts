@@ -1,6 +1,6 @@
 /** By how much a statement changed an endpoint's tallies: only ever added, by triggers, so that writers never wait for one another. */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
-import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
+import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 
 @Entity('webhook_tally_changes')
 export class WebhookTallyChange {

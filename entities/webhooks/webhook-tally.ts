@@ -1,6 +1,6 @@
 /** How many deliveries an endpoint has of a type that were created in a day or an hour (UTC), by their status. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import type { DeliveredEventType } from '../../domain/facts/catalogue.policy.ts';
+import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 
 export type TallySpan = 'day' | 'hour';
 

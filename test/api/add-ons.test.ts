@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readClubPlan } from '../../domain/billing/club-plan.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { addOnRow } from '../toolkit/assert/billing.ts';
 import { wakesOfAddOn } from '../toolkit/assert/wakes.ts';
 import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';

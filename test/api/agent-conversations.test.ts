@@ -1,7 +1,7 @@
 /** Conversations of students with agents: listing, reading, renaming and deleting them, and what remains of them. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';

@@ -1,9 +1,9 @@
 /** Deliveries that open an AI agent: every way of access to a delivery is a way to the agent. */
 import { expect } from 'chai';
-import { isEntitled } from '../../domain/access/entitlement.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
-import type { EventType } from '../../domain/facts/catalogue.policy.ts';
-import { assembleBody } from '../../domain/webhooks/bodies.ts';
+import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { EventType } from '../../platform/core/event-types.ts';
+import { assembleBody } from '../../domain/webhooks/events/bodies.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { newId, type Id } from '../../domain/core/ids.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { indexedSourcesOf } from '../toolkit/assert/sources.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';

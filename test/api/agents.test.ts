@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
-import { pricedModels } from '../../domain/agents/prices.policy.ts';
-import { newId } from '../../domain/core/ids.ts';
+import { pricedModels } from '../../domain/agents/prompt/prices.policy.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildAgent } from '../toolkit/builders/agents.ts';

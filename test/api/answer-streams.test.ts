@@ -1,7 +1,7 @@
 /** The stream of an answer on the wire: its form, its silences, clients that go, come back and read slowly, and the end of the process. */
 import { startApi, type RunningApi } from '../../api/server.ts';
-import type { AnswerFeed } from '../../domain/agents/answer-feed.ts';
-import { newId } from '../../domain/core/ids.ts';
+import type { AnswerFeed } from '../../domain/agents/answers/answer-feed.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';
 import { appendWords, endAnswer, failAnswer, foldLog, notifyStreams } from '../toolkit/drive/answers.ts';

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { startApi } from '../../api/server.ts';
-import type { ErrorCode } from '../../domain/core/error-codes.ts';
-import { newId } from '../../domain/core/ids.ts';
+import type { ErrorCode } from '../../platform/core/error-codes.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';

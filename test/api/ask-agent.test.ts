@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { v1, v7 } from 'uuid';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';

@@ -3,9 +3,9 @@
  * another club's records have: foreign-ids.test.ts.
  */
 import type { OperationId, RecordOf } from '../../contract/contract.ts';
-import { roles, type Role } from '../../domain/clubs/roles.policy.ts';
-import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { roles, type Role } from '../../domain/identity/roles.policy.ts';
+import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAdministrator, buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { endedSession, expiredSession } from '../toolkit/builders/sessions.ts';

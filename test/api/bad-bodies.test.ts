@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../contract/openapi.ts';
-import { errorStatus, type ErrorCode } from '../../domain/core/error-codes.ts';
+import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, testApi, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { outcomeOfEvent, planRow } from '../toolkit/assert/billing.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { billingEvents, unixNow } from '../toolkit/builders/billing-events.ts';

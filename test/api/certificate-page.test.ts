@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
-import { completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
+import { completeCode, formatCode } from '../../domain/learning/certificates/code.policy.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';

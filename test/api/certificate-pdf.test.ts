@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import QRCode from 'qrcode';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { readPdf } from '../toolkit/assert/pdf.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
-import { newId } from '../../domain/core/ids.ts';
-import { codeAlphabet, completeCode, formatCode } from '../../domain/learning/certificate-code.policy.ts';
-import { issueCertificate } from '../../domain/learning/certificates.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { codeAlphabet, completeCode, formatCode } from '../../domain/learning/certificates/code.policy.ts';
+import { issueCertificate } from '../../domain/learning/certificates/certificates.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { plans } from '../../domain/billing/plans.policy.ts';
-import { roles } from '../../domain/clubs/roles.policy.ts';
-import { newId } from '../../domain/core/ids.ts';
+import { roles } from '../../domain/identity/roles.policy.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildPlan, buildStudents } from '../toolkit/builders/billing.ts';
 import { buildClub, buildMember, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';

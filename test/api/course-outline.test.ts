@@ -1,6 +1,6 @@
 /** Modules, lessons and their order, as administrators write them. */
 import { expect } from 'chai';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildOpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';

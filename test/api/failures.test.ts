@@ -1,7 +1,7 @@
 /** What a caller and an operator see when the service itself fails: no stack, no SQL, no path, and nobody's data. */
 import { expect } from 'chai';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
 import { call, callAt, expectError } from '../toolkit/drive/api.ts';
@@ -10,7 +10,7 @@ import { rowCounts, testDatabase } from '../toolkit/stack/database.ts';
 
 /** What must not be seen, in an answer or in the log: ways into the machine, the statement, the caller's own data. */
 const betraying =
-  /node_modules|file:\/\/|\/domain\/|\.ts:\d|\bat \w+ \(|SELECT|INSERT|UPDATE|relation|syntax|constraint/i;
+  /node_modules|file:\/\/|\/(?:domain|platform)\/|\.ts:\d|\bat \w+ \(|SELECT|INSERT|UPDATE|relation|syntax|constraint/i;
 
 describe('500: the service fails', () => {
   const email = `somebody-${newId()}@example.com`;

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
 import { isObject } from '../../contract/openapi.ts';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { rowsOfClubs } from '../toolkit/assert/club-rows.ts';
 import { buildFurnishedClub, type FurnishedClub } from '../toolkit/builders/furnished-club.ts';
 import { call, someAddress, testApi, visible, type Answer, type Call } from '../toolkit/drive/api.ts';

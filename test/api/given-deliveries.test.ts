@@ -1,6 +1,6 @@
 /** What comes with an account: the deliveries of an invitation, and the free ones of a sign-up. */
 import { expect } from 'chai';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildClub, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse } from '../toolkit/builders/courses.ts';

@@ -1,7 +1,7 @@
 /** What holds for every request, whatever it asks for: paths, methods, headers, origins, request ids. */
 import { expect } from 'chai';
 import { connect } from 'node:net';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { call, expectError, testApi } from '../toolkit/drive/api.ts';
 import { rowCounts } from '../toolkit/stack/database.ts';

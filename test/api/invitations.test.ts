@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAdministrator, buildClub, buildMember, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { mailedToken } from '../toolkit/builders/sessions.ts';

@@ -1,5 +1,5 @@
-import { roles } from '../../domain/clubs/roles.policy.ts';
-import { newId } from '../../domain/core/ids.ts';
+import { roles } from '../../domain/identity/roles.policy.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';

@@ -1,7 +1,7 @@
 /** PUT and DELETE …/classroom/lessons/{publicId}/completion (specification: Catalog, lesson.completed and course.completed). */
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
-import { assembleBody } from '../../domain/webhooks/bodies.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { assembleBody } from '../../domain/webhooks/events/bodies.ts';
 import { clock, expectError } from '../toolkit/drive/api.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { completionsOf } from '../toolkit/assert/facts.ts';

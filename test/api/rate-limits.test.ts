@@ -1,7 +1,7 @@
 /** The rate limits over HTTP, row by row of the specification's table (Limits), where an operation answers already. */
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { contractOperations } from '../../contract/contract.ts';
-import { ruleFor } from '../../domain/limits/rules.policy.ts';
+import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
 import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { callAt, someAddress, testConfig, type Answer, type Call } from '../toolkit/drive/api.ts';
 import { freePort, startRedis } from '../toolkit/stack/counter-stores.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { factRecordsOf } from '../toolkit/assert/facts.ts';
 import { buildAccessDelivery, type TestAccessDelivery } from '../toolkit/builders/access.ts';

@@ -1,4 +1,4 @@
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticeRow } from '../toolkit/assert/sales.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, password } from '../toolkit/builders/clubs.ts';
 import { administratorAccounts, studentAccounts, type AccountKind } from '../toolkit/drive/accounts.ts';

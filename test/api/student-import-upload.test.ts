@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
 import { expect } from 'chai';
-import { importRules } from '../../domain/access/import.policy.ts';
+import { importRules } from '../../domain/access/imports/imports.policy.ts';
 import { until } from '../../dev/readiness.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, clock, someAddress, testApi } from '../toolkit/drive/api.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { newId, type Id } from '../../domain/core/ids.ts';
-import { sha256 } from '../../domain/core/secrets.ts';
-import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { sha256 } from '../../platform/infra/vault.ts';
+import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';

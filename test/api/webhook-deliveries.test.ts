@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
-import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildWebhookDelivery, factAbout, type Subscription } from '../toolkit/builders/webhooks.ts';

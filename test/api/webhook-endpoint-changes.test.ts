@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
-import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
-import { claimAttempt } from '../../domain/webhooks/claim.ts';
-import { dnsResolver } from '../../domain/webhooks/egress.ts';
-import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { eventTypes } from '../../platform/core/event-types.ts';
+import { claimAttempt } from '../../domain/webhooks/deliveries/claim.ts';
+import { dnsResolver } from '../../platform/infra/egress/egress.ts';
+import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';

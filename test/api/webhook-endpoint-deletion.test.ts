@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { fanOut } from '../../domain/webhooks/fan-out.ts';
-import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
+import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
+import { deliveryRules } from '../../domain/webhooks/deliveries/schedule.policy.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, gateRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';

@@ -1,8 +1,8 @@
 /** The fields of an endpoint's record that its deliveries move: true at every moment (specification: Webhook endpoint). */
 import { expect } from 'chai';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
-import type { Id } from '../../domain/core/ids.ts';
-import { attemptDelivery } from '../../domain/webhooks/attempts.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
 import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { clock } from '../toolkit/drive/api.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';

@@ -1,5 +1,5 @@
 /** States of a webhook endpoint, as administrators move it (specification: States, Webhook endpoint). */
-import { fanOut } from '../../domain/webhooks/fan-out.ts';
+import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
-import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
-import { dnsResolver } from '../../domain/webhooks/egress.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { eventTypes } from '../../platform/core/event-types.ts';
+import { dnsResolver } from '../../platform/infra/egress/egress.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildSubscription, buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';

@@ -1,10 +1,10 @@
 /** An endpoint that accepts nothing for 5 days: disabled, its queue canceled, its administrators told (States, Webhook endpoint). */
 import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
-import type { Id } from '../../domain/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../domain/webhooks/attempts.ts';
-import { tendGate } from '../../domain/webhooks/gate.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../../domain/webhooks/deliveries/attempts.ts';
+import { tendGate } from '../../domain/webhooks/endpoints/gate.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';

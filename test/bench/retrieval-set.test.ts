@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { retrieve } from '../../domain/agents/retrieval.ts';
+import { retrieve } from '../../domain/knowledge/retrieval.ts';
 import { indexClub } from '../../bench/retrieval/clubs.ts';
 import {
   corpusLanguages,

@@ -1,6 +1,6 @@
 /** How accounts come to be, change and go, with the access that comes along (specification: Catalog, `student.*`). */
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { someone, signUp, link, tag, uploadStudents, type Cause } from './cause.ts';
 

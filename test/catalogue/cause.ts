@@ -1,7 +1,7 @@
 /** What a row of the catalogue's table is, what it finds, and the acts that several rows begin with. */
 import { expect } from 'chai';
-import type { EventType } from '../../domain/facts/catalogue.policy.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
+import type { EventType } from '../../platform/core/event-types.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import type { TestStudent } from '../toolkit/builders/clubs.ts';
 import type { TestCourse } from '../toolkit/builders/courses.ts';
 import { call, type Answer } from '../toolkit/drive/api.ts';

@@ -1,6 +1,6 @@
 /** What students learn and are given for it (specification: Catalog; operation 15, for tags, levels and certificates). */
 import { expect } from 'chai';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { tag, completion, type Cause } from './cause.ts';
 
 export const learning: readonly Cause[] = [

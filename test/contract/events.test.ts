@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, isReference, type JsonObject } from '../../contract/openapi.ts';
-import { newId } from '../../domain/core/ids.ts';
-import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
-import { assembleBody, assembleTestBody } from '../../domain/webhooks/bodies.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { eventTypes } from '../../platform/core/event-types.ts';
+import { assembleBody, assembleTestBody } from '../../domain/webhooks/events/bodies.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 

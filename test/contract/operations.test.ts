@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
 import { notImplemented } from '../../contract/not-implemented.ts';
-import { roles } from '../../domain/clubs/roles.policy.ts';
-import { errorStatus } from '../../domain/core/error-codes.ts';
+import { roles } from '../../domain/identity/roles.policy.ts';
+import { errorStatus } from '../../platform/core/error-codes.ts';
 
 /** Specification, Endpoints: number, method and path, auth. Operation 8's sibling for sales platforms is described under Events. */
 const specified = `

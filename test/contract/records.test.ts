@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
-import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
-import { roles } from '../../domain/clubs/roles.policy.ts';
+import { eventTypes } from '../../platform/core/event-types.ts';
+import { roles } from '../../domain/identity/roles.policy.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const { schemas } = contractDocument.components;

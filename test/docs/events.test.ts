@@ -7,7 +7,7 @@ import { contractDocument } from '../../contract/document.ts';
 import { eventsPage } from '../../contract/events-page.ts';
 import { driftedFiles } from '../../contract/generate.ts';
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
-import { eventTypes } from '../../domain/facts/catalogue.policy.ts';
+import { eventTypes } from '../../platform/core/event-types.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 

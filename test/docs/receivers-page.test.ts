@@ -4,9 +4,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import { breakerRules } from '../../domain/webhooks/breaker.policy.ts';
-import { deliveryRules } from '../../domain/webhooks/schedule.policy.ts';
-import { newSecret, signatureHeaders } from '../../domain/webhooks/signature.ts';
+import { breakerRules } from '../../domain/webhooks/endpoints/breaker.policy.ts';
+import { deliveryRules } from '../../domain/webhooks/deliveries/schedule.policy.ts';
+import { newSecret, signatureHeaders } from '../../domain/webhooks/deliveries/signature.ts';
 import { examplesDirectory } from '../toolkit/stack/example-receiver.ts';
 
 const docs = fileURLToPath(new URL('../../docs/how-to/', import.meta.url));

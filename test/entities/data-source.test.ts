@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { expect } from 'chai';
-import { Secret } from '../../config.ts';
+import { Secret } from '../../platform/core/secret.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
 /** What a server says, in Postgres' words, that is killed in the moment in which it has let somebody in. */

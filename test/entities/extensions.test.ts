@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
-import { newId } from '../../domain/core/ids.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { requireExtension } from '../../entities/extensions.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 

@@ -1,10 +1,10 @@
 /** Rows as the first release left them: the step of each goes on right after the migrations. */
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
-import { newId, type Id } from '../../domain/core/ids.ts';
-import { attemptDelivery } from '../../domain/webhooks/attempts.ts';
-import { resendDelivery } from '../../domain/webhooks/manual.ts';
-import { newSecret } from '../../domain/webhooks/signature.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
+import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
+import { newSecret } from '../../domain/webhooks/deliveries/signature.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';

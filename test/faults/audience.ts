@@ -1,10 +1,10 @@
 /** Who is told what: clubs with an owner, endpoints, and a student for each fact, so that a fact is known by its student. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../domain/clubs/organizations.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
-import type { Vault } from '../../domain/core/secrets.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Vault } from '../../platform/infra/vault.ts';
 import { openSession } from '../../domain/identity/sessions.ts';
-import { newSecret } from '../../domain/webhooks/signature.ts';
+import { newSecret } from '../../domain/webhooks/deliveries/signature.ts';
 
 export interface Subject {
   clubId: Id;

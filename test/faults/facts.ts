@@ -1,7 +1,7 @@
 /** Facts at a steady pace, whatever is dead just then: what could not be committed is repeated until it is. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inTransaction, type Database } from '../../domain/core/database.ts';
-import { recordFact } from '../../domain/facts/facts.ts';
+import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import { recordFact } from '../../platform/engine/facts.ts';
 import type { Subject } from './audience.ts';
 
 export interface Author {

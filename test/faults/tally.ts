@@ -1,6 +1,6 @@
 /** The truth, read from Postgres and held against what the receiver has accepted. */
 import type { DataSource } from 'typeorm';
-import type { Id } from '../../domain/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { Subject } from './audience.ts';
 import type { Receipts } from './receipts.ts';
 

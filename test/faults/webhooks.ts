@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { createBell } from '../../domain/core/bell.ts';
-import type { Id } from '../../domain/core/ids.ts';
-import { createVault } from '../../domain/core/secrets.ts';
+import { createBell } from '../../platform/infra/postgres/notifier.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { createVault } from '../../platform/infra/vault.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { buildAudience, type Subject } from './audience.ts';
 import { factsAbout, type Author } from './facts.ts';

@@ -13,10 +13,10 @@ import { transactionalMailActivities } from '../../activities/transactional-mail
 import { webhookDeliveryActivities } from '../../activities/webhook-delivery.ts';
 import { readConfig } from '../../config.ts';
 import type { FakeModel } from '../../dev/fake-model.ts';
-import type { PaymentProcessor } from '../../domain/billing/processor.ts';
-import type { Id } from '../../domain/core/ids.ts';
-import { workflowIdOf, type WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
-import { createSmtpSender } from '../../worker/smtp.ts';
+import type { PaymentProcessor } from '../../platform/infra/payments.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
+import { createSmtpSender } from '../../platform/infra/smtp.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { importPlatform } from '../toolkit/drive/imports.ts';

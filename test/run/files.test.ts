@@ -35,7 +35,7 @@ describe('test/run/files', () => {
 
   it('knows a unit test by its imports: nothing that it imports reaches the stack', () => {
     expect(isUnitTest('test/run/files.test.ts')).to.equal(true);
-    expect(isUnitTest('test/domain/webhooks/schedule.policy.test.ts')).to.equal(true);
+    expect(isUnitTest('test/domain/webhooks/deliveries/schedule.policy.test.ts')).to.equal(true);
     expect(isUnitTest('test/api/tags.test.ts')).to.equal(false);
     expect(isUnitTest('test/dev/stack.test.ts')).to.equal(false);
   });

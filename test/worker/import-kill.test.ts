@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { studentsOf } from '../toolkit/assert/students.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { passagesOf, sourceRow, textsOf } from '../toolkit/assert/sources.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { buildCourse } from '../toolkit/builders/courses.ts';

@@ -1,9 +1,9 @@
 /** Workers that die over an answer, between any two lines of it, and another that finds what they left. */
 import { expect } from 'chai';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
-import { answerWake } from '../../domain/agents/answer-wakes.ts';
-import { inTransaction } from '../../domain/core/database.ts';
-import { wake } from '../../domain/facts/facts.ts';
+import { answerWake } from '../../domain/agents/answers/answer-wakes.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import { wake } from '../../platform/engine/facts.ts';
 import type { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import type { AgentCall } from '../../entities/agents/agent-call.ts';
 import { answerRow, callRows, chargeRow, logOf, monthOf } from '../toolkit/assert/answers.ts';

@@ -1,6 +1,6 @@
 /** Workers that die over a sales notice, and another that finds what they left. */
 import { expect } from 'chai';
-import type { Id } from '../../domain/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticeRow, salesStateOf, type NoticeLeft } from '../toolkit/assert/sales.ts';
 import { buildShop, purchaseNotice, type TestShop } from '../toolkit/builders/sales.ts';

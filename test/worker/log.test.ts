@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createBell } from '../../domain/core/bell.ts';
-import { inTransaction } from '../../domain/core/database.ts';
-import type { Id } from '../../domain/core/ids.ts';
+import { createBell } from '../../platform/infra/postgres/notifier.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testPlatform } from '../toolkit/stack/database.ts';

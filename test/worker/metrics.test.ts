@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
-import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoint-states.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
 import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 

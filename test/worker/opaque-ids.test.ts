@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
-import { createBell } from '../../domain/core/bell.ts';
+import { createBell } from '../../platform/infra/postgres/notifier.ts';
 import { removeStudent, updateStudent } from '../../domain/identity/students.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase, testPlatform, platformOn } from '../toolkit/stack/database.ts';

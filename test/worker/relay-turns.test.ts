@@ -1,8 +1,9 @@
-import { Secret, readConfig } from '../../config.ts';
-import { inTransaction } from '../../domain/core/database.ts';
-import { newId } from '../../domain/core/ids.ts';
-import { wake } from '../../domain/facts/facts.ts';
-import type { WorkflowType } from '../../domain/facts/workflow-names.policy.ts';
+import { readConfig } from '../../config.ts';
+import { Secret } from '../../platform/core/secret.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { wake } from '../../platform/engine/facts.ts';
+import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -1,5 +1,5 @@
 import type { Answer } from '../../dev/receiver.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { eventsNamed, summariesOf } from '../toolkit/assert/histories.ts';
 import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';

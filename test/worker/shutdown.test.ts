@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Exit } from '../../dev/children.ts';
 import type { Receiver } from '../../dev/receiver.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { buildSubscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';

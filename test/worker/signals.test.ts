@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../../dev/receiver.ts';
-import { createBell } from '../../domain/core/bell.ts';
-import { resendDelivery } from '../../domain/webhooks/manual.ts';
+import { createBell } from '../../platform/infra/postgres/notifier.ts';
+import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { eventsNamed } from '../toolkit/assert/histories.ts';
 import { wakesOf } from '../toolkit/assert/wakes.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { inTransaction } from '../../domain/core/database.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { sweep } from '../../workflows/sweep.ts';

@@ -1,9 +1,9 @@
 import { addOnActivities } from '../../activities/add-on.ts';
 import { buyAddOn } from '../../domain/billing/add-ons.ts';
-import { createPaymentProcessor, type PaymentProcessor } from '../../domain/billing/processor.ts';
+import { createPaymentProcessor, type PaymentProcessor } from '../../platform/infra/payments.ts';
 import { settleAddOn } from '../../domain/billing/settling.ts';
-import { newId, type Id } from '../../domain/core/ids.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import type { addOn } from '../../workflows/add-on.ts';
 import { addOnRow } from '../toolkit/assert/billing.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -1,5 +1,5 @@
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import type { agentAnswer } from '../../workflows/agent-answer.ts';
 import { answerRow, callRows } from '../toolkit/assert/answers.ts';
 import { eventsNamed, keptOf, summariesOf } from '../toolkit/assert/histories.ts';

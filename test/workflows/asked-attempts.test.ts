@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Platform } from '../../domain/core/platform.ts';
-import { disableEndpoint } from '../../domain/webhooks/endpoint-states.ts';
-import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/manual.ts';
+import type { Platform } from '../../domain/deps.ts';
+import { disableEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/deliveries/manual.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildWebhookDelivery, type Subscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';

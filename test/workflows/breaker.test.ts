@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
-import { findEndpoint } from '../../domain/webhooks/endpoints.ts';
+import { findEndpoint } from '../../domain/webhooks/endpoints/endpoints.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { until } from '../toolkit/drive/until.ts';

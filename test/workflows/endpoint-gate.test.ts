@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { inTransaction } from '../../domain/core/database.ts';
+import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
   pauseEndpoint,
-} from '../../domain/webhooks/endpoint-states.ts';
+} from '../../domain/webhooks/endpoints/endpoint-states.ts';
 import { callGate } from '../../domain/webhooks/wakes.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';

@@ -1,9 +1,9 @@
 import { salesActivities } from '../../activities/sales.ts';
-import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enrollments.ts';
-import type { Transaction } from '../../domain/core/database.ts';
-import type { Id } from '../../domain/core/ids.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
-import { processNotice } from '../../domain/sales/processing.ts';
+import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enrollments/enrollments.ts';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { processNotice } from '../../domain/sales/notices/processing.ts';
 import { createWorkflowClient } from '../../worker/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';

@@ -1,8 +1,8 @@
 import { sourceIndexActivities } from '../../activities/source-index.ts';
 import { readConfig } from '../../config.ts';
-import type { IndexingPlatform } from '../../domain/agents/indexing/source-step.ts';
-import { sourceWake } from '../../domain/agents/sources.ts';
-import { workflowIdOf } from '../../domain/facts/workflow-names.policy.ts';
+import type { IndexingPlatform } from '../../domain/knowledge/indexing/source-step.ts';
+import { sourceWake } from '../../domain/knowledge/sources.ts';
+import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';

@@ -3,8 +3,8 @@
  * A club that has set a secret signs the body with HMAC-SHA256, in hexadecimal, in `x-notice-signature`.
  */
 import { createHmac } from 'node:crypto';
-import { sameText } from '../../core/secrets.ts';
-import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
+import { sameText } from '../../../platform/infra/vault.ts';
+import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
 import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 
 const purchaseKinds: Readonly<Record<string, PurchaseEvent['kind']>> = {

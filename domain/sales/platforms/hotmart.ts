@@ -8,9 +8,9 @@
  * - `date_next_charge` of a cancellation is the end of the period that was paid for.
  * - A subscription that is taken up again keeps its `subscriber.code`.
  */
-import { sameText } from '../../core/secrets.ts';
-import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
-import { NoticeRefusal } from '../refusal.ts';
+import { sameText } from '../../../platform/infra/vault.ts';
+import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
+import { NoticeRefusal } from '../notices/refusal.ts';
 import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsFromDecimal, type Field } from './reading.ts';
 
 const version = '2.0.0';

@@ -9,8 +9,8 @@
  * Bodies that wrap the order in another object, which some receivers report, are not documented and not read.
  */
 import { createHmac } from 'node:crypto';
-import { sameText } from '../../core/secrets.ts';
-import type { PurchaseEvent, SalesAdapter, SalesEvent } from '../events.ts';
+import { sameText } from '../../../platform/infra/vault.ts';
+import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
 import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 
 const zone = '-03:00';

@@ -1,8 +1,9 @@
 /** Reading a notice field by field: each is there and of its kind, or the refusal names its path. */
-import { isStorableText, tidyName } from '../../core/text.policy.ts';
-import { readAddress } from '../addresses.policy.ts';
-import type { Buyer } from '../events.ts';
-import { NoticeRefusal } from '../refusal.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+import { isStorableText } from '../../../platform/core/storable-text.ts';
+import { readAddress } from '../notices/addresses.policy.ts';
+import type { Buyer } from './events.ts';
+import { NoticeRefusal } from '../notices/refusal.ts';
 
 /** A place in the body. A field that is `null` or an empty text counts as absent. */
 export interface Field {

@@ -1,12 +1,12 @@
 /** One order of locks everywhere (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
 import { expect } from 'chai';
 import { holdPlaces, holdStudentCount } from '../../../domain/billing/allowances.ts';
-import { inTransaction, LookedTooEarly, type Transaction } from '../../../domain/core/database.ts';
+import { inTransaction, LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
 import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
-import { processNotice } from '../../../domain/sales/processing.ts';
+import { processNotice } from '../../../domain/sales/notices/processing.ts';
 import { noticeRow } from '../../toolkit/assert/sales.ts';
 import { buildClub, buildStudent, password } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';

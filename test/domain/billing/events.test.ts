@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { receiveEvent } from '../../../domain/billing/events.ts';
 import { planOfPriceBy, planStateOf, readEvent, type ReadEvent } from '../../../domain/billing/events.policy.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { planRow } from '../../toolkit/assert/billing.ts';
 import { billingEvents } from '../../toolkit/builders/billing-events.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sha256 } from '../../../domain/core/secrets.ts';
+import { sha256 } from '../../../platform/infra/vault.ts';
 import {
   findAdministratorSession,
   findStudentSession,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { newId } from '../../../domain/core/ids.ts';
+import { newId } from '../../../platform/core/ids.ts';
 import { requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../toolkit/stack/database.ts';

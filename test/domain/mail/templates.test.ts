@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { tokenLifetimeMs } from '../../../domain/identity/one-time-tokens.ts';
+import { tokenLifetimeMs } from '../../../domain/mail/one-time-tokens.ts';
 import { mailTemplates, renderMail, type MailTemplate } from '../../../domain/mail/templates.ts';
 
 const context = {

@@ -1,8 +1,8 @@
 /** Images of a question: which it may name, what the model is shown of them, how they are presented. */
 import { expect } from 'chai';
-import { inTransaction } from '../../../domain/core/database.ts';
-import { DomainError } from '../../../domain/core/errors.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { presentImages, readImages, requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';

@@ -1,7 +1,7 @@
 /** Whatever happens to an upload, the bucket and the record are in the end as the model of the rules says. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { inTransaction } from '../../../domain/core/database.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { png } from '../../toolkit/builders/pictures.ts';

@@ -1,7 +1,7 @@
 /** Images that students show to agents: they go with their student, and a week after nobody has shown them. */
 import { expect } from 'chai';
-import { inTransaction } from '../../../domain/core/database.ts';
-import { newId } from '../../../domain/core/ids.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId } from '../../../platform/core/ids.ts';
 import { eraseDue, purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
 import { reserveAgentImage } from '../../../domain/media/reservation.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';

@@ -1,7 +1,7 @@
 /** How the images of deleted conversations are found: by index, for the student is held meanwhile. */
 import { expect } from 'chai';
-import type { Transaction } from '../../../domain/core/database.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { removeImagesOf } from '../../../domain/media/erasure.ts';
 import { buildOpenAgent } from '../../toolkit/builders/agents.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';

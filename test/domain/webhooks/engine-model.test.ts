@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import type { DataSource } from 'typeorm';
-import { DomainError } from '../../../domain/core/errors.ts';
-import type { Id } from '../../../domain/core/ids.ts';
-import type { Platform } from '../../../domain/core/platform.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Platform } from '../../../domain/deps.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
 import {
   deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
   pauseEndpoint,
-} from '../../../domain/webhooks/endpoint-states.ts';
-import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/manual.ts';
-import { rotateSecret } from '../../../domain/webhooks/rotation.ts';
+} from '../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
+import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
 import { migrate } from '../../../entities/migrate.ts';
 import { scratchDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 import { simulateEngine } from '../../toolkit/model/engine-club.ts';

@@ -1,6 +1,6 @@
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { retain } from '../../../domain/webhooks/retention.ts';
-import { counting } from '../../../domain/webhooks/tallies.ts';
+import { counting } from '../../../domain/webhooks/deliveries/tallies.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import {
   buildEndpoint,

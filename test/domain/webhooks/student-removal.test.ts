@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { newId } from '../../../domain/core/ids.ts';
+import { newId } from '../../../platform/core/ids.ts';
 import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
-import { attemptDelivery } from '../../../domain/webhooks/attempts.ts';
+import { attemptDelivery } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { attemptRows, deliveryRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';

@@ -1,7 +1,7 @@
 /** A student who asks and does not give up: sends again under the same id, reattaches where the stream broke off. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 
 interface Class {
   clubId: Id;

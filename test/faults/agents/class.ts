@@ -1,7 +1,7 @@
 /** Who is there: a club on the largest plan, one agent with a lesson as its material, and students who may ask it. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
 
 export interface Classroom {

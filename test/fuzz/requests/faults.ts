@@ -2,7 +2,7 @@
 import type { ContractOperation } from '../../../contract/contract.ts';
 import { isObject, type JsonObject } from '../../../contract/openapi.ts';
 import type { ContractParameter } from '../../../contract/operations.ts';
-import type { ErrorCode } from '../../../domain/core/error-codes.ts';
+import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { bodySchemaOf, everyOperation } from '../../toolkit/drive/every-operation.ts';
 import { isRecord, type Json, type JsonRecord, type RequestStep } from './step.ts';
 import { boundsOf, numberOf, propertiesOf, requiredOf, schemaAt, type Place } from './values.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { compileValidators, type ContractOperation } from '../../../contract/contract.ts';
-import { errorStatus } from '../../../domain/core/error-codes.ts';
+import { errorStatus } from '../../../platform/core/error-codes.ts';
 import { everyOperation, nameOf, operationOf } from '../../toolkit/drive/every-operation.ts';
 import { faultsOf } from './contract-check.ts';
 import { Draw } from './draw.ts';

@@ -1,6 +1,6 @@
 /** What the fuzzer does, as data: rounds make sequences of steps, a failure shrinks to a shorter one, a case file keeps it. */
 import type { OperationId } from '../../../contract/contract.ts';
-import type { ErrorCode } from '../../../domain/core/error-codes.ts';
+import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonRecord;
 export interface JsonRecord {

@@ -1,8 +1,8 @@
 /** Who sends requests: members and students of the fuzzed club, of another one, and those without a living session. */
 import type { CallerKind } from '../../../contract/contract.ts';
-import type { Role } from '../../../domain/clubs/roles.policy.ts';
-import type { Id } from '../../../domain/core/ids.ts';
-import { sha256 } from '../../../domain/core/secrets.ts';
+import type { Role } from '../../../domain/identity/roles.policy.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { sha256 } from '../../../platform/infra/vault.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
 import { clock } from '../../toolkit/drive/api.ts';
 import { buildAdministrator, buildMember } from '../../toolkit/builders/clubs.ts';

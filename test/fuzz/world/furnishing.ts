@@ -1,5 +1,5 @@
 /** What furnishes a scene: records made through the API by the club's owner, and their names for templates. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { type TestAdministrator } from '../../toolkit/builders/clubs.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import { isRecord, type Json, type JsonRecord } from '../requests/step.ts';

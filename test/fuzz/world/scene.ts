@@ -1,5 +1,5 @@
 /** A club with one record of every kind that a request can name, so that the first request of each operation can succeed. */
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { buildCohort, buildCourse, type TestCourse } from '../../toolkit/builders/courses.ts';
 import { buildAccessDelivery, buildEnrollment } from '../../toolkit/builders/access.ts';
 import { billingEvents } from '../../toolkit/builders/billing-events.ts';

@@ -1,5 +1,5 @@
 /** What the worker would do, done here at once and in a fixed order: notices, imports, and answers to questions. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { endAnswer } from '../../toolkit/drive/answers.ts';
 import { runImport } from '../../toolkit/drive/imports.ts';
 import { clock } from '../../toolkit/drive/api.ts';

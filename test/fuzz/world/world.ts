@@ -4,7 +4,7 @@ import { AssertionError } from 'chai';
 import { createParser } from 'eventsource-parser';
 import type { ContractOperation, OperationId } from '../../../contract/contract.ts';
 import { messageOf } from '../../../dev/problem.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { clock, type Answer } from '../../toolkit/drive/api.ts';
 import { put } from '../../toolkit/drive/media.ts';
 import { everyOperation, operationOf } from '../../toolkit/drive/every-operation.ts';

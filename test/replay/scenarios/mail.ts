@@ -1,7 +1,7 @@
 /** Mails that are sent at once, refused for a while, and never taken. */
 import type { WorkflowHandle } from '@temporalio/client';
-import { inTransaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';

@@ -1,8 +1,8 @@
 /** What is sold: notices of sales, ends of subscriptions, and add-ons of clubs. */
 import type { WorkflowHandle } from '@temporalio/client';
-import { changeEnd } from '../../../domain/access/enrollments.ts';
-import type { ChargeOutcome } from '../../../domain/billing/processor.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { changeEnd } from '../../../domain/access/enrollments/enrollments.ts';
+import type { ChargeOutcome } from '../../../platform/infra/payments.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { buildAddOn } from '../../toolkit/builders/billing.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../../toolkit/builders/sales.ts';

@@ -1,5 +1,5 @@
 /** Imports of students: in batches, and one whose upload broke off. */
-import { importRules } from '../../../domain/access/import.policy.ts';
+import { importRules } from '../../../domain/access/imports/imports.policy.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { upload } from '../../toolkit/drive/imports.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Answer, Receiver } from '../../../dev/receiver.ts';
-import { inTransaction } from '../../../domain/core/database.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { removeStudent } from '../../../domain/identity/students.ts';
-import { breakerRules } from '../../../domain/webhooks/breaker.policy.ts';
-import { enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoint-states.ts';
-import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/manual.ts';
+import { breakerRules } from '../../../domain/webhooks/endpoints/breaker.policy.ts';
+import { enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/deliveries/manual.ts';
 import { callGate } from '../../../domain/webhooks/wakes.ts';
 import { deliveryRow } from '../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';

@@ -1,6 +1,6 @@
 /** Rows of an answer, and of what it cost, as its steps have left them. */
 import { expect } from 'chai';
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import { AgentCall } from '../../../entities/agents/agent-call.ts';

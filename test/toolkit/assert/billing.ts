@@ -1,5 +1,5 @@
 /** What billing has recorded of a club: plan, add-ons, overages, and how many students it counts. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { TestEvent } from '../builders/billing-events.ts';
 import { testDatabase } from '../stack/database.ts';
 

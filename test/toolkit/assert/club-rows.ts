@@ -1,6 +1,6 @@
 /** Everything that the database holds of some clubs: what must be the same after a request that is refused. */
 import type { EntityMetadata } from 'typeorm';
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 /** Counts of the other tables' rows, which are brought up to date in the background. */

@@ -1,5 +1,5 @@
 /** Facts of a club, or about a student, that no relay has carried on yet. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 /** The facts of a club with what each is about, oldest first. */

@@ -1,5 +1,5 @@
 /** What a notice of a sale has led to. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 export interface NoticeLeft {

@@ -1,5 +1,5 @@
 /** The index of agents' material: its sources, and their passages. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { AgentPassage } from '../../../entities/agents/agent-passage.ts';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';
 import { testDatabase } from '../stack/database.ts';

@@ -1,5 +1,5 @@
 /** The students of a club, with what they have. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 interface MemberOfClub {

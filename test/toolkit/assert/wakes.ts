@@ -1,6 +1,6 @@
 /** What an act asks to be looked at again: the wakes that it leaves to the relay. No relay runs beside these tests. */
-import type { Id } from '../../../domain/core/ids.ts';
-import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { Wake } from '../../../entities/facts/wake.ts';
 import { testDatabase } from '../stack/database.ts';
 

@@ -1,5 +1,5 @@
 /** Rows of webhook endpoints, events, deliveries and attempts, as the engine has left them. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';

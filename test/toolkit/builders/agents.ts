@@ -1,6 +1,6 @@
 /** AI agents, and the material that they answer from. */
 import type { AgentStatus } from '../../../domain/agents/agents.policy.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildAccessDelivery } from './access.ts';
 

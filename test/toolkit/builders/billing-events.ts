@@ -1,5 +1,5 @@
 /** Events as the payment processor sends them. */
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 
 export interface TestEvent {
   id: string;

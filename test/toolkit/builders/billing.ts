@@ -1,6 +1,6 @@
 /** What clubs have paid for: their plans and add-ons, and as many students as a test needs. */
 import type { PlanName } from '../../../domain/billing/plans.policy.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 /** An add-on of 100 students as its buyer leaves it, pending and due, unless told otherwise. */

@@ -1,5 +1,5 @@
 /** Courses with their lessons, and cohorts. They are inserted as they are, so that none of them raises a fact. */
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { CourseStatus } from '../../../entities/learning/course.ts';
 import { testDatabase } from '../stack/database.ts';
 

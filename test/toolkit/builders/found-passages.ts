@@ -1,6 +1,6 @@
 /** Passages as retrieval hands them to the prompt of an answer; nothing of them is in the database. */
-import type { FoundPassage } from '../../../domain/agents/prompt-blocks.policy.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import type { FoundPassage } from '../../../domain/agents/prompt/prompt-blocks.policy.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 
 /** Passages of one source that follow one another, a page each, with two sentences a passage. */
 export function foundPassages(

@@ -1,6 +1,6 @@
 /** A club with one record of every kind that a request can name, as rows alone: nothing of it is told, woken or mailed. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildAccessDelivery, buildEnrollment } from './access.ts';
 import { buildAgent } from './agents.ts';

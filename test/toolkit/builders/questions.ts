@@ -1,9 +1,9 @@
 /** Questions as ASKING leaves them: accepted, reserved, and their answers waiting for their runs. */
-import { wake } from '../../../domain/facts/facts.ts';
-import { inTransaction } from '../../../domain/core/database.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
-import { answerWake } from '../../../domain/agents/answer-wakes.ts';
-import { reserveBudget } from '../../../domain/agents/budget.ts';
+import { wake } from '../../../platform/engine/facts.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { answerWake } from '../../../domain/agents/answers/answer-wakes.ts';
+import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
 import { testDatabase, testPlatform } from '../stack/database.ts';
 import { buildAgent, type AgentOptions } from './agents.ts';
 import { buildClub, buildStudent } from './clubs.ts';

@@ -1,6 +1,6 @@
 /** Sources in a club's index of agents' material, and the passages in them. */
 import type { Language, SourceStatus } from '../../../domain/agents/agents.policy.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildClub } from './clubs.ts';
 import { buildCourse, buildLesson } from './courses.ts';

@@ -1,9 +1,9 @@
 /** Webhook endpoints, what they subscribe to, and deliveries to them. */
-import { newId, type Id } from '../../../domain/core/ids.ts';
-import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
-import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
-import { fanOut } from '../../../domain/webhooks/fan-out.ts';
-import { newSecret } from '../../../domain/webhooks/signature.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { EventType } from '../../../platform/core/event-types.ts';
+import type { FactToTell } from '../../../domain/webhooks/events/bodies.ts';
+import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
+import { newSecret } from '../../../domain/webhooks/deliveries/signature.ts';
 import { testPlatform } from '../stack/database.ts';
 import { buildClub, buildStudent } from './clubs.ts';
 

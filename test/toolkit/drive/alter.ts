@@ -1,5 +1,5 @@
 /** Changes behind the product's back: columns of rows, for states that a test cannot reach in its time. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 export async function alter(

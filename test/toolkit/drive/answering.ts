@@ -1,15 +1,16 @@
 /** The steps of answers over a fake model, the test database and a writer of logs of the test's own. */
 import pino from 'pino';
-import { readConfig, Secret } from '../../../config.ts';
+import { readConfig } from '../../../config.ts';
+import { Secret } from '../../../platform/core/secret.ts';
 import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
 import type { Script } from '../../../dev/fake-model/script.ts';
-import { stepAnswer, type AnswerPlatform, type AnswerStep } from '../../../domain/agents/answer-step.ts';
-import type { AnswerReport } from '../../../domain/agents/answer-rows.ts';
-import { answerRules } from '../../../domain/agents/answers.policy.ts';
-import { createDeltaLog, type DeltaLog } from '../../../domain/agents/delta-log.ts';
-import { createModel, type Patience } from '../../../domain/agents/model.ts';
-import type { FoundPassage } from '../../../domain/agents/prompt-blocks.policy.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { stepAnswer, type AnswerPlatform, type AnswerStep } from '../../../domain/agents/answers/answer-step.ts';
+import type { AnswerReport } from '../../../domain/agents/answers/answer-rows.ts';
+import { answerRules } from '../../../domain/agents/answers/answers.policy.ts';
+import { createDeltaLog, type DeltaLog } from '../../../domain/agents/answers/delta-log.ts';
+import { createModel, type Patience } from '../../../platform/infra/model/model.ts';
+import type { FoundPassage } from '../../../domain/agents/prompt/prompt-blocks.policy.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { buildQuestion, type TestQuestion } from '../builders/questions.ts';
 import { testPlatform } from '../stack/database.ts';
 

@@ -1,9 +1,9 @@
 /** Plays the worker that writes answers: words into the log, the end with its citations, and the NOTIFY after each commit. */
-import { answersChannel } from '../../../domain/agents/answers-channel.ts';
+import { answersChannel } from '../../../domain/agents/answers/answers-channel.ts';
 import type { AnswerError, AnswerStatus } from '../../../domain/agents/agents.policy.ts';
-import { settleBudget } from '../../../domain/agents/budget.ts';
-import type { Transaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { settleBudget } from '../../../domain/agents/budget/budget.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 interface CitationToWrite {

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../../api/server.ts';
 import { readConfig, type Config } from '../../../config.ts';
 import { compileValidators, contractOperations } from '../../../contract/contract.ts';
-import type { ErrorCode } from '../../../domain/core/error-codes.ts';
-import { errorStatus } from '../../../domain/core/error-codes.ts';
+import type { ErrorCode } from '../../../platform/core/error-codes.ts';
+import { errorStatus } from '../../../platform/core/error-codes.ts';
 import { afterEveryTest, atEndOfFile } from '../../run/lifecycle.ts';
 import { testDatabase } from '../stack/database.ts';
 

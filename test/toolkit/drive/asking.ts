@@ -1,6 +1,6 @@
 /** Students who may ask an agent, and what they do with it over HTTP. */
 import { randomUUID } from 'node:crypto';
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { buildOpenAgent, type OpenAgent, type AgentOptions } from '../builders/agents.ts';
 import { call, testApi, type Answer } from './api.ts';
 import { openStream, type EventClient } from './event-stream.ts';

@@ -1,9 +1,9 @@
 /** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
-import type { Id } from '../../../domain/core/ids.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
-import { claimAttempt, type Claim } from '../../../domain/webhooks/claim.ts';
-import type { DeliveryStep } from '../../../domain/webhooks/parking.ts';
-import type { AttemptAnswer } from '../../../domain/webhooks/post.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { claimAttempt, type Claim } from '../../../domain/webhooks/deliveries/claim.ts';
+import type { DeliveryStep } from '../../../domain/webhooks/deliveries/parking.ts';
+import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
 import { testPlatform } from '../stack/database.ts';
 
 export const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };

@@ -1,7 +1,7 @@
 /** Certificates for tests to start from: issued through the API, as administrators do. */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { buildStudent, type TestClub, type TestStudent } from '../builders/clubs.ts';
 import { buildCourse } from '../builders/courses.ts';
 import { call } from './api.ts';

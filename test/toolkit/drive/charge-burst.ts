@@ -1,6 +1,6 @@
 /** A process that charges one budget many times at once and prints how many calls were allowed: argv = url, counter, limit, calls. */
-import { Secret } from '../../../config.ts';
-import { createLimiter } from '../../../domain/limits/limiter.ts';
+import { Secret } from '../../../platform/core/secret.ts';
+import { createLimiter } from '../../../api/rate-limits/limiter.ts';
 
 const masterKey = new Secret(Buffer.alloc(32, 7));
 const [url = '', counter = '', limit, calls] = process.argv.slice(2);

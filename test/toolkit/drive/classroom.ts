@@ -1,7 +1,7 @@
 /** What students do in the classroom, and what takes their access away. */
-import { revokeAccess } from '../../../domain/access/enrollments.ts';
-import { inTransaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { OpenCourse, Learner } from '../builders/access.ts';
 import { testPlatform } from '../stack/database.ts';
 import { call, type Answer } from './api.ts';

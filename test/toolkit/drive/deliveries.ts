@@ -1,8 +1,8 @@
 /** Webhook deliveries on their way: waiting for their end, waking their runs, ending their leases. */
-import { createBell } from '../../../domain/core/bell.ts';
-import { inTransaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
-import { wake } from '../../../domain/facts/facts.ts';
+import { createBell } from '../../../platform/infra/postgres/notifier.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { wake } from '../../../platform/engine/facts.ts';
 import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { deliveryRow } from '../assert/webhooks.ts';
 import type { TestWebhookDelivery } from '../builders/webhooks.ts';

@@ -1,6 +1,6 @@
 /** Files on their way out of the bucket: rounds of erasure, stores that fail or are slow meanwhile, and what is left of a file. */
-import { inTransaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
 import { eraseDue } from '../../../domain/media/erasure.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { contractOperations, type ContractOperation, type OperationId } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
-import { newId } from '../../../domain/core/ids.ts';
+import { newId } from '../../../platform/core/ids.ts';
 import type { Call } from './api.ts';
 
 export const everyOperation = contractOperations();

@@ -1,6 +1,6 @@
 /** Reading files out in tests: in the thread, as the worker does. */
-import { extract, type Extraction, type ThreadRules } from '../../../domain/agents/indexing/extraction.ts';
-import { indexingRules } from '../../../domain/agents/indexing/indexing.policy.ts';
+import { extract, type Extraction, type ThreadRules } from '../../../domain/knowledge/extraction/extraction.ts';
+import { indexingRules } from '../../../domain/knowledge/indexing/indexing.policy.ts';
 
 type Read = Extract<Extraction, { result: 'read' }>;
 

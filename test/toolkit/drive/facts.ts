@@ -1,9 +1,9 @@
 /** Facts as the product commits them, for the relay of the test to carry on. */
-import { createBell } from '../../../domain/core/bell.ts';
-import { inTransaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
-import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
-import { recordFact } from '../../../domain/facts/facts.ts';
+import { createBell } from '../../../platform/infra/postgres/notifier.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { EventType } from '../../../platform/core/event-types.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
 import { testPlatform } from '../stack/database.ts';
 
 /** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */

@@ -1,7 +1,7 @@
 /** Imports in tests: uploaded through the API, and worked through by the step itself, with the run's real store. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { stepImport, type ImportPlatform, type ImportStep } from '../../../domain/access/import-step.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { stepImport, type ImportPlatform, type ImportStep } from '../../../domain/access/imports/step.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { call, clock, type Answer, type Call } from './api.ts';
 import { testPlatform } from '../stack/database.ts';

@@ -1,8 +1,8 @@
 /** The step that indexes a source, and changes of the source meanwhile. */
-import { claimSource, type Claim } from '../../../domain/agents/indexing/claims.ts';
-import { indexSource, type IndexingPlatform, type SourceStep } from '../../../domain/agents/indexing/source-step.ts';
-import { wantedAnew, wakeSources } from '../../../domain/agents/sources.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
+import { indexSource, type IndexingPlatform, type SourceStep } from '../../../domain/knowledge/indexing/source-step.ts';
+import { wantedAnew, wakeSources } from '../../../domain/knowledge/sources.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { TestSource } from '../builders/sources.ts';
 import { testPlatform, testDatabase } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';

@@ -1,8 +1,8 @@
 /** A club whose every event arrives at a real receiver, carried there by a real worker: what the table over the catalogue watches. */
 import { expect } from 'chai';
 import { isSignedWith, type Receiver } from '../../../dev/receiver.ts';
-import { eventTypes, type EventType } from '../../../domain/facts/catalogue.policy.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import { eventTypes, type EventType } from '../../../platform/core/event-types.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { eventFaults } from '../assert/contract-schemas.ts';
 import { buildClub, type TestClub } from '../builders/clubs.ts';
 import { testDatabase } from '../stack/database.ts';

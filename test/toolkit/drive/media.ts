@@ -1,7 +1,7 @@
 /** Files in tests: reserved through the API, put to their address as the descriptor says, completed; and what the bucket holds. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { ObjectStore } from '../../../domain/core/object-store.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { MediaPlatform } from '../../../domain/media/media.ts';
 import type { TestClub, TestStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';

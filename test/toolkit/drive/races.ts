@@ -1,6 +1,6 @@
 /** Requests that meet: all of them have begun before one of them may go on. */
-import type { Transaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
 

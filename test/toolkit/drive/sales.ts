@@ -1,7 +1,7 @@
 /** Notices of sales, taken in past HTTP and processed step by step. */
-import type { Id } from '../../../domain/core/ids.ts';
-import { processNotice, type NoticePlatform, type NoticeStep } from '../../../domain/sales/processing.ts';
-import { receiveNotice } from '../../../domain/sales/notices.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { processNotice, type NoticePlatform, type NoticeStep } from '../../../domain/sales/notices/processing.ts';
+import { receiveNotice } from '../../../domain/sales/notices/notices.ts';
 import { testPlatform } from '../stack/database.ts';
 import type { TestSalesConnection, TestShop } from '../builders/sales.ts';
 

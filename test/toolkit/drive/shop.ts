@@ -1,6 +1,6 @@
 /** A shop that sells a club's delivery, and posts notices of it in the `generic` format (docs/reference/sales-notices.md). */
 import { expect } from 'chai';
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { call } from './api.ts';
 import { taxDocument } from './listening-club.ts';

@@ -1,5 +1,5 @@
 /** What tests of tags, points and levels call, in the name of a club's owner. */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { callsOf } from './club-calls.ts';
 

@@ -1,5 +1,5 @@
 /** The operations on a club's webhook endpoints, called by its owner at the time of the test clock. */
-import { newId, type Id } from '../../../domain/core/ids.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
 import { buildClub, buildStudent, type TestClub } from '../builders/clubs.ts';
 import { call, clock, type Answer } from './api.ts';

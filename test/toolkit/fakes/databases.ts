@@ -1,5 +1,5 @@
 /** Databases that wrap the real one: every statement inside one transaction, transactions counted, ends recorded, connections lost. */
-import { sqlStateOf, type Transaction, type Database } from '../../../domain/core/database.ts';
+import { sqlStateOf, type Transaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
 
 /** @returns a database whose every transaction and statement is part of `tx` */
 export function databaseOf(tx: Transaction): Database {

@@ -1,5 +1,5 @@
 /** A payment processor without a network, for tests that are about what surrounds it. */
-import type { ChargeOutcome, PaymentProcessor } from '../../../domain/billing/processor.ts';
+import type { ChargeOutcome, PaymentProcessor } from '../../../platform/infra/payments.ts';
 
 /** @param outcomes of its charges, one after another; then all are paid */
 export function fakePaymentProcessor(outcomes: readonly ChargeOutcome[]): PaymentProcessor {

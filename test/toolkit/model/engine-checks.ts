@@ -1,9 +1,9 @@
 /** What must hold after every step of the simulated engine: Postgres says what the model says, and nothing open is stranded. */
 import { expect } from 'chai';
-import type { Database } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
-import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
-import { findEndpoint } from '../../../domain/webhooks/endpoints.ts';
+import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { findEndpoint } from '../../../domain/webhooks/endpoints/endpoints.ts';
 import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookDelivery as Deliveries } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint as Endpoints } from '../../../entities/webhooks/webhook-endpoint.ts';

@@ -1,6 +1,6 @@
 /** The club that a simulated engine works for, alone in its database. */
-import { newId, type Id } from '../../../domain/core/ids.ts';
-import type { Platform } from '../../../domain/core/platform.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Platform } from '../../../domain/deps.ts';
 import { SimulatedEngine } from './engine-simulation.ts';
 import { day } from './webhook-model.ts';
 

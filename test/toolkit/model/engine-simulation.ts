@@ -2,18 +2,18 @@
  * The engine's domain on a real Postgres, without Temporal: workflows are rows of a map that say when they look again, wakes
  * are carried by hand and can be lost or doubled, receivers answer when they are told to, and time passes when it is told to.
  */
-import { inTransaction, type Database } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
-import type { Platform } from '../../../domain/core/platform.ts';
-import type { EventType } from '../../../domain/facts/catalogue.policy.ts';
-import { recordFact } from '../../../domain/facts/facts.ts';
-import { rescueOverdue } from '../../../domain/facts/upkeep.ts';
-import { workflowIdOf, type WorkflowType } from '../../../domain/facts/workflow-names.policy.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
-import type { FactToTell } from '../../../domain/webhooks/bodies.ts';
-import { fanOut } from '../../../domain/webhooks/fan-out.ts';
-import { tendGate } from '../../../domain/webhooks/gate.ts';
-import type { AttemptAnswer } from '../../../domain/webhooks/post.ts';
+import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Platform } from '../../../domain/deps.ts';
+import type { EventType } from '../../../platform/core/event-types.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
+import { workflowIdOf, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
+import type { FactToTell } from '../../../domain/webhooks/events/bodies.ts';
+import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
+import { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
+import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
 import { WebhookModel, type Kind, type ModelAttempt, type Reply } from './webhook-model.ts';
 
 const second = 1_000;

@@ -3,15 +3,15 @@
  * words have changed while it was; and the acts that change it, in the model and in the database alike.
  */
 import * as fc from 'fast-check';
-import { updateAgent } from '../../../domain/agents/agents.ts';
+import { updateAgent } from '../../../domain/agents/setup/agents.ts';
 import { agentStatuses, languages, type AgentStatus, type Language } from '../../../domain/agents/agents.policy.ts';
-import { setMaterial } from '../../../domain/agents/material.ts';
-import { syncSources } from '../../../domain/agents/sources.ts';
+import { setMaterial } from '../../../domain/agents/setup/material.ts';
+import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
-import { inTransaction } from '../../../domain/core/database.ts';
-import type { Id } from '../../../domain/core/ids.ts';
-import { updateCourse } from '../../../domain/learning/courses.ts';
-import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/lessons.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { updateCourse } from '../../../domain/learning/courses/courses.ts';
+import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
 import type { CourseStatus } from '../../../entities/learning/course.ts';
 import { buildAgent, type TestAgent } from '../builders/agents.ts';
 import { buildClub } from '../builders/clubs.ts';

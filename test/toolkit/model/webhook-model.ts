@@ -3,7 +3,7 @@
  * delivery; Delivery rules): it says what an attempt may do and what follows, and throws where somebody does otherwise.
  * Which of several due deliveries comes first is nobody's promise, so attempts are told to it, not foretold by it.
  */
-import type { Id } from '../../../domain/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 
 const second = 1_000;
 const minute = 60 * second;

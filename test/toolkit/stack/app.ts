@@ -6,10 +6,10 @@ import { pino } from 'pino';
 import { createApp } from '../../../api/app.ts';
 import { billingOf } from '../../../api/billing.ts';
 import type { ApiPlatform } from '../../../api/middleware/context.ts';
-import { createAnswerFeed } from '../../../domain/agents/answer-feed.ts';
-import { createObjectStore } from '../../../domain/core/object-store.ts';
-import { createLimiter } from '../../../domain/limits/limiter.ts';
-import { createEgress, type Resolve } from '../../../domain/webhooks/egress.ts';
+import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
+import { createObjectStore } from '../../../platform/infra/object-store.ts';
+import { createLimiter } from '../../../api/rate-limits/limiter.ts';
+import { createEgress, type Resolve } from '../../../platform/infra/egress/egress.ts';
 import { clock, testConfig } from '../drive/api.ts';
 import { testPlatform } from './database.ts';
 

@@ -2,12 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { readConfig, Secret } from '../../../config.ts';
+import { readConfig } from '../../../config.ts';
+import { Secret } from '../../../platform/core/secret.ts';
 import { startChild } from '../../../dev/children.ts';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
 import { untilPortAnswers } from '../../../dev/readiness.ts';
-import type { Budget } from '../../../domain/limits/rules.policy.ts';
+import type { Budget } from '../../../api/rate-limits/rules.policy.ts';
 import { testDatabase } from './database.ts';
 
 export interface Store {

@@ -1,10 +1,11 @@
 /** The migrated database of the file that runs now. */
 import type { DataSource } from 'typeorm';
-import { readConfig, Secret } from '../../../config.ts';
-import { newId, type Id } from '../../../domain/core/ids.ts';
-import type { Database } from '../../../domain/core/database.ts';
-import type { AddressedPlatform, Platform } from '../../../domain/core/platform.ts';
-import { createVault } from '../../../domain/core/secrets.ts';
+import { readConfig } from '../../../config.ts';
+import { Secret } from '../../../platform/core/secret.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { AddressedPlatform, Platform } from '../../../domain/deps.ts';
+import { createVault } from '../../../platform/infra/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
 import { testStack } from './stack.ts';

@@ -1,6 +1,6 @@
 /** The whole delivery engine for tests: worker processes, the Temporal that they work for, and receivers. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { workflowIdOf } from '../../../domain/facts/workflow-names.policy.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { useDeliveries, type Delivering } from './receivers.ts';
 import { useTemporal, useWorker, useWorkerProcesses } from './worker.ts';
 

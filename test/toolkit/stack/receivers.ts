@@ -1,9 +1,9 @@
 /** Receivers on this machine, and the way out to them: what a delivery's attempt is posted through. */
 import { readConfig } from '../../../config.ts';
 import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/receiver.ts';
-import type { DeliveryPlatform } from '../../../domain/webhooks/attempts.ts';
-import { createEgress, type Egress } from '../../../domain/webhooks/egress.ts';
-import { postWebhook } from '../../../domain/webhooks/post.ts';
+import type { DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
+import { postWebhook } from '../../../domain/webhooks/deliveries/post.ts';
 import { testPlatform } from './database.ts';
 import { testStack } from './stack.ts';
 

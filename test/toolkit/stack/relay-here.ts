@@ -1,6 +1,6 @@
 /** The relay of tests whose time is skipped: carries the wakes of the test's own clubs to the server that skips time. */
-import { removeWake, type ClaimedWake } from '../../../domain/facts/outbox.ts';
-import type { WorkflowType } from '../../../domain/facts/workflow-names.policy.ts';
+import { removeWake, type ClaimedWake } from '../../../platform/engine/relay-queue.ts';
+import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { WorkflowClient } from '../../../worker/workflow-client.ts';
 import { testDatabase } from './database.ts';
 

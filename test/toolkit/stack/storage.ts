@@ -1,7 +1,7 @@
 /** The S3 server of the test run: the object store over its private bucket, and a plain client that looks into the bucket itself. */
 import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { readConfig } from '../../../config.ts';
-import { createObjectStore, type ObjectStore } from '../../../domain/core/object-store.ts';
+import { createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
 import { testStack } from './stack.ts';
 

@@ -1,0 +1,78 @@
+/** Decides, for one call, which counter it is charged to, and refuses it when that is spent (specification: Limits, Errors). */
+import { DomainError } from '../../platform/core/errors.ts';
+import { addressCounted } from './client-ip.policy.ts';
+import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
+import { clubWrites, refusedCalls, ruleFor, type Rule } from './rules.policy.ts';
+
+/** A call as far as it is known when it is charged: after session and membership were judged, before the body is read. */
+export interface Call {
+  readonly method: string;
+  /** The path that the router matches: still percent-encoded; without origin, query and fragment. */
+  readonly path: string;
+  /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
+  readonly ip: string;
+  /** Whose session it is; undefined without one, and where the operation asks for none. */
+  readonly caller: { readonly kind: 'student' | 'admin'; readonly id: string } | undefined;
+  /** The club of the path, once the caller is known to act in it. */
+  readonly clubId: string | undefined;
+  /** The call is about to be answered 401, or the 403 of the club. */
+  readonly refused: boolean;
+}
+
+/**
+ * Charges a call, once. Reads are free.
+ *
+ * - A rule "per IP" charges the address, whoever calls.
+ * - A rule per club or per student charges these only when session and membership hold; a refused call, or one whose
+ *   caller is not known, is charged to a counter of its own for its address, and gets 429 instead of 401 or 403 when
+ *   that is spent. So an outsider neither exhausts a club's allowance nor guesses sessions without limit.
+ * - An administrator on a classroom path uses the club write limit.
+ *
+ * @param now Unix milliseconds
+ * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and
+ *   the route is a classroom credential route. Every other call passes while they are down
+ */
+export async function admit(limiter: Pick<Limiter, 'charge'>, call: Call, now: number): Promise<void> {
+  const rule = ruleFor(call);
+  if (rule === undefined) return;
+  const charged = chargeOf(rule, call);
+  const verdict = await verdictOf(limiter, charged, now);
+  if (!verdict.allowed) throw tooMany(charged.rule, verdict.retryAfterSeconds);
+}
+
+interface Charge {
+  readonly rule: Rule;
+  readonly subject: string;
+}
+
+function chargeOf(rule: Rule, { ip, caller, clubId, refused }: Call): Charge {
+  if (rule.scope === 'ip') return { rule, subject: addressCounted(ip) };
+  if (refused || caller === undefined || clubId === undefined)
+    return { rule: refusedCalls, subject: addressCounted(ip) };
+  if (rule.scope === 'student' && caller.kind === 'student') return { rule, subject: caller.id };
+  return { rule: clubWrites, subject: clubId.toLowerCase() }; // a uuid has two spellings, but the club one counter
+}
+
+async function verdictOf(limiter: Pick<Limiter, 'charge'>, { rule, subject }: Charge, now: number): Promise<Verdict> {
+  try {
+    return await limiter.charge(rule, subject, now);
+  } catch (error) {
+    if (!(error instanceof CountersUnavailable)) throw error;
+    if (rule.whenDown === 'pass') return { allowed: true };
+    throw new DomainError(
+      'rate_limit_unavailable',
+      'The rate limit cannot be checked at the moment; try again shortly.',
+    );
+  }
+}
+
+const countedFor = { club: 'club', student: 'student', ip: 'IP address' } as const;
+
+function tooMany({ name, limit, windowSeconds, scope }: Rule, retryAfterSeconds: number): DomainError {
+  const allowance = `${limit} in ${windowSeconds} seconds for each ${countedFor[scope]}`;
+  return new DomainError(
+    'rate_limited',
+    `${name}: ${allowance}. Retry after ${retryAfterSeconds} seconds.`,
+    retryAfterSeconds,
+  );
+}

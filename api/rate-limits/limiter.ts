@@ -1,0 +1,77 @@
+/** Charges calls to the counters of the rate limits, by fixed windows that early retries consume ahead (docs/adr/0002). */
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { Secret } from '../../platform/core/secret.ts';
+import { createCircuit } from './circuit.ts';
+import type { CounterStore } from './counter-store.ts';
+import { openPostgresCounters } from './postgres-counters.ts';
+import { openRedisCounters } from './redis-counters.ts';
+import type { Budget } from './rules.policy.ts';
+import { secondsUntilWindow, windowAt } from './windows.policy.ts';
+
+export { CountersUnavailable } from './counter-store.ts';
+
+/** `retryAfterSeconds`: whole seconds until the first window that still has allowance. */
+export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
+
+export interface Limiter {
+  /**
+   * Counts one call of a subject and says whether it may pass.
+   * @param subject the club's id, the student's id or the address counted; stored as a keyed hash
+   * @param now Unix milliseconds
+   * @throws CountersUnavailable when the counters cannot be reached; at most one wait of half a second each second
+   */
+  charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
+  /** Resolves when the counters can be used; rejects with CountersUnavailable. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface LimiterOptions {
+  /** `postgres://` of a migrated database, or `redis://`. */
+  readonly url: Secret;
+  /** Keys the hashes that stand for subjects, so that the counters hold no address; the same in every process. */
+  readonly masterKey: Secret<Buffer>;
+  /** Milliseconds; measures the rest of a store that is down. */
+  readonly clock: () => number;
+  /** Told when the store fails, at most about once a second: ordinary writes then pass unlimited, which an operator should see. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A counter lives from its first charge, which may be a window early, to its window's end; and one window to spare for slow calls. */
+const windowsKept = 3;
+/** Subjects that are known to have nothing left until the window after the next; beyond this many the memory starts afresh. */
+const spentRemembered = 10_000;
+
+/** Opens the counters on connections of their own; they may be down, and may come back. */
+export function createLimiter({ url, masterKey, clock, onFailure }: LimiterOptions): Limiter {
+  const store: CounterStore = url.reveal().startsWith('redis') ? openRedisCounters(url) : openPostgresCounters(url);
+  const hashKey = Buffer.from(hkdfSync('sha256', masterKey.reveal(), '', 'rate limit subjects', 32));
+  const reach = createCircuit(clock, onFailure);
+  /** Counter → the window in which it, and the one after it, were found spent: a flood then costs the store nothing. */
+  const spent = new Map<string, number>();
+
+  return {
+    charge(budget, subject, now) {
+      const { counter, limit, windowSeconds } = budget;
+      const name = `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
+      const window = windowAt(now, windowSeconds);
+      const refusedUntil = (next: number): Verdict => ({
+        allowed: false,
+        retryAfterSeconds: secondsUntilWindow(next, windowSeconds, now),
+      });
+      if (spent.get(name) === window) return Promise.resolve(refusedUntil(window + 2));
+
+      const increment = (of: number) => store.increment(`${name}:${of}`, windowSeconds * windowsKept);
+      return reach(async () => {
+        if ((await increment(window)) <= limit) return { allowed: true };
+        // What is counted beyond the limit changes nothing: the next window is consumed at most whole.
+        if ((await increment(window + 1)) < limit) return refusedUntil(window + 1);
+        if (spent.size >= spentRemembered) spent.clear();
+        spent.set(name, window);
+        return refusedUntil(window + 2);
+      });
+    },
+    ready: () => reach(() => store.ready()),
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,45 @@
+/** Counters of the rate limits in Redis, which forgets them by itself when they expire. */
+import { Redis } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+import type { Secret } from '../../platform/core/secret.ts';
+import { storeDeadlineMs, type CounterStore } from './counter-store.ts';
+
+const reconnectAfterMs = 500;
+
+/** @param url `redis://` or `rediss://` */
+export function openRedisCounters(url: Secret): CounterStore {
+  const redis = new Redis(url.reveal(), {
+    lazyConnect: true,
+    connectTimeout: storeDeadlineMs,
+    commandTimeout: storeDeadlineMs,
+    socketTimeout: storeDeadlineMs * 2, // a connection that has gone silent is replaced, not waited for
+    enableOfflineQueue: false, // a count that cannot be made now is of no use later
+    autoResendUnfulfilledCommands: false, // it may have been counted already
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => reconnectAfterMs,
+  });
+  redis.on('error', () => undefined); // each count that fails says so itself
+  const counters = new RateLimiterRedis({
+    storeClient: redis,
+    keyPrefix: 'rate_limit_counters',
+    points: 0, // limits are judged by the limiter, which needs the count alone
+    duration: 0,
+  });
+  const firstConnection = redis.connect().catch(() => undefined); // if it fails, ioredis goes on trying
+
+  return {
+    async increment(key, keepSeconds) {
+      await firstConnection;
+      const { consumedPoints } = await counters.penalty(key, 1, { customDuration: keepSeconds });
+      return consumedPoints;
+    },
+    async ready() {
+      await firstConnection;
+      await redis.ping();
+    },
+    async close() {
+      redis.disconnect();
+      await firstConnection;
+    },
+  };
+}

@@ -1,0 +1,229 @@
+/** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+import { expectAgent } from '../../agents/setup/agents.ts';
+import { expectCourse, keepCohort } from '../enrollments/cohorts.ts';
+
+type Delivery = RecordOf<'Delivery'>;
+type Opening = RecordOf<'DeliveryOpening'>;
+
+/** What a row of `access_deliveries` opens. */
+export type OpeningRow =
+  | { kind: 'course'; courseId: Id; cohortId: Id | null; agentId: null }
+  | { kind: 'agent'; courseId: null; cohortId: null; agentId: Id };
+
+type DeliveryRow = OpeningRow & {
+  id: Id;
+  name: string;
+  free: boolean;
+  accessDays: number | null;
+  createdAt: Date;
+  updatedAt: Date;
+  archivedAt: Date | null;
+};
+
+const columns = `id, name, kind, course_id AS "courseId", cohort_id AS "cohortId", agent_id AS "agentId", free, access_days AS "accessDays",
+  created_at AS "createdAt", updated_at AS "updatedAt", archived_at AS "archivedAt"`;
+
+export function presentOpening(row: OpeningRow): Opening {
+  if (row.kind === 'agent') return { kind: row.kind, agent_id: row.agentId };
+  return { kind: row.kind, course_id: row.courseId, ...(row.cohortId !== null && { cohort_id: row.cohortId }) };
+}
+
+function rowOf(opens: Opening): OpeningRow {
+  if (opens.kind === 'agent')
+    return { kind: opens.kind, courseId: null, cohortId: null, agentId: opens.agent_id.toLowerCase() };
+  const [courseId, cohortId] = [opens.course_id.toLowerCase(), opens.cohort_id?.toLowerCase() ?? null];
+  return { kind: opens.kind, courseId, cohortId, agentId: null };
+}
+
+function presentDelivery(delivery: DeliveryRow): Delivery {
+  return {
+    id: delivery.id,
+    name: delivery.name,
+    opens: presentOpening(delivery),
+    free: delivery.free,
+    ...(delivery.accessDays !== null && { access_days: delivery.accessDays }),
+    archived: delivery.archivedAt !== null,
+    created_at: delivery.createdAt.toISOString(),
+    updated_at: delivery.updatedAt.toISOString(),
+  };
+}
+
+/** @returns a page of the club's deliveries, newest first */
+export async function listDeliveries(
+  tx: Transaction,
+  clubId: Id,
+  filter: Page & { archived?: boolean },
+): Promise<Listed<Delivery>> {
+  const { limit, offset } = windowOf(filter);
+  const archived = filter.archived === undefined ? '' : `AND archived_at IS ${filter.archived ? 'NOT NULL' : 'NULL'}`;
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM access_deliveries WHERE club_id = $1 ${archived}`,
+    [clubId],
+  );
+  const rows = await tx.query<DeliveryRow[]>(
+    `SELECT ${columns} FROM access_deliveries WHERE club_id = $1 ${archived}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [clubId],
+  );
+  return { rows: rows.map(presentDelivery), total: counted?.total ?? 0 };
+}
+
+/** @throws DomainError not_found */
+export async function findDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<Delivery> {
+  return presentDelivery(await readDelivery(tx, clubId, deliveryId));
+}
+
+/** @throws DomainError not_found (course, cohort or agent) */
+export async function createDelivery(
+  tx: Transaction,
+  clubId: Id,
+  input: { name: string; opens: Opening; free?: boolean; access_days?: number },
+  now: Date,
+): Promise<Delivery> {
+  const opens = rowOf(input.opens);
+  await expectOpening(tx, clubId, opens);
+  const id = newId();
+  await tx.query(
+    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, agent_id, free, access_days, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+    [
+      id,
+      clubId,
+      tidyName(input.name),
+      opens.kind,
+      opens.courseId,
+      opens.cohortId,
+      opens.agentId,
+      input.free ?? false,
+      input.access_days ?? null,
+      now,
+    ],
+  );
+  return findDelivery(tx, clubId, id);
+}
+
+/**
+ * Changes what is given; what is absent stays. Enrollments stay as they are.
+ * @param input.access_days 0 takes the limit away
+ * @throws DomainError not_found (delivery, course, cohort or agent), in_use (somebody is enrolled in what it opens now)
+ */
+export async function updateDelivery(
+  tx: Transaction,
+  clubId: Id,
+  deliveryId: Id,
+  input: { name?: string; opens?: Opening; free?: boolean; access_days?: number },
+  now: Date,
+): Promise<Delivery> {
+  const before = await holdDelivery(tx, clubId, deliveryId);
+  const opens = input.opens ? rowOf(input.opens) : before;
+  if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
+  await tx.query(
+    `UPDATE access_deliveries
+        SET name = $2, kind = $3, course_id = $4, cohort_id = $5, agent_id = $6, free = $7, access_days = $8, updated_at = $9
+      WHERE id = $1`,
+    [
+      deliveryId,
+      input.name === undefined ? before.name : tidyName(input.name),
+      opens.kind,
+      opens.courseId,
+      opens.cohortId,
+      opens.agentId,
+      input.free ?? before.free,
+      input.access_days === undefined ? before.accessDays : input.access_days || null,
+      now,
+    ],
+  );
+  return findDelivery(tx, clubId, deliveryId);
+}
+
+/** Ends the granting of a delivery, or takes it up again; what is so already stays as it is. @throws DomainError not_found */
+export async function setArchived(
+  tx: Transaction,
+  clubId: Id,
+  deliveryId: Id,
+  archived: boolean,
+  now: Date,
+): Promise<Delivery> {
+  const before = await holdDelivery(tx, clubId, deliveryId);
+  if ((before.archivedAt !== null) === archived) return presentDelivery(before);
+  await tx.query(`UPDATE access_deliveries SET archived_at = $2, updated_at = $3 WHERE id = $1`, [
+    deliveryId,
+    archived ? now : null,
+    now,
+  ]);
+  return findDelivery(tx, clubId, deliveryId);
+}
+
+async function readDelivery(tx: Transaction, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
+  const [delivery] = await tx.query<DeliveryRow[]>(
+    `SELECT ${columns} FROM access_deliveries WHERE id = $1 AND club_id = $2 ${lock}`,
+    [deliveryId, clubId],
+  );
+  if (!delivery) throw notFound('delivery');
+  return delivery;
+}
+
+/** Holds it against changes, and against those who would grant it (`keepDelivery`). @throws DomainError not_found */
+function holdDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+  return readDelivery(tx, clubId, deliveryId, 'FOR NO KEY UPDATE');
+}
+
+/** Reads what is about to be granted; it stays as it is until the transaction ends. @throws DomainError not_found */
+export function keepDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+  return readDelivery(tx, clubId, deliveryId, 'FOR SHARE');
+}
+
+/**
+ * The condition under which a delivery can be granted by itself, to whoever signs up or claims a link: neither archived,
+ * nor in a cohort with which the access would have ended already.
+ * @param delivery @param now SQL expressions, such as `delivery` and `$1`
+ */
+export function grantable({ delivery, now }: { delivery: string; now: string }): string {
+  return `${delivery}.archived_at IS NULL AND NOT EXISTS (
+    SELECT FROM cohorts cohort
+     WHERE cohort.id = ${delivery}.cohort_id AND cohort.ends_at <= ${now} AND ${delivery}.access_days IS NULL)`;
+}
+
+/** @throws DomainError not_found if one of them is none of the club's */
+export async function expectDeliveries(tx: Transaction, clubId: Id, deliveryIds: readonly Id[]): Promise<void> {
+  const [strangers] = await tx.query<unknown[]>(
+    `SELECT 1 FROM unnest($2::uuid[]) AS given (id)
+      WHERE NOT EXISTS (SELECT FROM access_deliveries delivery WHERE delivery.id = given.id AND delivery.club_id = $1) LIMIT 1`,
+    [clubId, deliveryIds],
+  );
+  if (strangers) throw notFound('delivery');
+}
+
+/** @throws DomainError not_found for a course or agent that is none of the club's, or a cohort that is none of the course's */
+async function expectOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
+  if (opens.kind === 'agent') return expectAgent(tx, clubId, opens.agentId);
+  await expectCourse(tx, clubId, opens.courseId);
+  if (opens.cohortId !== null) await keepCohort(tx, opens.courseId, opens.cohortId);
+}
+
+async function expectChangeableOpening(
+  tx: Transaction,
+  clubId: Id,
+  before: OpeningRow & { id: Id },
+  opens: OpeningRow,
+): Promise<void> {
+  await expectOpening(tx, clubId, opens);
+  const same =
+    opens.courseId === before.courseId && opens.cohortId === before.cohortId && opens.agentId === before.agentId;
+  if (same) return;
+  const enrolled = await tx.query<unknown[]>(
+    `SELECT 1 FROM enrollments WHERE delivery_id = $1 AND revoked_reason IS DISTINCT FROM 'removal' LIMIT 1`,
+    [before.id],
+  );
+  if (enrolled.length > 0)
+    throw new DomainError(
+      'in_use',
+      'Students are enrolled in what this delivery opens: it cannot open something else.',
+    );
+}

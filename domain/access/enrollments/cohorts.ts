@@ -1,0 +1,159 @@
+/** Cohorts of courses, as administrators keep them. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+
+interface CohortDates {
+  startsAt: Date | null;
+  endsAt: Date | null;
+}
+
+interface CohortRow extends CohortDates {
+  id: Id;
+  courseId: Id;
+  name: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const columns = `id, course_id AS "courseId", name, starts_at AS "startsAt", ends_at AS "endsAt",
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
+  return {
+    id: cohort.id,
+    course_id: cohort.courseId,
+    name: cohort.name,
+    ...(cohort.startsAt !== null && { starts_at: cohort.startsAt.toISOString() }),
+    ...(cohort.endsAt !== null && { ends_at: cohort.endsAt.toISOString() }),
+    created_at: cohort.createdAt.toISOString(),
+    updated_at: cohort.updatedAt.toISOString(),
+  };
+}
+
+/** @throws DomainError not_found for a course of another club */
+export async function expectCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<void> {
+  const rows = await tx.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2`, [courseId, clubId]);
+  if (rows.length === 0) throw notFound('course');
+}
+
+/**
+ * Finds a cohort of the course, and keeps it from being deleted until the transaction ends.
+ * @throws DomainError not_found for a cohort of another course
+ */
+export async function keepCohort(tx: Transaction, courseId: Id | null, cohortId: Id): Promise<CohortDates> {
+  const [cohort] = await tx.query<CohortDates[]>(
+    `SELECT starts_at AS "startsAt", ends_at AS "endsAt" FROM cohorts WHERE id = $1 AND course_id = $2 FOR SHARE`,
+    [cohortId, courseId],
+  );
+  if (!cohort) throw notFound('cohort');
+  return cohort;
+}
+
+/** @returns a page of the course's cohorts, newest first @throws DomainError not_found (course) */
+export async function listCohorts(
+  tx: Transaction,
+  clubId: Id,
+  courseId: Id,
+  page: Page,
+): Promise<Listed<RecordOf<'Cohort'>>> {
+  await expectCourse(tx, clubId, courseId);
+  const { limit, offset } = windowOf(page);
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM cohorts WHERE course_id = $1`,
+    [courseId],
+  );
+  const rows = await tx.query<CohortRow[]>(
+    `SELECT ${columns} FROM cohorts WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [courseId],
+  );
+  return { rows: rows.map(presentCohort), total: counted?.total ?? 0 };
+}
+
+/** @throws DomainError not_found (course), invalid_request (an end that is not after the beginning) */
+export async function createCohort(
+  tx: Transaction,
+  clubId: Id,
+  courseId: Id,
+  input: { name: string; starts_at?: string; ends_at?: string },
+  now: Date,
+): Promise<RecordOf<'Cohort'>> {
+  await expectCourse(tx, clubId, courseId);
+  const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
+  const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
+  refuseEmptySpan({ startsAt, endsAt });
+  const id = newId();
+  await tx.query(
+    `INSERT INTO cohorts (id, club_id, course_id, name, starts_at, ends_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+    [id, clubId, courseId, tidyName(input.name), startsAt, endsAt, now],
+  );
+  return presentCohort(await holdCohort(tx, clubId, id));
+}
+
+/**
+ * Changes what is given; what is absent stays. Who is in it keeps the dates of their access.
+ * @throws DomainError not_found, invalid_request (an end that is not after the beginning)
+ */
+export async function updateCohort(
+  tx: Transaction,
+  clubId: Id,
+  cohortId: Id,
+  input: { name?: string; starts_at?: string; ends_at?: string },
+  now: Date,
+): Promise<RecordOf<'Cohort'>> {
+  const before = await holdCohort(tx, clubId, cohortId);
+  const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
+  const after: CohortRow = {
+    ...before,
+    ...(input.name !== undefined && { name: tidyName(input.name) }),
+    ...(startsAt !== undefined && { startsAt }),
+    ...(endsAt !== undefined && { endsAt }),
+    updatedAt: now,
+  };
+  refuseEmptySpan(after);
+  await tx.query(`UPDATE cohorts SET name = $2, starts_at = $3, ends_at = $4, updated_at = $5 WHERE id = $1`, [
+    cohortId,
+    after.name,
+    after.startsAt,
+    after.endsAt,
+    now,
+  ]);
+  return presentCohort(after);
+}
+
+/**
+ * Deletes a cohort that nobody and nothing is in. Removed enrollments do not come back: they forget it.
+ * @throws DomainError not_found, in_use
+ */
+export async function deleteCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<void> {
+  await holdCohort(tx, clubId, cohortId);
+  const [users] = await tx.query<{ delivery: boolean; enrollment: boolean }[]>(
+    `SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = $1) AS delivery,
+            EXISTS (SELECT FROM enrollments WHERE cohort_id = $1 AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`,
+    [cohortId],
+  );
+  if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
+  if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
+  await tx.query(`UPDATE enrollments SET cohort_id = NULL WHERE cohort_id = $1`, [cohortId]);
+  await tx.query(`DELETE FROM cohorts WHERE id = $1`, [cohortId]);
+}
+
+/** Holds it against changes, and against those who would enroll somebody in it. @throws DomainError not_found */
+async function holdCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<CohortRow> {
+  const [cohort] = await tx.query<CohortRow[]>(
+    `SELECT ${columns} FROM cohorts WHERE id = $1 AND club_id = $2 FOR UPDATE`,
+    [cohortId, clubId],
+  );
+  if (!cohort) throw notFound('cohort');
+  return cohort;
+}
+
+function refuseEmptySpan({ startsAt, endsAt }: CohortDates): void {
+  if (startsAt !== null && endsAt !== null && endsAt <= startsAt)
+    throw new DomainError('invalid_request', '`ends_at` must be after `starts_at`.');
+}

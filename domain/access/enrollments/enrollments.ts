@@ -1,0 +1,268 @@
+/**
+ * A student's access to deliveries: how enrollments change one by one, each change with its fact (specification: Catalog,
+ * `access.*`). Beside it `sale-access.ts` follows sales and `many-grants.ts` grants to many; nobody outside this folder changes
+ * an enrollment. Every function first holds the student's row, so that the changes of one student come one after another.
+ */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { optionalInstant } from '../../../platform/core/instants.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import { keepCohort } from './cohorts.ts';
+import { grantable, keepDelivery } from '../deliveries/deliveries.ts';
+import { changeOfEnd, periodOf, type EnrollmentSource, type RevocationReason } from './enrollments.policy.ts';
+import {
+  findEnrollment,
+  findStanding,
+  hasEnded,
+  holdEnrollment,
+  recordAccess,
+  supersede,
+  type Enrollment,
+} from './rows.ts';
+
+export type { Enrollment } from './rows.ts';
+
+export interface Grant {
+  clubId: Id;
+  studentId: Id;
+  deliveryId: Id;
+  source: EnrollmentSource;
+  /** The purchase or the subscription, where one of them is the source. */
+  originId?: Id | undefined;
+  /** Absent: the delivery's own. */
+  cohortId?: Id | undefined;
+  /** Absent: with the cohort, but not before now. */
+  startsAt?: Date | undefined;
+  /** Absent: by the delivery's days or the cohort; null: no end. */
+  endsAt?: Date | null | undefined;
+}
+
+export interface Granted {
+  enrollment: Enrollment;
+  /** False where the student had it already: nothing changed, and no fact was recorded. */
+  fresh: boolean;
+}
+
+/**
+ * Gives access and records `access.granted`. What a student has from elsewhere than a sale is not given twice; a sale's
+ * own enrollment is, once a purchase or subscription and delivery.
+ * @throws DomainError not_found (student, delivery or cohort), delivery_archived (and nothing was sold), invalid_request (an
+ *   end that is not after the beginning)
+ */
+export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<Granted> {
+  await holdStudent(tx, grant.clubId, grant.studentId);
+  // Before it is looked what the student has: 404 comes before 409.
+  if (grant.cohortId !== undefined) await keepCohortOf(tx, grant.clubId, grant.deliveryId, grant.cohortId);
+  const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
+  if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))
+    return { enrollment: standing, fresh: false };
+
+  const { cohortId, ...period } = await termsOf(tx, grant, now);
+  if (standing) await supersede(tx, standing.id, now);
+  const id = newId();
+  await tx.query(
+    `INSERT INTO enrollments (id, club_id, student_id, delivery_id, cohort_id, source, origin_id, starts_at, ends_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+    [
+      id,
+      grant.clubId,
+      grant.studentId,
+      grant.deliveryId,
+      cohortId,
+      grant.source,
+      grant.originId ?? null,
+      period.startsAt,
+      period.endsAt,
+      now,
+    ],
+  );
+  const enrollment = await findEnrollment(tx, grant.clubId, id);
+  await recordAccess(tx, 'access.granted', enrollment, now);
+  return { enrollment, fresh: true };
+}
+
+/**
+ * The same for an administrator, who is told where nothing was given.
+ * @throws DomainError as `grantAccess`; already_enrolled
+ */
+export async function grantByHand(
+  tx: Transaction,
+  clubId: Id,
+  input: { student_id: Id; delivery_id: Id; cohort_id?: Id; starts_at?: string; ends_at?: string },
+  now: Date,
+): Promise<Enrollment> {
+  const { enrollment, fresh } = await grantAccess(
+    tx,
+    {
+      clubId,
+      studentId: input.student_id,
+      deliveryId: input.delivery_id,
+      source: 'grant',
+      cohortId: input.cohort_id,
+      startsAt: optionalInstant(input.starts_at, 'starts_at'),
+      endsAt: optionalInstant(input.ends_at, 'ends_at'),
+    },
+    now,
+  );
+  if (!fresh) throw alreadyEnrolled();
+  return enrollment;
+}
+
+/** The cohort, the beginning and the end of a new enrollment. @throws DomainError not_found, delivery_archived, invalid_request */
+export async function termsOf(
+  tx: Transaction,
+  grant: Omit<Grant, 'studentId' | 'source'>,
+  now: Date,
+): Promise<{ cohortId: Id | null; startsAt: Date; endsAt: Date | null }> {
+  const delivery = await keepDelivery(tx, grant.clubId, grant.deliveryId);
+  const cohortId = grant.cohortId ?? delivery.cohortId;
+  const cohort = cohortId === null ? undefined : await keepCohort(tx, delivery.courseId, cohortId);
+  // What is sold is given: the platform goes on selling until somebody ends that there.
+  if (delivery.archivedAt !== null && grant.originId === undefined)
+    throw new DomainError('delivery_archived', 'The delivery is archived: it is not granted any more.');
+  const period = periodOf(grant, delivery, cohort, now);
+  refuseEmptyPeriod(period.startsAt, period.endsAt);
+  return { cohortId, ...period };
+}
+
+function refuseEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
+  if (endsAt !== null && endsAt <= startsAt)
+    throw new DomainError('invalid_request', '`ends_at` must be after `starts_at`.');
+}
+
+/**
+ * Takes the access and records `access.revoked`; `removal` hides the enrollment as well. Revoking once more changes
+ * nothing, but a revoked one can be removed, without a further fact.
+ * @throws DomainError not_found
+ */
+export async function revokeAccess(
+  tx: Transaction,
+  clubId: Id,
+  enrollmentId: Id,
+  reason: RevocationReason,
+  now: Date,
+): Promise<Enrollment> {
+  const before = await holdEnrollment(tx, clubId, enrollmentId);
+  if (before.revokedAt !== null && reason !== 'removal') return before;
+  const revokedAt = before.revokedAt ?? now;
+  await tx.query(`UPDATE enrollments SET revoked_at = $2, revoked_reason = $3, updated_at = $4 WHERE id = $1`, [
+    enrollmentId,
+    revokedAt,
+    reason,
+    now,
+  ]);
+  const after: Enrollment = { ...before, revokedAt, revokedReason: reason };
+  if (before.revokedAt === null) await recordAccess(tx, 'access.revoked', after, now);
+  return after;
+}
+
+/**
+ * Undoes a revocation and records `access.restored`; beginning and end stay what they were.
+ * @throws DomainError not_found, enrollment_not_revoked, already_enrolled (the student has the delivery anew)
+ */
+export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: Id, now: Date): Promise<Enrollment> {
+  const before = await holdEnrollment(tx, clubId, enrollmentId);
+  if (before.revokedAt === null) throw new DomainError('enrollment_not_revoked', 'The enrollment is not revoked.');
+  await takePlace(tx, before, now);
+  await tx.query(`UPDATE enrollments SET revoked_at = NULL, revoked_reason = NULL, updated_at = $2 WHERE id = $1`, [
+    enrollmentId,
+    now,
+  ]);
+  const after: Enrollment = { ...before, revokedAt: null, revokedReason: null };
+  await recordAccess(tx, 'access.restored', after, now);
+  return after;
+}
+
+/** Makes it the one without a sale that the student has of the delivery; one that has ended gives way. @throws DomainError already_enrolled */
+async function takePlace(tx: Transaction, enrollment: Enrollment, now: Date): Promise<void> {
+  if (enrollment.originId !== null) return;
+  const standing = await findStanding(tx, enrollment);
+  if (standing?.id === enrollment.id) return;
+  if (standing && !hasEnded(standing, now)) throw alreadyEnrolled();
+  if (standing) await supersede(tx, standing.id, now);
+  await tx.query(`UPDATE enrollments SET superseded_at = NULL WHERE id = $1`, [enrollment.id]);
+}
+
+const alreadyEnrolled = () => new DomainError('already_enrolled', 'The student has access to this delivery already.');
+
+/**
+ * Moves the end and records `access.extended` or `access.shortened`; the same end is no change.
+ * @param endsAt null for an access without an end
+ * @throws DomainError not_found, enrollment_revoked, invalid_request (an end that is not after the beginning), already_enrolled
+ *   (it had ended, and the student has been given the delivery anew)
+ */
+export async function changeEnd(
+  tx: Transaction,
+  clubId: Id,
+  enrollmentId: Id,
+  endsAt: Date | null,
+  now: Date,
+): Promise<Enrollment> {
+  const before = await holdEnrollment(tx, clubId, enrollmentId);
+  refuseRevoked(before);
+  const change = changeOfEnd(before.endsAt, endsAt);
+  if (change === undefined) return before;
+  refuseEmptyPeriod(before.startsAt, endsAt);
+  if (!hasEnded({ ...before, endsAt }, now)) await takePlace(tx, before, now);
+  await tx.query(`UPDATE enrollments SET ends_at = $2, updated_at = $3 WHERE id = $1`, [before.id, endsAt, now]);
+  const after: Enrollment = { ...before, endsAt };
+  const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
+  await recordAccess(tx, change, after, now, details);
+  return after;
+}
+
+/**
+ * Moves the enrollment to another cohort of its course and records `access.moved`; its dates stay.
+ * @throws DomainError not_found (enrollment or cohort), enrollment_revoked
+ */
+export async function moveToCohort(
+  tx: Transaction,
+  clubId: Id,
+  enrollmentId: Id,
+  cohortId: Id,
+  now: Date,
+): Promise<Enrollment> {
+  const before = await holdEnrollment(tx, clubId, enrollmentId);
+  await keepCohortOf(tx, clubId, before.deliveryId, cohortId);
+  refuseRevoked(before);
+  if (cohortId === before.cohortId) return before;
+  await tx.query(`UPDATE enrollments SET cohort_id = $2, updated_at = $3 WHERE id = $1`, [enrollmentId, cohortId, now]);
+  const after: Enrollment = { ...before, cohortId };
+  await recordAccess(
+    tx,
+    'access.moved',
+    after,
+    now,
+    before.cohortId === null ? undefined : { previousCohortId: before.cohortId },
+  );
+  return after;
+}
+
+/** Keeps a cohort of the delivery's course. @throws DomainError not_found (delivery, or a cohort of another course) */
+async function keepCohortOf(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
+  const { courseId } = await keepDelivery(tx, clubId, deliveryId);
+  await keepCohort(tx, courseId, cohortId);
+}
+
+function refuseRevoked({ revokedAt }: Enrollment): void {
+  if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked: restore it first.');
+}
+
+/** A student who is removed has no access any more; of their enrollments only ids and dates are left, and nobody is told. */
+export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  await tx.query(
+    `UPDATE enrollments SET revoked_at = coalesce(revoked_at, $2), revoked_reason = 'removal', updated_at = $2 WHERE student_id = $1`,
+    [studentId, now],
+  );
+}
+
+/** Gives whoever has just signed up the club's free deliveries (specification: Catalog, free delivery). */
+export async function grantFreeDeliveries(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
+  const free = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM access_deliveries delivery
+      WHERE club_id = $1 AND free AND ${grantable({ delivery: 'delivery', now: '$2' })} ORDER BY created_at, id FOR SHARE`,
+    [clubId, now],
+  );
+  for (const { id } of free) await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'free' }, now);
+}

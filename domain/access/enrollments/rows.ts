@@ -1,0 +1,93 @@
+/** Enrollments in the database: reading them under their student's row, which of them stands, and the facts about them. */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { recordFact, wake, type FactDetails, type NewWake } from '../../../platform/engine/facts.ts';
+import type { EventType } from '../../../platform/core/event-types.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import type { EnrollmentSource, EnrollmentTimes, RevocationReason } from './enrollments.policy.ts';
+
+/** An enrollment with what is shown of its delivery. */
+export interface Enrollment extends EnrollmentTimes {
+  id: Id;
+  clubId: Id;
+  studentId: Id;
+  deliveryId: Id;
+  deliveryName: string;
+  cohortId: Id | null;
+  source: EnrollmentSource;
+  /** The purchase or the subscription that it is due to. */
+  originId: Id | null;
+  revokedReason: RevocationReason | null;
+  createdAt: Date;
+}
+
+export const enrollmentColumns = `enrollment.id, enrollment.club_id AS "clubId", enrollment.student_id AS "studentId",
+  enrollment.delivery_id AS "deliveryId", delivery.name AS "deliveryName", enrollment.cohort_id AS "cohortId", enrollment.source,
+  enrollment.origin_id AS "originId", enrollment.starts_at AS "startsAt", enrollment.ends_at AS "endsAt",
+  enrollment.revoked_at AS "revokedAt", enrollment.revoked_reason AS "revokedReason", enrollment.created_at AS "createdAt"`;
+
+export const enrollmentsWithDelivery = `enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
+
+/** @throws DomainError not_found, also for an enrollment that was removed */
+export async function findEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
+  const [enrollment] = await tx.query<Enrollment[]>(
+    `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
+      WHERE enrollment.id = $1 AND enrollment.club_id = $2 AND enrollment.revoked_reason IS DISTINCT FROM 'removal'`,
+    [enrollmentId, clubId],
+  );
+  if (!enrollment) throw notFound('enrollment');
+  return enrollment;
+}
+
+/** Finds it and holds its student's row; what is returned was read after. @throws DomainError not_found */
+export async function holdEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
+  const { studentId } = await findEnrollment(tx, clubId, enrollmentId);
+  await holdStudent(tx, clubId, studentId);
+  return findEnrollment(tx, clubId, enrollmentId);
+}
+
+/** The one that the student has of a delivery without a sale; of a sale, the one that it gave. */
+export async function findStanding(
+  tx: Transaction,
+  of: Pick<Enrollment, 'clubId' | 'studentId' | 'deliveryId' | 'originId'>,
+): Promise<Enrollment | undefined> {
+  const which =
+    of.originId === null
+      ? `enrollment.origin_id IS NULL AND enrollment.revoked_at IS NULL AND enrollment.superseded_at IS NULL AND enrollment.student_id = $3`
+      : `enrollment.origin_id = $3`;
+  const [standing] = await tx.query<Enrollment[]>(
+    `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
+      WHERE enrollment.club_id = $1 AND enrollment.delivery_id = $2 AND ${which}`,
+    [of.clubId, of.deliveryId, of.originId ?? of.studentId],
+  );
+  return standing;
+}
+
+/** Whether its end has come; revoked or not. */
+export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
+  return endsAt !== null && endsAt <= now;
+}
+
+/** Another takes its place, which had ended. */
+export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): Promise<void> {
+  await tx.query(`UPDATE enrollments SET superseded_at = $2, updated_at = $2 WHERE id = $1`, [enrollmentId, now]);
+}
+
+/** Makes the timer of a subscription's end look at it. */
+export function subscriptionEndWake(clubId: Id, subscriptionId: Id): NewWake {
+  return { workflowType: 'subscriptionEnd', subjectId: subscriptionId, clubId, attributes: { ClubId: clubId } };
+}
+
+/** Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it. */
+export async function recordAccess(
+  tx: Transaction,
+  type: EventType,
+  { clubId, studentId, id, source, originId }: Enrollment,
+  now: Date,
+  details?: FactDetails,
+): Promise<void> {
+  if (source === 'subscription' && originId !== null && type !== 'access.granted')
+    await wake(tx, [subscriptionEndWake(clubId, originId)], now);
+  await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...(details && { details }) });
+}

@@ -1,0 +1,204 @@
+/** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
+import { holdPlaces, requireStudents } from '../../billing/allowances.ts';
+import { LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { recordFacts } from '../../../platform/engine/facts.ts';
+import { findOrOpenAccounts, type FoundAccount } from '../../identity/many-accounts.ts';
+import { requestMail } from '../../mail/requests.ts';
+import { readRemovedAddresses } from './removals.ts';
+import type { FileRow, Person, ReadRows } from './rows.ts';
+import {
+  hasImportEnded,
+  importRules,
+  type ImportColumn,
+  type ImportError,
+  type RowCode,
+  type RowOutcome,
+} from './imports.policy.ts';
+import { endImport, holdImport, type StoredImport } from './imports.ts';
+import { grantToMany } from '../enrollments/many-grants.ts';
+
+/** Rows that follow the cursor, and where the cursor is after them. */
+export interface Batch extends Pick<ReadRows, 'rows' | 'nextRow'> {
+  cursor: number;
+  /** Nothing after these rows can be read. */
+  failsWith?: ImportError;
+}
+
+/** A row of the report. */
+interface ReportRow {
+  row: number;
+  outcome: RowOutcome;
+  code?: RowCode;
+  column?: ImportColumn;
+  studentId?: Id;
+}
+
+/**
+ * Does the batch, unless it was done meanwhile or the import has ended. The import's row is held first: whoever cancels
+ * waits for the batch, and nobody holds a student while waiting for an import.
+ * @param before the import as it was when the batch was read
+ * @throws LookedTooEarly (somebody was removed meanwhile)
+ * @throws DomainError not_found, delivery_archived, invalid_request: a delivery that cannot be given any more
+ */
+export async function recordBatch(
+  tx: Transaction,
+  vault: Vault,
+  before: StoredImport,
+  batch: Batch,
+  now: Date,
+): Promise<void> {
+  const held = await holdImport(tx, before.id);
+  if (held.cursor !== before.cursor || hasImportEnded(held.status)) return;
+
+  const people = onceEach(batch.rows);
+  const isRemoved = await readRemovedAddresses(tx, vault, held.id);
+  const wanted = [...people.values()].map(({ person }) => person).filter(({ email }) => !isRemoved(email));
+  const accounts = await findOrOpenAccounts(
+    tx,
+    held.clubId,
+    wanted,
+    (places) => placesFor(tx, held.clubId, places, now),
+    now,
+  );
+  // Whoever was removed while their row was waited for, or before their account was opened, is noted by now.
+  const isRemovedSince = await readRemovedAddresses(tx, vault, held.id);
+  if (wanted.some(({ email }) => isRemovedSince(email))) throw new LookedTooEarly();
+  const known = await reportedBefore(tx, held.id, accounts);
+  const report = batch.rows.map((row) => reportOn(row, people, accounts, known, isRemoved));
+  await tellAndGrant(tx, vault, held, report, people, now);
+  await insertReport(tx, held.id, report);
+  await advance(tx, held, batch, report, now);
+  if (batch.failsWith !== undefined) await endImport(tx, held, { status: 'failed', error: batch.failsWith }, now);
+}
+
+/** Takes as many of these places for students as the club's plan has. @returns how many */
+async function placesFor(tx: Transaction, clubId: Id, wanted: number, now: Date): Promise<number> {
+  const has = (places: number) =>
+    holdPlaces(tx, clubId, places).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof DomainError && error.code === 'limit_reached') return false;
+        throw error;
+      },
+    );
+  let [fits, exceeds] = [0, wanted + 1];
+  for (let asked = wanted; fits + 1 < exceeds; asked = Math.floor((fits + exceeds) / 2)) {
+    if (await has(asked)) fits = asked;
+    else exceeds = asked;
+  }
+  if (fits > 0) await requireStudents(tx, clubId, fits, now);
+  return fits;
+}
+
+type PersonRow = FileRow & { person: Person };
+
+/** The first row of each address. */
+function onceEach(rows: readonly FileRow[]): Map<string, PersonRow> {
+  const people = new Map<string, PersonRow>();
+  for (const row of rows) {
+    if ('person' in row && !people.has(row.person.email)) people.set(row.person.email, row);
+  }
+  return people;
+}
+
+/** @returns the students whom an earlier row of the same file was about */
+async function reportedBefore(
+  tx: Transaction,
+  importId: Id,
+  accounts: ReadonlyMap<string, FoundAccount>,
+): Promise<ReadonlySet<Id>> {
+  const ids = [...accounts.values()].filter(({ created }) => !created).map(({ studentId }) => studentId);
+  const rows = await tx.query<{ studentId: Id }[]>(
+    `SELECT student_id AS "studentId" FROM student_import_rows WHERE import_id = $1 AND student_id = ANY ($2)`,
+    [importId, ids],
+  );
+  return new Set(rows.map(({ studentId }) => studentId));
+}
+
+function reportOn(
+  row: FileRow,
+  people: ReadonlyMap<string, PersonRow>,
+  accounts: ReadonlyMap<string, FoundAccount>,
+  known: ReadonlySet<Id>,
+  isRemoved: (email: string) => boolean,
+): ReportRow {
+  if ('fault' in row) return { row: row.row, outcome: 'failed', ...row.fault };
+  if (isRemoved(row.person.email)) return { row: row.row, outcome: 'failed', code: 'student_removed' };
+  const account = accounts.get(row.person.email);
+  const isFirst = people.get(row.person.email)?.row === row.row;
+  if (!account) return { row: row.row, outcome: 'failed', code: 'limit_reached' };
+  if (!isFirst || known.has(account.studentId)) {
+    return { row: row.row, outcome: 'failed', code: 'duplicate', column: 'email' };
+  }
+  return { row: row.row, outcome: account.created ? 'created' : 'existing', studentId: account.studentId };
+}
+
+async function tellAndGrant(
+  tx: Transaction,
+  vault: Vault,
+  { clubId, deliveryIds, invite }: StoredImport,
+  report: readonly ReportRow[],
+  people: ReadonlyMap<string, PersonRow>,
+  now: Date,
+): Promise<void> {
+  const studentsOf = (outcome: RowOutcome) =>
+    report.flatMap((row) => (row.outcome === outcome && row.studentId !== undefined ? [row.studentId] : []));
+  const created = studentsOf('created');
+  await recordFacts(
+    tx,
+    created.map((studentId) => ({ clubId, type: 'student.created', studentId, occurredAt: now })),
+  );
+  const studentIds = [...created, ...studentsOf('existing')];
+  await grantToMany(tx, { clubId, studentIds, deliveryIds, source: 'import' }, now);
+  if (!invite) return;
+  const emails = new Map([...people.values()].map(({ row, person }) => [row, person.email]));
+  for (const { row, outcome, studentId } of report) {
+    const email = emails.get(row);
+    if (outcome !== 'created' || studentId === undefined || email === undefined) continue;
+    await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient: { studentId }, email }, now);
+  }
+}
+
+async function insertReport(tx: Transaction, importId: Id, report: readonly ReportRow[]): Promise<void> {
+  await tx.query(
+    `INSERT INTO student_import_rows (import_id, row, outcome, code, column_name, student_id)
+     SELECT $1, (one->>'row')::int, one->>'outcome', one->>'code', one->>'column', (one->>'studentId')::uuid
+       FROM jsonb_array_elements($2::jsonb) AS one`,
+    [importId, JSON.stringify(report)],
+  );
+}
+
+async function advance(
+  tx: Transaction,
+  held: StoredImport,
+  { cursor, nextRow }: Batch,
+  report: readonly ReportRow[],
+  now: Date,
+): Promise<void> {
+  const countOf = (outcome: RowOutcome) => report.filter((row) => row.outcome === outcome).length;
+  const isLast = cursor === held.fileBytes;
+  await tx.query(
+    `UPDATE student_imports
+        SET status = CASE WHEN $3 THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, $2),
+            completed_at = CASE WHEN $3 THEN $2::timestamptz END, cursor = $4, next_row = $5,
+            created_count = created_count + $6, existing_count = existing_count + $7, failed_count = failed_count + $8,
+            rows_total = CASE WHEN $3 THEN created_count + existing_count + failed_count + $9 ELSE rows_total END,
+            looks_at = $10
+      WHERE id = $1`,
+    [
+      held.id,
+      now,
+      isLast,
+      cursor,
+      nextRow,
+      countOf('created'),
+      countOf('existing'),
+      countOf('failed'),
+      report.length,
+      new Date(now.getTime() + importRules.silenceMs),
+    ],
+  );
+}

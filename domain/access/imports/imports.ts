@@ -1,0 +1,186 @@
+/** Student imports as administrators see them: begun with a file, listed, read, canceled. The work is done by `step.ts`. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { wake } from '../../../platform/engine/facts.ts';
+import type { FileFormat } from './header.ts';
+import {
+  hasImportEnded,
+  type ImportColumn,
+  type ImportError,
+  type ImportStatus,
+  type RowCode,
+  type RowOutcome,
+} from './imports.policy.ts';
+
+export interface StoredImport {
+  id: Id;
+  clubId: Id;
+  status: ImportStatus;
+  fileName: string | null;
+  deliveryIds: Id[];
+  invite: boolean;
+  format: FileFormat;
+  ignoredColumns: string[];
+  fileBytes: number | null;
+  rowsTotal: number | null;
+  cursor: number;
+  nextRow: number;
+  created: number;
+  existing: number;
+  failed: number;
+  error: ImportError | null;
+  looksAt: Date | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  completedAt: Date | null;
+}
+
+const columns = `id, club_id AS "clubId", status, file_name AS "fileName", delivery_ids AS "deliveryIds", invite, format,
+  ignored_columns AS "ignoredColumns", file_bytes AS "fileBytes", rows_total AS "rowsTotal", cursor, next_row AS "nextRow",
+  created_count AS created, existing_count AS existing, failed_count AS failed, error, looks_at AS "looksAt",
+  created_at AS "createdAt", started_at AS "startedAt", completed_at AS "completedAt"`;
+
+/** Where the file of an import stands in the store. */
+export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-imports/${clubId}/${id}.csv`;
+
+/** @returns undefined where there is none */
+export async function loadImport(tx: Transaction, importId: Id): Promise<StoredImport | undefined> {
+  const [found] = await tx.query<StoredImport[]>(`SELECT ${columns} FROM student_imports WHERE id = $1`, [importId]);
+  return found;
+}
+
+/**
+ * Holds its row for the rest of the transaction. Others may go on to name it: who notes an address with it holds a student.
+ * @throws Error if there is none: imports are not removed
+ */
+export async function holdImport(tx: Transaction, importId: Id): Promise<StoredImport> {
+  await tx.query(`SELECT FROM student_imports WHERE id = $1 FOR NO KEY UPDATE`, [importId]);
+  const held = await loadImport(tx, importId);
+  if (!held) throw new Error('An import vanished');
+  return held;
+}
+
+/** @throws DomainError not_found */
+export async function findImport(tx: Transaction, clubId: Id, importId: Id): Promise<RecordOf<'StudentImport'>> {
+  const found = await loadImport(tx, importId);
+  if (found?.clubId !== clubId) throw notFound('student import');
+  return presentImport(found);
+}
+
+/** @returns a page of the club's imports, newest first */
+export async function listImports(tx: Transaction, clubId: Id, page: Page): Promise<Listed<RecordOf<'StudentImport'>>> {
+  const { limit, offset } = windowOf(page);
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM student_imports WHERE club_id = $1`,
+    [clubId],
+  );
+  const rows = await tx.query<StoredImport[]>(
+    `SELECT ${columns} FROM student_imports WHERE club_id = $1
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [clubId],
+  );
+  return { rows: rows.map(presentImport), total: counted?.total ?? 0 };
+}
+
+export interface ReportFilter extends Page {
+  outcome?: RowOutcome;
+}
+
+/** @returns a page of the report, in the order of the file @throws DomainError not_found */
+export async function listImportRows(
+  tx: Transaction,
+  clubId: Id,
+  importId: Id,
+  { outcome, ...page }: ReportFilter,
+): Promise<Listed<RecordOf<'StudentImportRow'>>> {
+  const { created, existing, failed } = await findImport(tx, clubId, importId);
+  const { limit, offset } = windowOf(page);
+  const rows = await tx.query<
+    { row: number; outcome: RowOutcome; code: RowCode | null; column: ImportColumn | null; studentId: Id | null }[]
+  >(
+    `SELECT row, outcome, code, column_name AS "column", student_id AS "studentId" FROM student_import_rows
+      WHERE import_id = $1 ${outcome === undefined ? '' : 'AND outcome = $2'} ORDER BY row LIMIT ${limit} OFFSET ${offset}`,
+    outcome === undefined ? [importId] : [importId, outcome],
+  );
+  return {
+    // Counted with each batch, so that the totals of a long report cost no more than those of a short one.
+    total: outcome === undefined ? created + existing + failed : { created, existing, failed }[outcome],
+    rows: rows.map(({ row, outcome: became, code, column, studentId }) => ({
+      row,
+      outcome: became,
+      ...(code !== null && { code }),
+      ...(column !== null && { column }),
+      ...(studentId !== null && { student_id: studentId }),
+    })),
+  };
+}
+
+/**
+ * Ends an import where it stands: what is done stays done. Once more changes nothing.
+ * @throws DomainError not_found, import_ended (it was completed or has failed)
+ */
+export async function cancelImport(
+  database: Database,
+  clubId: Id,
+  importId: Id,
+  now: Date,
+): Promise<RecordOf<'StudentImport'>> {
+  return inTransaction(database, async (tx) => {
+    await findImport(tx, clubId, importId);
+    const { status } = await holdImport(tx, importId);
+    if (status === 'canceled') return findImport(tx, clubId, importId);
+    if (hasImportEnded(status)) throw new DomainError('import_ended', 'The import has ended already.');
+    await endImport(tx, { id: importId, clubId }, { status: 'canceled' }, now);
+    return findImport(tx, clubId, importId);
+  });
+}
+
+export type ImportEnd = { status: 'canceled' } | { status: 'failed'; error: ImportError };
+
+/** Ends an import that is held and has not ended; its workflow then removes the file. */
+export async function endImport(
+  tx: Transaction,
+  { id, clubId }: { id: Id; clubId: Id },
+  end: ImportEnd,
+  now: Date,
+): Promise<void> {
+  await tx.query(`UPDATE student_imports SET status = $2, error = $3, completed_at = $4, looks_at = $4 WHERE id = $1`, [
+    id,
+    end.status,
+    'error' in end ? end.error : null,
+    now,
+  ]);
+  await wakeImport(tx, { id, clubId }, now);
+}
+
+export async function wakeImport(tx: Transaction, { id, clubId }: { id: Id; clubId: Id }, now: Date): Promise<void> {
+  await wake(tx, [importWake({ id, clubId })], now);
+}
+
+export function importWake({ id, clubId }: { id: Id; clubId: Id }) {
+  return { workflowType: 'studentImport' as const, subjectId: id, clubId, attributes: { ClubId: clubId } };
+}
+
+export function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {
+  const { created, existing, failed } = stored;
+  return {
+    id: stored.id,
+    status: stored.status,
+    delivery_ids: stored.deliveryIds,
+    invite: stored.invite,
+    ignored_columns: stored.ignoredColumns,
+    rows_done: created + existing + failed,
+    created,
+    existing,
+    failed,
+    created_at: stored.createdAt.toISOString(),
+    ...(stored.fileName !== null && { file_name: stored.fileName }),
+    ...(stored.rowsTotal !== null && { rows_total: stored.rowsTotal }),
+    ...(stored.error !== null && { error: stored.error }),
+    ...(stored.startedAt !== null && { started_at: stored.startedAt.toISOString() }),
+    ...(stored.completedAt !== null && { completed_at: stored.completedAt.toISOString() }),
+  };
+}

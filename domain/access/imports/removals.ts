@@ -1,0 +1,42 @@
+/** Whom an open import does not bring back: students who are removed before it comes to their row. */
+import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+
+/**
+ * Notes an address that a student leaves behind, by a removal or a correction, with every import of the club that may still
+ * come to it. The student's row is held by the caller: a batch with the address was recorded before, or finds the note.
+ */
+export async function noteAddressLeft(
+  tx: Transaction,
+  vault: Vault,
+  { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO student_import_addresses (import_id, address_key, student_id)
+     SELECT id, $3, $2 FROM student_imports WHERE club_id = $1 AND status IN ('uploading', 'pending', 'running')
+     ON CONFLICT DO NOTHING`,
+    [clubId, studentId, addressKeyOf(vault, email)],
+  );
+}
+
+/** @returns whether an address is one that was noted with the import and whose student is removed by now */
+export async function readRemovedAddresses(
+  tx: Transaction,
+  vault: Vault,
+  importId: Id,
+): Promise<(foldedEmail: string) => boolean> {
+  const rows = await tx.query<{ addressKey: Buffer }[]>(
+    `SELECT address_key AS "addressKey" FROM student_import_addresses noted JOIN students student ON student.id = noted.student_id
+      WHERE noted.import_id = $1 AND student.removed_at IS NOT NULL`,
+    [importId],
+  );
+  const keys = new Set(rows.map(({ addressKey }) => addressKey.toString('hex')));
+  return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
+}
+
+/** For an import that has ended: nobody asks any more. */
+export async function forgetAddresses(tx: Transaction, importId: Id): Promise<void> {
+  await tx.query(`DELETE FROM student_import_addresses WHERE import_id = $1`, [importId]);
+}

@@ -1,0 +1,137 @@
+/** A step of an import: one batch of rows, in one transaction that also says how far the file is done (DESIGN §1, rule 2). */
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { ErrorCode } from '../../../platform/core/error-codes.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { Platform } from '../../deps.ts';
+import { recordBatch, type Batch } from './batch.ts';
+import { forgetAddresses } from './removals.ts';
+import { isQuoted, readRows, type Piece } from './rows.ts';
+import { hasImportEnded, importRules, rowsABatch, type ImportError, type ImportStatus } from './imports.policy.ts';
+import { endImport, fileKeyOf, holdImport, loadImport, type StoredImport } from './imports.ts';
+
+export interface ImportPlatform extends Platform {
+  storage: ObjectStore;
+  /** Where tests stop the process. */
+  failpoint: (name: string) => Promise<void>;
+}
+
+/** How it ended; or how far it has come, and when to look again, in Unix milliseconds: absent for at once. */
+export type ImportStep =
+  | { done: true; outcome: ImportStatus }
+  | { done: false; at?: number; status: ImportStatus; rowsDone: number; rowsTotal?: number };
+
+/**
+ * Takes the import one step further. A repetition finds the cursor moved and does the next batch, so nothing is done twice.
+ * @param now Unix milliseconds
+ */
+export async function stepImport(platform: ImportPlatform, importId: Id, now: number): Promise<ImportStep> {
+  const stored = await loadImport(platform.database.source.manager, importId);
+  if (!stored) return { done: true, outcome: 'canceled' }; // its club is gone
+  if (hasImportEnded(stored.status)) return cleanUp(platform, stored, now);
+  if (stored.status === 'uploading') return awaitFile(platform, stored, now);
+  const error = await importBatch(platform, stored, new Date(now));
+  if (error !== undefined) await fail(platform, stored, error, now);
+  return lookAt(platform, importId);
+}
+
+const uploadEnds = ({ createdAt }: StoredImport) => createdAt.getTime() + importRules.uploadMs;
+
+async function awaitFile(platform: ImportPlatform, stored: StoredImport, now: number): Promise<ImportStep> {
+  if (now < uploadEnds(stored)) return goingOn(stored, uploadEnds(stored));
+  await fail(platform, stored, 'upload_interrupted', now);
+  return lookAt(platform, stored.id);
+}
+
+/** Removes the file. One that may still be on its way is removed again when it cannot be any more. */
+async function cleanUp({ database, storage }: ImportPlatform, stored: StoredImport, now: number): Promise<ImportStep> {
+  if (stored.looksAt === null) return { done: true, outcome: stored.status };
+  await storage.remove(fileKeyOf(stored));
+  await forgetAddresses(database.source.manager, stored.id);
+  const mayStillArrive = stored.fileBytes === null && now < uploadEnds(stored);
+  await database.source.query(`UPDATE student_imports SET looks_at = $2 WHERE id = $1`, [
+    stored.id,
+    mayStillArrive ? new Date(uploadEnds(stored)) : null,
+  ]);
+  return mayStillArrive ? goingOn(stored, uploadEnds(stored)) : { done: true, outcome: stored.status };
+}
+
+function goingOn({ status, created, existing, failed, rowsTotal }: StoredImport, at?: number): ImportStep {
+  const rowsDone = created + existing + failed;
+  return { done: false, status, rowsDone, ...(rowsTotal !== null && { rowsTotal }), ...(at !== undefined && { at }) };
+}
+
+/** What Postgres says now: whoever acted on it, and whether or not it was us. */
+async function lookAt({ database }: ImportPlatform, importId: Id): Promise<ImportStep> {
+  const stored = await loadImport(database.source.manager, importId);
+  return stored ? goingOn(stored) : { done: true, outcome: 'canceled' };
+}
+
+/** What says that a delivery cannot be given any more. */
+const refusals: ReadonlySet<ErrorCode> = new Set(['not_found', 'delivery_archived', 'invalid_request']);
+
+/** @returns why the import as a whole cannot go on, if it cannot */
+async function importBatch(
+  platform: ImportPlatform,
+  stored: StoredImport,
+  now: Date,
+): Promise<ImportError | undefined> {
+  const batch = await readBatch(platform.storage, stored);
+  if (!batch) return 'file_missing';
+  await platform.failpoint('batch_read');
+  try {
+    await inTransaction(platform.database, async (tx) => {
+      await recordBatch(tx, platform.vault, stored, batch, now);
+      await platform.failpoint('batch_written');
+    });
+  } catch (error) {
+    if (error instanceof DomainError && refusals.has(error.code)) return 'delivery_not_grantable';
+    throw error;
+  }
+  await platform.failpoint('batch_recorded');
+  return undefined;
+}
+
+async function fail(
+  { database }: ImportPlatform,
+  { id }: StoredImport,
+  error: ImportError,
+  now: number,
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const held = await holdImport(tx, id);
+    if (!hasImportEnded(held.status)) await endImport(tx, held, { status: 'failed', error }, new Date(now));
+  });
+}
+
+/** @returns undefined where the file is gone */
+async function readBatch(storage: ObjectStore, stored: StoredImport): Promise<Batch | undefined> {
+  const { cursor, format, nextRow, deliveryIds } = stored;
+  const piece = await readPiece(storage, stored, cursor);
+  if (!piece) return undefined;
+  const read = readRows(piece, format, nextRow, rowsABatch(deliveryIds.length));
+  let end = cursor + read.consumed;
+  let { endsInsideQuotes } = read;
+  for (let isInside = read.endsInsideLine; isInside && !endsInsideQuotes;) {
+    const more = await readPiece(storage, stored, end);
+    if (!more) return undefined;
+    const lineEnd = more.bytes.indexOf('\n');
+    endsInsideQuotes = isQuoted(lineEnd === -1 ? more.bytes : more.bytes.subarray(0, lineEnd));
+    end += lineEnd === -1 ? more.bytes.length : lineEnd + 1;
+    isInside = lineEnd === -1 && !more.isLast;
+  }
+  return {
+    rows: read.rows,
+    nextRow: read.nextRow,
+    cursor: end,
+    ...(endsInsideQuotes && { failsWith: 'row_too_long' }),
+  };
+}
+
+async function readPiece(storage: ObjectStore, stored: StoredImport, offset: number): Promise<Piece | undefined> {
+  const left = (stored.fileBytes ?? 0) - offset;
+  if (left <= 0) return { bytes: Buffer.alloc(0), isLast: true };
+  const bytes = await storage.read(fileKeyOf(stored), offset, Math.min(left, importRules.pieceBytes));
+  return bytes && { bytes, isLast: left <= importRules.pieceBytes };
+}

@@ -1,0 +1,167 @@
+/** The beginning of an import: the file goes to the store as it arrives, and is never in memory as a whole. */
+import { Readable } from 'node:stream';
+import type { RecordOf } from '../../../contract/contract.ts';
+import { requireFeature } from '../../billing/allowances.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import { termsOf } from '../enrollments/enrollments.ts';
+import { readHeader, type Header } from './header.ts';
+import { importRules, type ImportError } from './imports.policy.ts';
+import { endImport, fileKeyOf, findImport, holdImport, wakeImport } from './imports.ts';
+
+export interface ImportRequest {
+  /** What each student of the file is given. */
+  deliveryIds: readonly Id[];
+  /** Whether new students are mailed an invitation. */
+  invite: boolean;
+  fileName: string | undefined;
+}
+
+type Bytes = AsyncIterable<Buffer>;
+
+/**
+ * Takes a file and leaves it to the import's workflow. The row stands before the upload begins, so that whatever breaks off
+ * has somebody who cleans up.
+ * @param body the file; at most 32 MB, else its iteration throws body_too_large
+ * @throws DomainError invalid_request (the header line, or a delivery whose cohort has ended), feature_not_in_plan, not_found
+ *   and delivery_archived (a delivery), malformed_request and body_too_large (the body)
+ */
+export async function beginImport(
+  { database, storage }: { database: Database; storage: ObjectStore },
+  clubId: Id,
+  request: ImportRequest,
+  body: Bytes,
+  now: Date,
+): Promise<RecordOf<'StudentImport'>> {
+  const { head, isWhole, rest } = await takeHead(body);
+  const header = readHeader(head, isWhole);
+  const upload = { id: newId(), clubId };
+  await inTransaction(database, (tx) => insertImport(tx, upload, request, header, now));
+  const measured = measure(head, rest, header.end);
+  try {
+    await storage.put(fileKeyOf(upload), 'text/csv', Readable.from(measured.bytes));
+  } catch (error) {
+    const isTooLarge = error instanceof DomainError && error.code === 'body_too_large';
+    const left = await breakOff(database, upload, isTooLarge ? 'upload_too_large' : 'upload_interrupted', now);
+    if (left.status !== 'canceled') throw error;
+    return left;
+  }
+  return inTransaction(database, (tx) => acceptFile(tx, upload, measured, now));
+}
+
+async function insertImport(
+  tx: Transaction,
+  upload: { id: Id; clubId: Id },
+  { deliveryIds, invite, fileName }: ImportRequest,
+  header: Header,
+  now: Date,
+): Promise<void> {
+  await requireFeature(tx, upload.clubId, 'imports');
+  for (const deliveryId of deliveryIds) await termsOf(tx, { clubId: upload.clubId, deliveryId }, now);
+  await tx.query(
+    `INSERT INTO student_imports
+       (id, club_id, status, file_name, delivery_ids, invite, format, ignored_columns, cursor, next_row, looks_at, created_at)
+     VALUES ($1, $2, 'uploading', $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      upload.id,
+      upload.clubId,
+      fileName ?? null,
+      deliveryIds,
+      invite,
+      header.format,
+      header.ignoredColumns,
+      header.end,
+      header.nextRow,
+      new Date(now.getTime() + importRules.uploadMs),
+      now,
+    ],
+  );
+  // Its workflow waits for the file, or for the time when an upload must have broken off.
+  await wakeImport(tx, upload, now);
+}
+
+/** The file has arrived: unless the import was canceled meanwhile, it begins. */
+async function acceptFile(
+  tx: Transaction,
+  upload: { id: Id; clubId: Id },
+  { size, lines }: Measured,
+  now: Date,
+): Promise<RecordOf<'StudentImport'>> {
+  const { status } = await holdImport(tx, upload.id);
+  if (status === 'uploading') {
+    await tx.query(
+      `UPDATE student_imports SET status = 'pending', file_bytes = $2, rows_total = $3, looks_at = $4 WHERE id = $1`,
+      [upload.id, size(), lines(), new Date(now.getTime() + importRules.silenceMs)],
+    );
+  }
+  await wakeImport(tx, upload, now);
+  return findImport(tx, upload.clubId, upload.id);
+}
+
+/** The upload has failed; or the import was canceled, and its workflow has taken the upload away. */
+async function breakOff(
+  database: Database,
+  upload: { id: Id; clubId: Id },
+  error: ImportError,
+  now: Date,
+): Promise<RecordOf<'StudentImport'>> {
+  return inTransaction(database, async (tx) => {
+    const { status } = await holdImport(tx, upload.id);
+    if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
+    return findImport(tx, upload.clubId, upload.id);
+  });
+}
+
+/** Reads until the header line must have ended. @returns it, and what comes after */
+async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
+  const rest = body[Symbol.asyncIterator]();
+  const chunks: Buffer[] = [];
+  for (let length = 0; length < importRules.headBytes;) {
+    const next = await rest.next();
+    if (next.done) return { head: Buffer.concat(chunks), isWhole: true, rest };
+    chunks.push(next.value);
+    length += next.value.length;
+  }
+  return { head: Buffer.concat(chunks), isWhole: false, rest };
+}
+
+interface Measured {
+  /** In bytes, once all were read. */
+  size: () => number;
+  /** Lines after the header that are not empty: how many rows there are, unless quotes hold line breaks. */
+  lines: () => number;
+}
+
+function measure(head: Buffer, rest: AsyncIterator<Buffer>, headerEnd: number): Measured & { bytes: Bytes } {
+  const lineFeed = 0x0a;
+  let size = 0;
+  let lines = 0;
+  let lineLength = 0;
+  const endLine = () => {
+    if (lineLength > 1) lines += 1; // a carriage return alone is empty too
+    lineLength = 0;
+  };
+  const count = (chunk: Buffer) => {
+    let from = 0;
+    for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, from)) {
+      lineLength += at - from;
+      endLine();
+      from = at + 1;
+    }
+    lineLength += chunk.length - from;
+  };
+  async function* bytes() {
+    size = head.length;
+    count(head.subarray(headerEnd));
+    yield head;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) {
+      size += next.value.length;
+      count(next.value);
+      yield next.value;
+    }
+    endLine();
+  }
+  return { bytes: bytes(), size: () => size, lines: () => lines };
+}

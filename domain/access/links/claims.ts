@@ -1,0 +1,80 @@
+/** Claiming a registration link: by a student who is signed in, or while signing up (specification: operation 12). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import { grantable } from '../deliveries/deliveries.ts';
+import { grantAccess } from '../enrollments/enrollments.ts';
+import { foldCode, noLink, requireClaimable, type LinkState } from './links.policy.ts';
+
+type Claim = RecordOf<'RegistrationLinkClaim'>;
+
+interface ClaimedLink extends LinkState {
+  id: Id;
+  name: string;
+  clubName: string;
+}
+
+const openDeliveries = `registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
+  AND ${grantable({ delivery: 'delivery', now: '$2' })}`;
+
+/** @throws DomainError not_found */
+async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lock = ''): Promise<ClaimedLink> {
+  const [link] = await tx.query<ClaimedLink[]>(
+    `SELECT link.id, link.name, link.revoked_at AS "revokedAt", link.expires_at AS "expiresAt", link.max_uses AS "maxUses",
+            link.uses, club.name AS "clubName", EXISTS (SELECT FROM ${openDeliveries} WHERE given.link_id = link.id) AS gives
+       FROM registration_links link JOIN clubs club ON club.id = link.club_id
+      WHERE link.club_id = $1 AND link.folded_code = $3 ${lock}`,
+    [clubId, now, foldCode(code) ?? ''],
+  );
+  if (!link) throw noLink();
+  return link;
+}
+
+/**
+ * What a sign-up asks before it looks whether the e-mail is known, so that its answer does not tell.
+ * @throws DomainError not_found, registration_link_used_up
+ */
+export async function expectClaimable(tx: Transaction, clubId: Id, code: string, now: Date): Promise<void> {
+  requireClaimable(await findLink(tx, clubId, code, now), now);
+}
+
+/**
+ * Gives the student what the link gives, with an `access.granted` for each that they did not have, and counts a use. The
+ * link's row is held, so that its last use goes to one. A student who has claimed it gets the same answer again, whatever
+ * became of the link since.
+ * @throws DomainError not_found, registration_link_used_up
+ */
+export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
+  await holdStudent(tx, clubId, studentId);
+  const link = await findLink(tx, clubId, code, now, 'FOR NO KEY UPDATE OF link');
+  const answer = (deliveries: string[]): Claim => ({ club_name: link.clubName, name: link.name, deliveries });
+  const earlier = await namesOfClaim(tx, link.id, studentId);
+  if (earlier) return answer(earlier);
+
+  requireClaimable(link, now);
+  const deliveries = await tx.query<{ id: Id; name: string }[]>(
+    `SELECT delivery.id, delivery.name FROM ${openDeliveries}
+      WHERE given.link_id = $1 ORDER BY delivery.created_at, delivery.id FOR SHARE OF delivery`,
+    [link.id, now],
+  );
+  await tx.query(`UPDATE registration_links SET uses = uses + 1 WHERE id = $1`, [link.id]);
+  await tx.query(
+    `INSERT INTO registration_link_claims (link_id, student_id, delivery_ids, claimed_at) VALUES ($1, $2, $3, $4)`,
+    [link.id, studentId, deliveries.map(({ id }) => id), now],
+  );
+  for (const { id } of deliveries)
+    await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'registration_link' }, now);
+  return answer(deliveries.map(({ name }) => name));
+}
+
+/** @returns undefined where the student has not claimed the link */
+async function namesOfClaim(tx: Transaction, linkId: Id, studentId: Id): Promise<string[] | undefined> {
+  const [claim] = await tx.query<{ names: string[] }[]>(
+    `SELECT ARRAY (SELECT delivery.name FROM access_deliveries delivery WHERE delivery.id = ANY (claim.delivery_ids)
+                    ORDER BY delivery.created_at, delivery.id) AS names
+       FROM registration_link_claims claim WHERE claim.link_id = $1 AND claim.student_id = $2`,
+    [linkId, studentId],
+  );
+  return claim?.names;
+}

@@ -1,0 +1,26 @@
+/** Codes of registration links, and when a link can be claimed. */
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+
+/** Codes are compared without regard to case. @returns undefined for what no code can be */
+export function foldCode(code: string): string | undefined {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(code) ? code.toLowerCase() : undefined;
+}
+
+export interface LinkState {
+  revokedAt: Date | null;
+  expiresAt: Date | null;
+  maxUses: number | null;
+  uses: number;
+  /** Whether it has a delivery that can be granted at this time. */
+  gives: boolean;
+}
+
+/** One that is unknown, expired, revoked or gives nothing any more: told alike. */
+export const noLink = () => notFound('registration link');
+
+/** @throws DomainError not_found, registration_link_used_up */
+export function requireClaimable({ revokedAt, expiresAt, maxUses, uses, gives }: LinkState, now: Date): void {
+  if (revokedAt !== null || (expiresAt !== null && expiresAt <= now) || !gives) throw noLink();
+  if (maxUses !== null && uses >= maxUses)
+    throw new DomainError('registration_link_used_up', 'The registration link was claimed as often as it may be.');
+}

@@ -1,0 +1,218 @@
+/** The end of an answer: last words, whole text, citations, the call and the charge in one transaction, once. */
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { AnswerError, AnswerStatus } from '../agents.policy.ts';
+import type { AnswerRow } from './answer-rows.ts';
+import { estimatedTokens } from './answers.policy.ts';
+import { settleBudget } from '../budget/budget.ts';
+import type { Citation } from '../prompt/citations.policy.ts';
+import { mostOutputTokens } from '../prompt/models.policy.ts';
+import type { Delta } from './delta-log.ts';
+import { charactersOf } from './delta-text.policy.ts';
+import { costOf, type TokenUse } from '../prompt/prices.policy.ts';
+
+interface Ended {
+  status: Exclude<AnswerStatus, 'generating'>;
+  errorCode?: AnswerError | undefined;
+}
+
+/** What the model's stream brought, as far as it came. */
+export interface Heard extends Ended {
+  answerId: Id;
+  callNo: number;
+  model: string;
+  /** The size cap of the answer. */
+  maxTokens: number;
+  text: string;
+  /** The words of the text that are not in the log. */
+  rest: Delta;
+  citations: readonly Citation[];
+  use: TokenUse;
+  /** The stream ended before the model had counted what it brought out. */
+  isCut: boolean;
+}
+
+/** What is known of a stream whose answer somebody else has ended. */
+export interface Said {
+  text: string;
+  /** What the model has counted, if it came to it. */
+  counted?: TokenUse;
+}
+
+/** An answer whose stream was cut off from us. */
+type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
+
+/** Holds an answer that is still to be ended. @returns false where it is not: it has ended, or another call is made for it */
+async function hold(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
+  const rows = await tx.query<unknown[]>(
+    `SELECT 1 FROM agent_answers WHERE id = $1 AND call_no = $2 AND status = 'generating' FOR NO KEY UPDATE`,
+    [answerId, callNo],
+  );
+  return rows.length === 1;
+}
+
+/** @returns false where the answer was ended by somebody else, whose end stands */
+export async function endHeard(database: Database, heard: Heard, now: Date): Promise<boolean> {
+  return inTransaction(database, async (tx) => {
+    const { answerId, callNo, rest } = heard;
+    if (!(await hold(tx, answerId, callNo))) return false;
+    if (rest.text !== '') {
+      await tx.query(
+        `INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, $2, $3)
+         ON CONFLICT (answer_id, starts_at) DO UPDATE SET text = excluded.text`,
+        [answerId, rest.startsAt, rest.text],
+      );
+    }
+    await end(tx, answerId, heard, heard.text, now);
+    await cite(tx, answerId, heard.citations);
+    await settle(tx, heard, heard.text, now);
+    return true;
+  });
+}
+
+/**
+ * An answer whose worker died after its stream had begun: it keeps the words of its log, and the club is charged for what the
+ * prompt used and what the words must have used.
+ */
+export async function endInterrupted(database: Database, answer: Cut, now: Date): Promise<boolean> {
+  return inTransaction(database, async (tx) => {
+    if (!(await hold(tx, answer.id, answer.callNo))) return false;
+    const text = await textOfLog(tx, answer.id);
+    await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
+    await settleCut(tx, answer, { text }, 'interrupted', now);
+    return true;
+  });
+}
+
+/** Fails an answer whose stream has not begun. The club is charged nothing. */
+export async function failUnbegun(
+  tx: Transaction,
+  answer: { id: Id; callNo: number },
+  errorCode: AnswerError,
+  now: Date,
+): Promise<boolean> {
+  if (!(await hold(tx, answer.id, answer.callNo))) return false;
+  await abandonCall(tx, answer, now);
+  await end(tx, answer.id, { status: 'failed', errorCode }, '', now);
+  await settleBudget(tx, answer.id, 0n, now);
+  return true;
+}
+
+/**
+ * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
+ * up to then is paid all the same. Once; later calls change nothing.
+ */
+export async function settleEnded(database: Database, answer: Cut, said: Said, now: Date): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
+      `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
+        WHERE id = $1 AND status <> 'generating' FOR NO KEY UPDATE`,
+      [answer.id],
+    );
+    if (!row) return;
+    if (row.begun) return settleCut(tx, answer, said, row.errorCode ?? 'interrupted', now);
+    await abandonCall(tx, answer, now);
+    await settleBudget(tx, answer.id, 0n, now);
+  });
+}
+
+/** Nothing was heard of the call, if it is still open: what it may have cost is in its row, and not the club's. */
+async function abandonCall(tx: Transaction, answer: { id: Id; callNo: number }, now: Date): Promise<void> {
+  await tx.query(
+    `UPDATE agent_calls SET outcome = 'abandoned', ended_at = $3 WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
+    [answer.id, answer.callNo, now],
+  );
+}
+
+async function end(tx: Transaction, answerId: Id, ended: Ended, text: string, now: Date): Promise<void> {
+  await tx.query(
+    `UPDATE agent_answers
+        SET status = $2, error_code = $3, content = $4, completed_at = $5, lease_until = NULL, looks_at = $5
+      WHERE id = $1`,
+    [answerId, ended.status, ended.errorCode ?? null, text, now],
+  );
+}
+
+/** A source that has left the index meanwhile is not linked any more; the lock keeps one that is leaving until then. */
+async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[]): Promise<void> {
+  if (citations.length === 0) return;
+  await tx.query(
+    `WITH cited AS (
+       SELECT * FROM jsonb_to_recordset($2::jsonb) AS each (position smallint, "citedText" text, "sourceId" uuid,
+              "sourceKind" text, "sourceTitle" text, "pageFrom" integer, "pageTo" integer)),
+     standing AS (
+       SELECT source.id FROM agent_sources source WHERE source.id IN (SELECT "sourceId" FROM cited)
+        ORDER BY source.id FOR KEY SHARE)
+     INSERT INTO agent_citations (answer_id, position, cited_text, source_id, source_kind, source_title, page_from, page_to)
+     SELECT $1, position, "citedText", standing.id, "sourceKind", "sourceTitle", "pageFrom", "pageTo"
+       FROM cited LEFT JOIN standing ON standing.id = cited."sourceId"`,
+    [answerId, JSON.stringify(citations.map((citation, position) => ({ position, ...citation })))],
+  );
+}
+
+async function settle(tx: Transaction, heard: Heard, text: string, now: Date): Promise<void> {
+  const { answerId, callNo, model, status, errorCode, isCut } = heard;
+  const use = isCut ? { ...heard.use, output: outputOf(text, heard) } : heard.use;
+  const [call] = await tx.query<{ startedAt: Date }[]>(
+    `SELECT started_at AS "startedAt" FROM agent_calls WHERE answer_id = $1 AND call_no = $2`,
+    [answerId, callNo],
+  );
+  const cost = costOf(model, use, call?.startedAt ?? now);
+  await tx.query(
+    `UPDATE agent_calls
+        SET outcome = $3, error_code = $4, ended_at = $5, input_tokens = $6, output_tokens = $7, cache_write_tokens = $8,
+            cache_read_tokens = $9, estimated = $10, cost_micros = $11
+      WHERE answer_id = $1 AND call_no = $2`,
+    [
+      answerId,
+      callNo,
+      status === 'failed' ? 'failed' : 'answered',
+      errorCode ?? null,
+      now,
+      use.input,
+      use.output,
+      use.cacheWrite,
+      use.cacheRead,
+      isCut,
+      String(cost),
+    ],
+  );
+  await settleBudget(tx, answerId, cost, now);
+}
+
+/** From what the model has counted, or what the call's row holds since its stream began. */
+async function settleCut(
+  tx: Transaction,
+  answer: Cut,
+  { text, counted }: Said,
+  errorCode: AnswerError,
+  now: Date,
+): Promise<void> {
+  const [use] = await tx.query<TokenUse[]>(
+    `SELECT input_tokens AS input, output_tokens AS output, cache_write_tokens AS "cacheWrite", cache_read_tokens AS "cacheRead"
+       FROM agent_calls WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
+    [answer.id, answer.callNo],
+  );
+  if (!use) return settleBudget(tx, answer.id, 0n, now);
+  const { id: answerId, callNo, model, maxTokens } = answer;
+  const cut = { answerId, callNo, model, maxTokens, text, citations: [] };
+  await settle(
+    tx,
+    { ...cut, rest: { startsAt: 0, text: '' }, use: counted ?? use, isCut: !counted, status: 'failed', errorCode },
+    text,
+    now,
+  );
+}
+
+/** An estimate, but no more than the request allowed, and no less than was counted. */
+function outputOf(text: string, { use, model, maxTokens }: Pick<Heard, 'use' | 'model' | 'maxTokens'>): number {
+  return Math.max(use.output, Math.min(estimatedTokens(charactersOf(text)), mostOutputTokens(model, maxTokens)));
+}
+
+async function textOfLog(tx: Transaction, answerId: Id): Promise<string> {
+  const [row] = await tx.query<{ text: string }[]>(
+    `SELECT coalesce(string_agg(text, '' ORDER BY starts_at), '') AS text FROM agent_answer_deltas WHERE answer_id = $1`,
+    [answerId],
+  );
+  return row?.text ?? '';
+}

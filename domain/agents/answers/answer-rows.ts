@@ -1,0 +1,183 @@
+/** An answer's row as its run sees it: looking, claiming a call, saying that the stream began, letting go. */
+import type { DataSource } from 'typeorm';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import type { AnswerError, AnswerStatus, CallOutcome } from '../agents.policy.ts';
+import { answerRules } from './answers.policy.ts';
+import type { TokenUse } from '../prompt/prices.policy.ts';
+
+export interface AnswerRow {
+  id: Id;
+  questionId: Id;
+  clubId: Id;
+  agentId: Id;
+  conversationId: Id;
+  status: AnswerStatus;
+  errorCode: AnswerError | null;
+  model: string;
+  maxTokens: number;
+  callNo: number;
+  begunAt: Date | null;
+  looksAt: Date;
+  createdAt: Date;
+  /** Milliseconds that somebody's lease still lasts; 0 for none. */
+  leaseMs: number;
+  /** What the last call failed with. */
+  lastError: AnswerError | null;
+  isSettled: boolean;
+  agentName: string;
+  instructions: string;
+  question: string;
+}
+
+const selectAnswer = prepared<AnswerRow>(
+  'select_answer_of_question',
+  `SELECT answer.id, answer.question_id AS "questionId", answer.club_id AS "clubId", answer.agent_id AS "agentId",
+          answer.conversation_id AS "conversationId", answer.status, answer.error_code AS "errorCode", answer.model,
+          answer.max_tokens AS "maxTokens", answer.call_no AS "callNo", answer.begun_at AS "begunAt",
+          answer.looks_at AS "looksAt", answer.created_at AS "createdAt",
+          coalesce(greatest(0, ceil(1000 * extract(epoch FROM answer.lease_until - clock_timestamp()))), 0)::integer AS "leaseMs",
+          call.error_code AS "lastError", charge.settled_at IS NOT NULL AS "isSettled",
+          agent.name AS "agentName", agent.instructions, question.content AS question
+     FROM agent_answers answer
+     JOIN agent_questions question ON question.id = answer.question_id
+     JOIN agents agent ON agent.id = answer.agent_id
+     LEFT JOIN agent_calls call ON call.answer_id = answer.id AND call.call_no = answer.call_no
+     LEFT JOIN agent_charges charge ON charge.answer_id = answer.id
+    WHERE answer.question_id = $1`,
+);
+
+export async function lookAtAnswer(source: DataSource, questionId: Id): Promise<AnswerRow | undefined> {
+  const [row] = await selectAnswer(source, [questionId]);
+  return row;
+}
+
+/** Of a row that was looked at: whoever claims it after the look gets it, and we do not. */
+const claim = prepared<{ callNo: number }>(
+  'claim_answer_call',
+  `WITH claimed AS (
+     UPDATE agent_answers
+        SET call_no = call_no + 1, lease_until = clock_timestamp() + ${answerRules.leaseMs} * interval '1 millisecond',
+            looks_at = $3
+      WHERE id = $1 AND call_no = $2 AND status = 'generating' AND begun_at IS NULL
+        AND (lease_until IS NULL OR lease_until < clock_timestamp())
+      RETURNING id, call_no, model),
+   unheard AS (
+     UPDATE agent_calls SET outcome = 'abandoned', ended_at = $3
+      WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL AND EXISTS (SELECT FROM claimed))
+   INSERT INTO agent_calls (answer_id, call_no, model, started_at, input_tokens, cost_micros, estimated)
+   SELECT id, call_no, model, $3, $4, $5, true FROM claimed RETURNING call_no AS "callNo"`,
+);
+
+/**
+ * Takes the answer's next call, committed before the request is made. A call before it of which nothing was heard is abandoned.
+ * @param estimate of what the request costs if nobody hears of it again
+ * @returns the call's number, or undefined where somebody else was quicker or the answer has ended
+ */
+export async function claimCall(
+  source: DataSource,
+  { id, callNo }: AnswerRow,
+  estimate: { inputTokens: number; costMicros: bigint },
+  now: Date,
+): Promise<number | undefined> {
+  const [row] = await claim(source, [id, callNo, now, estimate.inputTokens, String(estimate.costMicros)]);
+  return row?.callNo;
+}
+
+const begin = prepared<object>(
+  'begin_answer',
+  `WITH begun AS (
+     UPDATE agent_answers SET begun_at = coalesce(begun_at, $3)
+      WHERE id = $1 AND call_no = $2 AND status = 'generating' RETURNING id),
+   used AS (
+     UPDATE agent_calls
+        SET request_id = $4, input_tokens = $5, cache_write_tokens = $6, cache_read_tokens = $7, output_tokens = $8
+       FROM begun WHERE answer_id = $1 AND call_no = $2)
+   SELECT FROM begun`,
+);
+
+/**
+ * The model's stream has begun: from here on this answer is never asked again. What the prompt used stands in the call, so
+ * that it can be charged whatever happens.
+ * @returns false where the answer is not ours any more
+ */
+export async function beginAnswer(
+  source: DataSource,
+  { id }: AnswerRow,
+  callNo: number,
+  { requestId, use }: { requestId: string | null; use: TokenUse },
+  now: Date,
+): Promise<boolean> {
+  const rows = await begin(source, [id, callNo, now, requestId, use.input, use.cacheWrite, use.cacheRead, use.output]);
+  return rows.length === 1;
+}
+
+export interface CallEnd {
+  outcome: CallOutcome;
+  errorCode: AnswerError | null;
+  requestId: string | null;
+}
+
+/** The call has ended before its stream began. What it may have cost nobody knows of one that was abandoned: the estimate stays. */
+export async function endUnbegunCall(
+  tx: Transaction,
+  { id }: AnswerRow,
+  callNo: number,
+  { outcome, errorCode, requestId }: CallEnd,
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `UPDATE agent_calls
+        SET outcome = $3, error_code = $4, request_id = $5, ended_at = $6, estimated = $7,
+            input_tokens = CASE WHEN $7 THEN input_tokens ELSE 0 END, cost_micros = CASE WHEN $7 THEN cost_micros ELSE 0 END
+      WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
+    [id, callNo, outcome, errorCode, requestId, now, outcome === 'abandoned'],
+  );
+}
+
+/** Lets go of an answer that has not begun. @param at when the next call is due */
+export async function letGo(tx: Transaction, { id }: AnswerRow, callNo: number, at: Date): Promise<void> {
+  await tx.query(
+    `UPDATE agent_answers SET lease_until = NULL, looks_at = $3
+      WHERE id = $1 AND call_no = $2 AND status = 'generating' AND begun_at IS NULL`,
+    [id, callNo, at],
+  );
+}
+
+/** What an operator reads of a run that has ended: numbers and codes, no text. */
+export interface AnswerReport {
+  status: AnswerStatus;
+  error_code?: AnswerError;
+  model: string;
+  calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cache_write_tokens: number;
+  cache_read_tokens: number;
+  /** What the club is charged, in millionths of a US dollar. */
+  cost_micros: number;
+  /** What calls cost that the club is not charged for. */
+  abandoned_micros: number;
+}
+
+/** @returns undefined where the answer is gone with its club */
+export async function reportOn(source: DataSource, id: Id): Promise<AnswerReport | undefined> {
+  const [row] = await source.query<(Omit<AnswerReport, 'error_code'> & { error_code: AnswerError | null })[]>(
+    `SELECT answer.status, answer.error_code, answer.model, answer.call_no::integer AS calls,
+            coalesce(sum(call.input_tokens), 0)::integer AS input_tokens,
+            coalesce(sum(call.output_tokens), 0)::integer AS output_tokens,
+            coalesce(sum(call.cache_write_tokens), 0)::integer AS cache_write_tokens,
+            coalesce(sum(call.cache_read_tokens), 0)::integer AS cache_read_tokens,
+            coalesce(max(charge.cost_micros), 0)::float8 AS cost_micros,
+            coalesce(sum(call.cost_micros) FILTER (WHERE call.outcome = 'abandoned'), 0)::float8 AS abandoned_micros
+       FROM agent_answers answer
+       LEFT JOIN agent_calls call ON call.answer_id = answer.id
+       LEFT JOIN agent_charges charge ON charge.answer_id = answer.id
+      WHERE answer.id = $1 GROUP BY answer.id`,
+    [id],
+  );
+  if (!row) return undefined;
+  const { error_code: errorCode, ...report } = row;
+  return { ...report, ...(errorCode !== null && { error_code: errorCode }) };
+}

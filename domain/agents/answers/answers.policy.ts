@@ -1,0 +1,99 @@
+/** The rules of an answer's run: how often and how long the model is asked, and what its ways to end mean (DESIGN §5b). */
+import type { AnswerError, AnswerStatus } from '../agents.policy.ts';
+
+const second = 1_000;
+
+export const answerRules = {
+  /** An answer whose stream has not begun by then fails, unasked if need be. */
+  beginWithinMs: 120 * second,
+  /** Requests to the model, at most. */
+  calls: 3,
+  /** Before the second and the third request. */
+  waitsMs: [1 * second, 4 * second],
+  /** Who asks has the answer to itself for so long, and renews it; a dead worker's is free after it. By the database's clock. */
+  leaseMs: 20 * second,
+  /** Of a stream from which not even a ping comes. */
+  silenceMs: 60 * second,
+  /** Of a stream from which nothing comes but pings: the connection lives, and the model may be thinking; not for ever. */
+  pingsMs: 180 * second,
+  /** A request altogether. Below the time limit of the activity, so that the answer is ended and not repeated. */
+  requestMs: 13 * 60 * second,
+  /** How long the log of an answer that has ended is kept for those who reattach by position. */
+  logMs: 3_600 * second,
+} as const;
+
+/** What kept a request from being answered: `rejected` will not be otherwise the next time, the others may. */
+export type FailureKind = 'unavailable' | 'overloaded' | 'rejected' | 'silent';
+
+/** @param status of the model's HTTP answer */
+export function failureOfStatus(status: number): FailureKind {
+  if (status === 429 || status === 529) return 'overloaded';
+  const passes = status >= 500 || status === 408 || status === 409;
+  return passes ? 'unavailable' : 'rejected';
+}
+
+const failuresInTheStream: ReadonlyMap<string, FailureKind> = new Map([
+  ['overloaded_error', 'overloaded'],
+  ['rate_limit_error', 'overloaded'],
+  ['invalid_request_error', 'rejected'],
+  ['authentication_error', 'rejected'],
+  ['permission_error', 'rejected'],
+  ['billing_error', 'rejected'],
+  ['not_found_error', 'rejected'],
+  ['request_too_large', 'rejected'],
+]);
+
+/** @param type of an error event in a stream whose HTTP status was 200 */
+export function failureOfType(type: string): FailureKind {
+  return failuresInTheStream.get(type) ?? 'unavailable';
+}
+
+/** What an answer fails with if the last of its calls has failed like this before its stream began. */
+export const errorsBeforeBegin = {
+  unavailable: 'model_unavailable',
+  overloaded: 'model_overloaded',
+  rejected: 'model_rejected',
+  silent: 'model_unavailable',
+} as const satisfies Record<FailureKind, AnswerError>;
+
+/** What an answer fails with whose stream ends like this before its end. */
+export function errorAfterBegin(kind: FailureKind): AnswerError {
+  return kind === 'silent' ? 'model_silent' : 'interrupted';
+}
+
+type End = { status: Exclude<AnswerStatus, 'generating'>; errorCode?: AnswerError };
+
+const ends: ReadonlyMap<string | null, End> = new Map([
+  ['end_turn', { status: 'complete' }],
+  ['stop_sequence', { status: 'complete' }],
+  ['max_tokens', { status: 'truncated' }],
+  ['model_context_window_exceeded', { status: 'truncated' }],
+  ['refusal', { status: 'refused' }],
+]);
+
+/** @returns what the answer is by the model's own word, and an error code where that is no end that we know */
+export function endOf(stopReason: string | null): End {
+  return ends.get(stopReason) ?? { status: 'failed', errorCode: 'internal_error' };
+}
+
+/**
+ * When the next request is due after one that failed before its stream began.
+ * @param call the number of the failed one, from 1
+ * @param acceptedAt Unix milliseconds, like `now`
+ * @param retryAfterMs what the model's service asked for: lengthens the wait, never shortens it
+ * @returns Unix milliseconds; undefined where no further request is to be made
+ */
+export function nextCallAt(call: number, acceptedAt: number, now: number, retryAfterMs = 0): number | undefined {
+  const wait = answerRules.waitsMs[call - 1];
+  if (call >= answerRules.calls || wait === undefined) return undefined;
+  const at = now + Math.max(wait, retryAfterMs);
+  return at < acceptedAt + answerRules.beginWithinMs ? at : undefined;
+}
+
+/** Characters a token, on the low side of what models make of prose: an estimate must not be too small. */
+const charactersAToken = 3;
+
+/** @returns tokens, where the model did not come to count them */
+export function estimatedTokens(characters: number): number {
+  return Math.ceil(characters / charactersAToken);
+}

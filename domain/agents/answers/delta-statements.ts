@@ -1,0 +1,80 @@
+/** What the writer of logs says to Postgres: each statement holds every answer against its fence, and says of each what became of it. */
+import type { DataSource } from 'typeorm';
+import type { Id } from '../../../platform/core/ids.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+
+/** `held`: somebody has the answer's row locked just now. `lost`: it has ended, or another call is made for it. */
+export type Outcome = 'written' | 'held' | 'lost';
+
+interface Fenced {
+  answerId: Id;
+  callNo: number;
+}
+
+export interface DeltaStatements {
+  /** @returns an outcome a delta, in their order */
+  write(source: DataSource, deltas: readonly (Fenced & { startsAt: number; text: string })[]): Promise<Outcome[]>;
+  /** @returns an outcome an answer, in their order */
+  renew(source: DataSource, answers: readonly Fenced[], leaseMs: number): Promise<Outcome[]>;
+}
+
+/**
+ * Rows that somebody else holds are passed over, so that one answer cannot keep the others waiting; what is passed over and
+ * what is lost is told apart by a look without a lock.
+ */
+const outcome = `
+  CASE WHEN done.id IS NOT NULL THEN 'written'
+       WHEN EXISTS (SELECT FROM agent_answers looked
+                     WHERE looked.id = given.id AND looked.call_no = given.call_no AND looked.status = 'generating') THEN 'held'
+       ELSE 'lost' END AS outcome`;
+
+const mine = (lock: 'SHARE' | 'NO KEY UPDATE') => `
+  SELECT answer.id FROM agent_answers answer JOIN given ON answer.id = given.id
+   WHERE answer.call_no = given.call_no AND answer.status = 'generating'
+   ORDER BY answer.id FOR ${lock} OF answer SKIP LOCKED`;
+
+/** The lock keeps the answer from being ended before these words of it are committed. A repetition finds its own words. */
+const writeDeltas = prepared<{ outcome: Outcome }>(
+  'write_answer_deltas',
+  `WITH given AS (
+     SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::integer[], $4::text[])
+       WITH ORDINALITY AS each (id, call_no, starts_at, text, place)),
+   mine AS (${mine('SHARE')}),
+   done AS (
+     INSERT INTO agent_answer_deltas (answer_id, starts_at, text)
+     SELECT given.id, given.starts_at, given.text FROM given JOIN mine ON mine.id = given.id
+     ON CONFLICT (answer_id, starts_at) DO UPDATE SET text = excluded.text
+     RETURNING answer_id AS id)
+   SELECT ${outcome} FROM given LEFT JOIN done ON done.id = given.id ORDER BY given.place`,
+);
+
+const renewLeases = prepared<{ outcome: Outcome }>(
+  'renew_answer_leases',
+  `WITH given AS (
+     SELECT * FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS each (id, call_no, place)),
+   mine AS (${mine('NO KEY UPDATE')}),
+   done AS (
+     UPDATE agent_answers answer SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+       FROM mine WHERE answer.id = mine.id RETURNING answer.id)
+   SELECT ${outcome} FROM given LEFT JOIN done ON done.id = given.id ORDER BY given.place`,
+);
+
+export const deltaStatements: DeltaStatements = {
+  async write(source, deltas) {
+    const rows = await writeDeltas(source, [
+      deltas.map(({ answerId }) => answerId),
+      deltas.map(({ callNo }) => callNo),
+      deltas.map(({ startsAt }) => startsAt),
+      deltas.map(({ text }) => text),
+    ]);
+    return rows.map((row) => row.outcome);
+  },
+  async renew(source, answers, leaseMs) {
+    const rows = await renewLeases(source, [
+      answers.map(({ answerId }) => answerId),
+      answers.map(({ callNo }) => callNo),
+      leaseMs,
+    ]);
+    return rows.map((row) => row.outcome);
+  },
+};

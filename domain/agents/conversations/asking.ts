@@ -1,0 +1,202 @@
+/**
+ * Accepting a question (specification: operation 1): everything that can fail before generation is judged in one transaction,
+ * in the specification's order of meaning, and what is refused leaves nothing behind. That an id is used once, and that a
+ * conversation answers one question at a time, is held by constraints.
+ */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { isEntitled } from '../../access/enrollments/entitlement.ts';
+import { requireFeature } from '../../billing/allowances.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import { wake } from '../../../platform/engine/facts.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import type { Reader } from '../../identity/student-ref.ts';
+import { answerWake } from '../answers/answer-wakes.ts';
+import { reserveBudget } from '../budget/budget.ts';
+import { historyOf } from '../prompt/history.ts';
+import { countQuestions, mostCostOf, presentLimits, refuseBeyondLimit, type AgentTerms } from './limits.ts';
+import { conversationColumns, presentConversation, presentTurns, type ConversationRow } from './messages.ts';
+import { requireOwnImages } from '../../media/agent-images.ts';
+import { titleOf } from './title.policy.ts';
+
+export interface AskingPlatform {
+  database: Database;
+  storage: ObjectStore;
+  model: AskedModel;
+}
+
+/** The model of this environment. */
+export interface AskedModel {
+  /** Without it no question is accepted. */
+  configured: boolean;
+  /** Of agents that name none of their own. */
+  defaultModel: string;
+}
+
+export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
+
+/**
+ * @returns what the `accepted` event says; the answer's run is woken
+ * @throws DomainError not_found (agent or conversation), feature_not_in_plan, not_entitled, message_exists,
+ *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, not_configured
+ */
+export async function askAgent(
+  { database, storage, model }: AskingPlatform,
+  student: Reader,
+  publicId: string,
+  asked: RecordOf<'AgentMessageCreation'>,
+  now: Date,
+): Promise<Accepted> {
+  const questionId = asked.id.toLowerCase();
+  return inTransaction(database, async (tx) => {
+    await holdStudent(tx, student.clubId, student.id);
+    const agent = await findOpenAgent(tx, student.clubId, publicId, model);
+    await requireFeature(tx, student.clubId, 'agents', 'person');
+    await requireEntitlement(tx, student, agent.id, now);
+    const turn: NewTurn = {
+      questionId,
+      answerId: newId(),
+      clubId: student.clubId,
+      agentId: agent.id,
+      studentId: student.id,
+      content: asked.content,
+    };
+    const conversation = asked.conversation_id
+      ? await continueConversation(tx, turn, asked.conversation_id, now)
+      : await openConversation(tx, turn, now);
+    await insertQuestion(tx, turn, conversation.id, now);
+    await insertAnswer(tx, turn, conversation.id, agent, now);
+    const images = await requireOwnImages(tx, {
+      clubId: student.clubId,
+      studentId: student.id,
+      imageIds: asked.image_ids ?? [],
+    });
+    for (const [position, { id }] of images.entries())
+      await tx.query(`INSERT INTO agent_question_images (question_id, position, media_id) VALUES ($1, $2, $3)`, [
+        questionId,
+        position,
+        id,
+      ]);
+    const used = await countQuestions(tx, turn, now);
+    await refuseBeyondLimit(tx, agent, student.id, used, now);
+    const history = asked.conversation_id ? await historyOf(tx, conversation.id) : [];
+    const micros = mostCostOf(agent, { history, question: asked.content, images: images.length }, now);
+    await wake(tx, [answerWake(turn)], now);
+    const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
+    if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
+    // The month's row is the last that is locked: everybody of the club who asks wants it.
+    const budget = await reserveBudget(tx, { ...turn, micros }, now);
+    if (!model.configured) throw new DomainError('not_configured', 'No model is configured in this environment.');
+    return {
+      conversation: presentConversation(conversation),
+      question,
+      answer,
+      limits: presentLimits(agent, used, budget, now),
+    };
+  });
+}
+
+interface NewTurn {
+  questionId: Id;
+  answerId: Id;
+  clubId: Id;
+  agentId: Id;
+  studentId: Id;
+  content: string;
+}
+
+/** An agent that can be asked, as it is now. */
+export interface OpenAgent extends AgentTerms {
+  publicId: string;
+  name: string;
+  description: string;
+}
+
+/** @throws DomainError not_found, alike for an unknown agent, one of another club and one that is not published */
+export async function findOpenAgent(
+  tx: Transaction,
+  clubId: Id,
+  publicId: string,
+  { defaultModel }: AskedModel,
+): Promise<OpenAgent> {
+  const [agent] = await tx.query<OpenAgent[]>(
+    `SELECT id, public_id AS "publicId", name, description, instructions, coalesce(model, $3) AS model,
+            daily_limit AS "dailyLimit", answer_max_tokens AS "answerMaxTokens"
+       FROM agents WHERE club_id = $1 AND public_id = $2 AND status = 'published'`,
+    [clubId, publicId, defaultModel],
+  );
+  if (!agent) throw notFound('agent');
+  return agent;
+}
+
+/** @throws DomainError not_entitled */
+export async function requireEntitlement(tx: Transaction, student: Reader, agentId: Id, now: Date): Promise<void> {
+  if (await isEntitled(tx, { clubId: student.clubId, studentId: student.id, agentId }, now)) return;
+  throw new DomainError('not_entitled', 'You have no access to this agent.');
+}
+
+async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Promise<ConversationRow> {
+  const conversation = { id: newId(), title: titleOf(turn.content), lastMessageAt: now, createdAt: now };
+  await tx.query(
+    `INSERT INTO agent_conversations (id, club_id, agent_id, student_id, title, created_at, last_message_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    [conversation.id, turn.clubId, turn.agentId, turn.studentId, conversation.title, now],
+  );
+  return conversation;
+}
+
+/** @throws DomainError not_found, alike for one of another agent, of another student, a deleted and an unknown one */
+async function continueConversation(
+  tx: Transaction,
+  turn: NewTurn,
+  conversationId: Id,
+  now: Date,
+): Promise<ConversationRow> {
+  const [[conversation]] = await tx.query<[ConversationRow[], number]>(
+    `UPDATE agent_conversations conversation SET last_message_at = $4
+      WHERE id = $1 AND student_id = $2 AND agent_id = $3 AND deleted_at IS NULL RETURNING ${conversationColumns}`,
+    [conversationId, turn.studentId, turn.agentId, now],
+  );
+  if (!conversation) throw notFound('conversation');
+  return conversation;
+}
+
+/** Whoever sends the same id at the same moment waits here, and is then told. @throws DomainError message_exists */
+async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id, now: Date): Promise<void> {
+  const fresh = await tx.query<unknown[]>(
+    `INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT ON CONSTRAINT agent_questions_id DO NOTHING RETURNING 1`,
+    [turn.questionId, turn.clubId, turn.agentId, turn.studentId, conversationId, turn.content, now],
+  );
+  if (fresh.length === 0) throw new DomainError('message_exists', 'A question with this id was asked already.');
+}
+
+/** The same for who asks in a conversation that is answering. @throws DomainError generation_in_progress */
+async function insertAnswer(
+  tx: Transaction,
+  turn: NewTurn,
+  conversationId: Id,
+  { model, answerMaxTokens }: AgentTerms,
+  now: Date,
+): Promise<void> {
+  const fresh = await tx.query<unknown[]>(
+    `INSERT INTO agent_answers (id, question_id, club_id, agent_id, student_id, conversation_id, model, max_tokens, looks_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+     ON CONFLICT (conversation_id) WHERE status = 'generating' DO NOTHING RETURNING 1`,
+    [
+      turn.answerId,
+      turn.questionId,
+      turn.clubId,
+      turn.agentId,
+      turn.studentId,
+      conversationId,
+      model,
+      answerMaxTokens,
+      now,
+    ],
+  );
+  if (fresh.length === 0)
+    throw new DomainError('generation_in_progress', 'This conversation is answering another question.');
+}

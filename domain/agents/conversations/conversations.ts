@@ -1,0 +1,155 @@
+/** A student's conversations with agents. What was said stays readable when access has ended; asking on does not. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import type { Reader } from '../../identity/student-ref.ts';
+import { findOpenAgent, requireEntitlement, type AskedModel } from './asking.ts';
+import { budgetOf } from '../budget/budget.ts';
+import { eraseConversations } from './erasure.ts';
+import { countQuestions, presentLimits } from './limits.ts';
+import {
+  conversationColumns,
+  messagesOf,
+  presentConversation,
+  type Conversation,
+  type ConversationRow,
+} from './messages.ts';
+
+/** Of `agent_conversations conversation`: `$1` is the student. */
+const own = `conversation.student_id = $1 AND conversation.deleted_at IS NULL`;
+
+/** @returns the agent and what may still be asked of it @throws DomainError not_found (also not published), not_entitled */
+export async function openAgent(
+  tx: Transaction,
+  student: Reader,
+  publicId: string,
+  model: AskedModel,
+  now: Date,
+): Promise<RecordOf<'ClassroomAgentDetails'>> {
+  const agent = await findOpenAgent(tx, student.clubId, publicId, model);
+  await requireEntitlement(tx, student, agent.id, now);
+  const used = await countQuestions(tx, { agentId: agent.id, studentId: student.id }, now);
+  const budget = await budgetOf(tx, student.clubId, now);
+  return {
+    id: agent.id,
+    public_id: agent.publicId,
+    name: agent.name,
+    description: agent.description,
+    limits: presentLimits(agent, used, budget, now),
+  };
+}
+
+/**
+ * @returns a page of the student's conversations with the agent, newest message first
+ * @throws DomainError not_found for an agent that is not published, unless the student has talked to it
+ */
+export async function listConversations(
+  tx: Transaction,
+  student: Reader,
+  publicId: string,
+  page: Page,
+): Promise<Listed<Conversation>> {
+  const [agent] = await tx.query<{ id: Id; published: boolean; total: number }[]>(
+    `SELECT agent.id, agent.status = 'published' AS published,
+            (SELECT count(*)::int FROM agent_conversations conversation WHERE ${own} AND agent_id = agent.id) AS total
+       FROM agents agent WHERE agent.club_id = $2 AND agent.public_id = $3`,
+    [student.id, student.clubId, publicId],
+  );
+  if (!agent || (!agent.published && agent.total === 0)) throw notFound('agent');
+  const { limit, offset } = windowOf(page);
+  const rows = await tx.query<ConversationRow[]>(
+    `SELECT ${conversationColumns} FROM agent_conversations conversation WHERE ${own} AND agent_id = $2
+      ORDER BY conversation.last_message_at DESC, conversation.id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [student.id, agent.id],
+  );
+  return { rows: rows.map(presentConversation), total: agent.total };
+}
+
+/** @throws DomainError not_found, alike for somebody else's, a deleted and an unknown one */
+async function findConversation(tx: Transaction, student: Reader, conversationId: Id): Promise<ConversationRow> {
+  const [conversation] = await tx.query<ConversationRow[]>(
+    `SELECT ${conversationColumns} FROM agent_conversations conversation WHERE ${own} AND id = $2 AND club_id = $3`,
+    [student.id, conversationId, student.clubId],
+  );
+  if (!conversation) throw notFound('conversation');
+  return conversation;
+}
+
+/**
+ * @returns the conversation with a page of its messages: of the first page the newest, on each the oldest first; and how many
+ *   messages there are in all
+ * @throws DomainError not_found
+ */
+export async function readConversation(
+  tx: Transaction,
+  storage: ObjectStore,
+  student: Reader,
+  conversationId: Id,
+  page: Page,
+): Promise<{ conversation: RecordOf<'AgentConversationMessages'>; total: number }> {
+  const conversation = await findConversation(tx, student, conversationId);
+  const { messages, total } = await messagesOf(tx, storage, conversation.id, page);
+  return { conversation: { ...presentConversation(conversation), messages }, total };
+}
+
+/** @returns the conversation with its new title @throws DomainError not_found */
+export async function renameConversation(
+  tx: Transaction,
+  student: Reader,
+  conversationId: Id,
+  title: string,
+): Promise<Conversation> {
+  const [[conversation]] = await tx.query<[ConversationRow[], number]>(
+    `UPDATE agent_conversations conversation SET title = $4 WHERE ${own} AND id = $2 AND club_id = $3
+     RETURNING ${conversationColumns}`,
+    [student.id, conversationId, student.clubId, tidyName(title)],
+  );
+  if (!conversation) throw notFound('conversation');
+  return presentConversation(conversation);
+}
+
+/** Its words are erased; its questions still count, and their ids stay used. @throws DomainError not_found */
+export async function removeConversation(
+  database: Database,
+  student: Reader,
+  conversationId: Id,
+  now: Date,
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    await holdStudent(tx, student.clubId, student.id);
+    const { id } = await findConversation(tx, student, conversationId);
+    await eraseConversations(tx, [id], 'conversation_deleted', now);
+  });
+}
+
+/**
+ * An answer to be followed from a position on.
+ * @param messageId the answer's, or that of the question that it replies to
+ * @param from characters (code points) that the caller has
+ * @returns the answer's id
+ * @throws DomainError not_found; invalid_request for a position beyond what has been written
+ */
+export async function findAnswerToFollow(
+  tx: Transaction,
+  student: Reader,
+  conversationId: Id,
+  messageId: Id,
+  from: number,
+): Promise<Id> {
+  await findConversation(tx, student, conversationId);
+  const [answer] = await tx.query<{ id: Id; written: boolean }[]>(
+    `SELECT id, $3 <= CASE WHEN status <> 'generating' THEN char_length(content)
+              ELSE coalesce((SELECT max(starts_at + char_length(text)) FROM agent_answer_deltas WHERE answer_id = agent_answers.id), 0)
+            END AS written
+       FROM agent_answers WHERE conversation_id = $1 AND $2 IN (id, question_id)`,
+    [conversationId, messageId, from],
+  );
+  if (!answer) throw notFound('message');
+  if (answer.written) return answer.id;
+  throw new DomainError('invalid_request', '`from` is beyond what has been written of the answer.');
+}

@@ -1,0 +1,54 @@
+/**
+ * Erasing what was said in conversations. The rows stay without words: questions are counted, their ids stay used. An answer that
+ * is being generated fails; its run, woken, ends and settles it.
+ */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { wake } from '../../../platform/engine/facts.ts';
+import { removeImagesOf } from '../../media/erasure.ts';
+import type { AnswerError } from '../agents.policy.ts';
+import { answerWake } from '../answers/answer-wakes.ts';
+
+/** The student's row is held by the caller. @param errorCode what an answer under way fails with */
+export async function eraseConversations(
+  tx: Transaction,
+  conversationIds: readonly Id[],
+  errorCode: AnswerError,
+  now: Date,
+): Promise<void> {
+  if (conversationIds.length === 0) return;
+  const ofThem = `conversation_id = ANY ($1)`;
+  await tx.query(
+    `UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, $2) WHERE id = ANY ($1)`,
+    [conversationIds, now],
+  );
+  // Before the words are looked for: who writes some holds the answer's row meanwhile, and finds afterwards that it has ended.
+  const [stopped] = await tx.query<[{ questionId: Id; clubId: Id; agentId: Id }[], number]>(
+    `UPDATE agent_answers SET status = 'failed', error_code = $2, completed_at = $3
+      WHERE ${ofThem} AND status = 'generating'
+      RETURNING question_id AS "questionId", club_id AS "clubId", agent_id AS "agentId"`,
+    [conversationIds, errorCode, now],
+  );
+  await tx.query(`UPDATE agent_answers SET content = '' WHERE ${ofThem} AND content <> ''`, [conversationIds]);
+  await tx.query(`UPDATE agent_questions SET content = '' WHERE ${ofThem} AND content <> ''`, [conversationIds]);
+  for (const table of ['agent_answer_deltas', 'agent_citations'])
+    await tx.query(`DELETE FROM ${table} WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`, [
+      conversationIds,
+    ]);
+  await removeImagesOf(tx, conversationIds, now);
+  await wake(tx, stopped.map(answerWake), now);
+}
+
+/** A student who is removed leaves no words. The student's row is held by the caller. */
+export async function purgeStudentFromAgents(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  const conversations = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM agent_conversations WHERE student_id = $1 ORDER BY id`,
+    [studentId],
+  );
+  await eraseConversations(
+    tx,
+    conversations.map(({ id }) => id),
+    'student_removed',
+    now,
+  );
+}

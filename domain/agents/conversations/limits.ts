@@ -1,0 +1,96 @@
+/** How much a student may still ask an agent: the cap of a rolling day, and the club's budget (specification: Agent limits). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Budget } from '../budget/budget.ts';
+import { mostOutputTokens } from '../prompt/models.policy.ts';
+import { worstCost } from '../prompt/prices.policy.ts';
+import { mostPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
+
+/** "A per-student cap over 24 hours." */
+const windowMs = 24 * 3_600_000;
+
+/** What an agent costs and allows. */
+export interface AgentTerms {
+  id: Id;
+  instructions: string;
+  /** The one that is asked: the agent's own or the environment's. */
+  model: string;
+  dailyLimit: number;
+  answerMaxTokens: number;
+}
+
+export interface Used {
+  /** Questions in the last 24 hours, including those of deleted conversations. */
+  questions: number;
+  /** When the oldest of them leaves the window. */
+  resetsAt: Date | undefined;
+}
+
+/** @returns what the student has asked the agent in the 24 hours before `now` */
+export async function countQuestions(
+  tx: Transaction,
+  { agentId, studentId }: { agentId: Id; studentId: Id },
+  now: Date,
+): Promise<Used> {
+  const [row] = await tx.query<{ questions: number; oldest: Date | null }[]>(
+    `SELECT count(*)::int AS questions, min(asked_at) AS oldest FROM agent_questions
+      WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3`,
+    [agentId, studentId, new Date(now.getTime() - windowMs)],
+  );
+  const oldest = row?.oldest?.getTime();
+  return { questions: row?.questions ?? 0, resetsAt: oldest === undefined ? undefined : new Date(oldest + windowMs) };
+}
+
+/**
+ * @param used with the question that is asked
+ * @throws DomainError daily_limit_reached, with the seconds until a slot returns; without them where none ever does
+ */
+export async function refuseBeyondLimit(
+  tx: Transaction,
+  { id: agentId, dailyLimit }: AgentTerms,
+  studentId: Id,
+  { questions }: Used,
+  now: Date,
+): Promise<void> {
+  if (questions <= dailyLimit) return;
+  const message = `This agent takes ${dailyLimit} questions in 24 hours from each student.`;
+  if (dailyLimit === 0) throw new DomainError('daily_limit_reached', message);
+  // The cap may have been lowered: as many must leave the window as there are too many.
+  const [leaving] = await tx.query<{ askedAt: Date }[]>(
+    `SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3
+      ORDER BY asked_at OFFSET $4 LIMIT 1`,
+    [agentId, studentId, new Date(now.getTime() - windowMs), questions - dailyLimit - 1],
+  );
+  const leavesAt = (leaving?.askedAt ?? now).getTime() + windowMs;
+  throw new DomainError('daily_limit_reached', message, Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000)));
+}
+
+/** @returns the record; the cap can have been lowered below what is used already */
+export function presentLimits(
+  agent: AgentTerms,
+  { questions, resetsAt }: Used,
+  budget: Budget,
+  now: Date,
+): RecordOf<'AgentLimits'> {
+  return {
+    daily_limit: agent.dailyLimit,
+    used: questions,
+    remaining: Math.max(0, agent.dailyLimit - questions),
+    ...(resetsAt && { resets_at: resetsAt.toISOString() }),
+    club_budget_exhausted: budget.spentMicros + mostCostOf(agent, leastQuestion, now) > budget.limitMicros,
+  };
+}
+
+/** The least that anybody can ask. */
+const leastQuestion = { history: [], question: '?', images: 0 };
+
+/** @returns the most that the answer to such a question can cost, in millionths of a US dollar */
+export function mostCostOf(
+  { instructions, model, answerMaxTokens }: AgentTerms,
+  asked: Omit<PromptParts, 'instructions'>,
+  now: Date,
+): bigint {
+  return worstCost(model, mostPromptTokens({ instructions, ...asked }), mostOutputTokens(model, answerMaxTokens), now);
+}

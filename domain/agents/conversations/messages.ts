@@ -1,0 +1,176 @@
+/** Conversations, questions, answers and citations as callers see them (specification: Agent records). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { AnswerStatus, SourceKind } from '../agents.policy.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import { windowOf, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { presentImages } from '../../media/agent-images.ts';
+
+export type Conversation = RecordOf<'AgentConversation'>;
+export type Message = RecordOf<'AgentMessage'>;
+
+export interface ConversationRow {
+  id: Id;
+  title: string;
+  lastMessageAt: Date;
+  createdAt: Date;
+}
+
+/** Of `agent_conversations conversation`. */
+export const conversationColumns = `conversation.id, conversation.title, conversation.last_message_at AS "lastMessageAt",
+  conversation.created_at AS "createdAt"`;
+
+export function presentConversation({ id, title, lastMessageAt, createdAt }: ConversationRow): Conversation {
+  return { id, title, last_message_at: lastMessageAt.toISOString(), created_at: createdAt.toISOString() };
+}
+
+export interface QuestionRow {
+  id: Id;
+  content: string;
+  askedAt: Date;
+}
+
+/** A question has no lifecycle: it is complete. */
+export function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message['images']): Message {
+  return { id, role: 'user', content, status: 'complete', images, citations: [], created_at: askedAt.toISOString() };
+}
+
+interface AnswerRow {
+  id: Id;
+  questionId: Id;
+  content: string;
+  status: AnswerStatus;
+  errorCode: string | null;
+  createdAt: Date;
+  completedAt: Date | null;
+}
+
+/** Of `agent_answers answer`: while it is generated, its text is what its log says so far. */
+const answerColumns = `answer.id, answer.question_id AS "questionId", answer.status, answer.error_code AS "errorCode",
+  answer.created_at AS "createdAt", answer.completed_at AS "completedAt",
+  CASE WHEN answer.status = 'generating'
+       THEN (SELECT coalesce(string_agg(text, '' ORDER BY starts_at), '') FROM agent_answer_deltas WHERE answer_id = answer.id)
+       ELSE answer.content END AS content`;
+
+function presentAnswer(row: AnswerRow, citations: Message['citations']): Message {
+  return {
+    id: row.id,
+    role: 'assistant',
+    content: row.content,
+    status: row.status,
+    ...(row.errorCode !== null && { error_code: row.errorCode }),
+    reply_to: row.questionId,
+    images: [],
+    citations,
+    created_at: row.createdAt.toISOString(),
+    ...(row.completedAt !== null && { completed_at: row.completedAt.toISOString() }),
+  };
+}
+
+/** @returns these answers by their questions; each with the text so far, and with its citations once it has ended */
+async function answersTo(tx: Transaction, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
+  const rows = await tx.query<AnswerRow[]>(
+    `SELECT ${answerColumns} FROM agent_answers answer WHERE answer.question_id = ANY ($1)`,
+    [questionIds],
+  );
+  const citations = await citationsOf(
+    tx,
+    rows.filter(({ status }) => status !== 'generating').map(({ id }) => id),
+  );
+  return new Map(rows.map((row) => [row.questionId, presentAnswer(row, citations.get(row.id) ?? [])]));
+}
+
+/** @returns the answer as it is now; undefined where there is none */
+export async function findAnswer(tx: Transaction, answerId: Id): Promise<Message | undefined> {
+  const [row] = await tx.query<{ questionId: Id }[]>(
+    `SELECT question_id AS "questionId" FROM agent_answers WHERE id = $1`,
+    [answerId],
+  );
+  return row && (await answersTo(tx, [row.questionId])).get(row.questionId);
+}
+
+/** @returns each question with its images, followed by its answer */
+export async function presentTurns(
+  tx: Transaction,
+  storage: ObjectStore,
+  questions: readonly QuestionRow[],
+): Promise<Message[]> {
+  const ids = questions.map(({ id }) => id);
+  const answers = await answersTo(tx, ids);
+  const images = await presentImages(tx, storage, ids);
+  return questions.flatMap((question) => {
+    const answer = answers.get(question.id);
+    return [presentQuestion(question, images.get(question.id) ?? []), ...(answer ? [answer] : [])];
+  });
+}
+
+/**
+ * @returns a page of a conversation's messages: of the first page the newest, on each the oldest first; and how many there are
+ *   in all
+ */
+export async function messagesOf(
+  tx: Transaction,
+  storage: ObjectStore,
+  conversationId: Id,
+  page: Page,
+): Promise<{ messages: Message[]; total: number }> {
+  const { limit, offset } = windowOf(page);
+  // Every question has an answer: messages from the end are the pairs from the end, and a page can begin or end inside one.
+  const firstPair = Math.floor(offset / 2);
+  const pairs = Math.ceil((offset + limit) / 2) - firstPair;
+  const questions = await tx.query<QuestionRow[]>(
+    `SELECT id, content, asked_at AS "askedAt" FROM agent_questions WHERE conversation_id = $1
+      ORDER BY asked_at DESC, id DESC LIMIT ${pairs} OFFSET ${firstPair}`,
+    [conversationId],
+  );
+  const [counted] = await tx.query<{ questions: number }[]>(
+    `SELECT count(*)::int AS questions FROM agent_questions WHERE conversation_id = $1`,
+    [conversationId],
+  );
+  const newestFirst = (await presentTurns(tx, storage, questions.toReversed())).toReversed();
+  const skipped = offset - 2 * firstPair;
+  return {
+    messages: newestFirst.slice(skipped, skipped + limit).toReversed(),
+    total: 2 * (counted?.questions ?? 0),
+  };
+}
+
+interface CitationRow {
+  answerId: Id;
+  citedText: string;
+  sourceId: Id | null;
+  sourceKind: SourceKind;
+  sourceTitle: string;
+  mediaId: Id | null;
+  lessonId: Id | null;
+  pageFrom: number | null;
+  pageTo: number | null;
+}
+
+async function citationsOf(tx: Transaction, answerIds: readonly Id[]): Promise<Map<Id, Message['citations']>> {
+  const rows = await tx.query<CitationRow[]>(
+    `SELECT citation.answer_id AS "answerId", citation.cited_text AS "citedText", source.id AS "sourceId",
+            citation.source_kind AS "sourceKind", citation.source_title AS "sourceTitle", source.media_id AS "mediaId",
+            source.lesson_id AS "lessonId", citation.page_from AS "pageFrom", citation.page_to AS "pageTo"
+       FROM agent_citations citation LEFT JOIN agent_sources source ON source.id = citation.source_id
+      WHERE citation.answer_id = ANY ($1) ORDER BY citation.answer_id, citation.position`,
+    [answerIds],
+  );
+  const byAnswer = new Map<Id, Message['citations']>();
+  for (const row of rows) byAnswer.set(row.answerId, [...(byAnswer.get(row.answerId) ?? []), presentCitation(row)]);
+  return byAnswer;
+}
+
+function presentCitation(row: CitationRow): RecordOf<'AgentCitation'> {
+  return {
+    cited_text: row.citedText,
+    ...(row.sourceId !== null && { source_id: row.sourceId }),
+    source_kind: row.sourceKind,
+    source_title: row.sourceTitle,
+    ...(row.mediaId !== null && { media_id: row.mediaId }),
+    ...(row.lessonId !== null && { lesson_id: row.lessonId }),
+    ...(row.pageFrom !== null && { page_from: row.pageFrom }),
+    ...(row.pageTo !== null && { page_to: row.pageTo }),
+  };
+}

@@ -1,0 +1,75 @@
+/** From what the model cites (a range of blocks of a search result) to what we keep: source, pages and words. */
+import type { Id } from '../../../platform/core/ids.ts';
+import type { SourceKind } from '../agents.policy.ts';
+
+/** A block of a search result as it was sent. */
+export interface SentBlock {
+  text: string;
+  /** From 1; null for what has no pages. */
+  page: number | null;
+}
+
+/** A search result as it was sent: passages of one source that follow one another. */
+export interface SentResult {
+  sourceId: Id;
+  sourceKind: SourceKind;
+  sourceTitle: string;
+  blocks: readonly SentBlock[];
+}
+
+/** As the model says it: which result, and its blocks from `startBlock` up to but not including `endBlock`. */
+export interface ModelCitation {
+  result: number;
+  startBlock: number;
+  endBlock: number;
+}
+
+export interface Citation {
+  citedText: string;
+  sourceId: Id;
+  sourceKind: SourceKind;
+  sourceTitle: string;
+  pageFrom: number | null;
+  pageTo: number | null;
+}
+
+/**
+ * The words are always those of the blocks that we sent: what the model repeats of them is not asked.
+ * @returns the citations in the order of the text, each range once; `dropped`: how many cite what was never sent
+ */
+export function citationsOf(
+  cited: readonly ModelCitation[],
+  sent: readonly SentResult[],
+): { citations: Citation[]; dropped: number } {
+  const citations = new Map<string, Citation>();
+  let dropped = 0;
+  for (const { result, startBlock, endBlock } of cited) {
+    const from = sent[result];
+    const blocks = isRange(startBlock, endBlock, from?.blocks.length ?? 0)
+      ? from?.blocks.slice(startBlock, endBlock)
+      : undefined;
+    if (!from || !blocks) {
+      dropped += 1;
+      continue;
+    }
+    const key = `${result} ${startBlock} ${endBlock}`;
+    if (!citations.has(key)) citations.set(key, citationOf(from, blocks));
+  }
+  return { citations: [...citations.values()], dropped };
+}
+
+function isRange(start: number, end: number, length: number): boolean {
+  return Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= length;
+}
+
+function citationOf({ sourceId, sourceKind, sourceTitle }: SentResult, blocks: readonly SentBlock[]): Citation {
+  const pages = blocks.flatMap(({ page }) => (page === null ? [] : [page]));
+  return {
+    citedText: blocks.map(({ text }) => text).join(''),
+    sourceId,
+    sourceKind,
+    sourceTitle,
+    pageFrom: pages.length > 0 ? Math.min(...pages) : null,
+    pageTo: pages.length > 0 ? Math.max(...pages) : null,
+  };
+}

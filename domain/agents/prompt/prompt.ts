@@ -1,0 +1,40 @@
+/** Loads what a prompt is made of: the conversation so far, the passages that fit the question, its images. */
+import type { DataSource } from 'typeorm';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ImageType } from '../../media/media.policy.ts';
+import type { AnswerRow } from '../answers/answer-rows.ts';
+import { historyOf } from './history.ts';
+import { promptOf, type FoundPassage, type Prompt } from './prompt-blocks.policy.ts';
+import { promptBounds } from './prompt.policy.ts';
+
+export interface PromptPlatform {
+  source: DataSource;
+  /** Of the agent's material, the best first. */
+  retrieve: (
+    tx: Transaction,
+    request: { clubId: Id; agentId: Id; question: string; limit: number },
+  ) => Promise<readonly FoundPassage[]>;
+  /** Of a question, in their order; those that are gone are left out. */
+  readImages: (questionId: Id) => Promise<readonly { mediaType: ImageType; bytes: Buffer }[]>;
+}
+
+export async function preparePrompt(platform: PromptPlatform, answer: AnswerRow): Promise<Prompt> {
+  const { source } = platform;
+  const { clubId, agentId, questionId, model, maxTokens, agentName, instructions, question } = answer;
+  const [history, passages, images] = await Promise.all([
+    historyOf(source, answer.conversationId),
+    platform.retrieve(source.manager, { clubId, agentId, question, limit: promptBounds.passages }),
+    platform.readImages(questionId),
+  ]);
+  return promptOf({
+    model,
+    maxTokens,
+    agentName,
+    instructions,
+    history,
+    question,
+    passages,
+    images: images.map(({ mediaType, bytes }) => ({ mediaType, base64: bytes.toString('base64') })),
+  });
+}

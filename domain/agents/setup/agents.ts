@@ -1,0 +1,173 @@
+/** The AI agents of a club as its administrators set them up: creating, listing, reading, changing, archiving. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { requireFeature } from '../../billing/allowances.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
+import { agentDefaults, type AgentStatus } from '../agents.policy.ts';
+import { syncSources } from '../../knowledge/sources.ts';
+
+type Agent = RecordOf<'Agent'>;
+type AgentSettings = RecordOf<'AgentSettings'>;
+
+interface AgentRow {
+  id: Id;
+  publicId: string;
+  name: string;
+  description: string;
+  model: string | null;
+  status: AgentStatus;
+  dailyLimit: number;
+  answerMaxTokens: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const columns = `id, public_id AS "publicId", name, description, model, status, daily_limit AS "dailyLimit",
+  answer_max_tokens AS "answerMaxTokens", created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+/** Creates a draft without material. @throws DomainError feature_not_in_plan, public_id_taken */
+export async function createAgent(
+  database: Database,
+  clubId: Id,
+  input: RecordOf<'AgentCreation'>,
+  now: Date,
+): Promise<AgentSettings> {
+  const id = newId();
+  return inTransaction(database, async (tx) => {
+    await requireFeature(tx, clubId, 'agents');
+    await insertWithPublicId('agent', { ...input, title: input.name }, async (publicId) => {
+      const rows = await tx.query<unknown[]>(
+        `INSERT INTO agents (id, club_id, public_id, name, description, instructions, model, daily_limit, answer_max_tokens,
+                             created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`,
+        [
+          id,
+          clubId,
+          publicId,
+          tidyName(input.name),
+          input.description ?? '',
+          input.instructions ?? '',
+          input.model ?? null,
+          input.daily_limit ?? agentDefaults.dailyLimit,
+          input.answer_max_tokens ?? agentDefaults.answerMaxTokens,
+          now,
+        ],
+      );
+      return rows.length > 0;
+    });
+    return findAgent(tx, clubId, id);
+  });
+}
+
+/** @returns a page of the club's agents, newest first; without instructions, which may be long */
+export async function listAgents(
+  tx: Transaction,
+  clubId: Id,
+  filter: Page & { status?: AgentStatus },
+): Promise<Listed<Agent>> {
+  const { limit, offset } = windowOf(filter);
+  const where = `club_id = $1 AND ($2::text IS NULL OR status = $2)`;
+  const parameters = [clubId, filter.status ?? null];
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM agents WHERE ${where}`,
+    parameters,
+  );
+  const rows = await tx.query<AgentRow[]>(
+    `SELECT ${columns} FROM agents WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+    parameters,
+  );
+  return { rows: rows.map(presentAgent), total: counted?.total ?? 0 };
+}
+
+/** @throws DomainError not_found, also for an agent of another club */
+export async function findAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<AgentSettings> {
+  const [row] = await tx.query<(AgentRow & { instructions: string })[]>(
+    `SELECT ${columns}, instructions FROM agents WHERE id = $1 AND club_id = $2`,
+    [agentId, clubId],
+  );
+  if (!row) throw notFound('agent');
+  return { ...presentAgent(row), instructions: row.instructions };
+}
+
+/** @throws DomainError not_found for an agent of another club */
+export async function expectAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<void> {
+  const rows = await tx.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+  if (rows.length === 0) throw notFound('agent');
+}
+
+/** Holds the agent for the rest of the transaction: its changes and those of its material take turns here. @throws DomainError not_found */
+export async function holdAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
+  const [held] = await tx.query<{ status: AgentStatus }[]>(
+    `SELECT status FROM agents WHERE id = $1 AND club_id = $2 FOR NO KEY UPDATE`,
+    [agentId, clubId],
+  );
+  if (!held) throw notFound('agent');
+  return held;
+}
+
+/**
+ * Changes what is given; what is absent stays. An archived agent's material is in nobody's way: it leaves the index.
+ * @param input.model `default` for the environment's own
+ * @throws DomainError not_found, feature_not_in_plan (when it is published), public_id_taken
+ */
+export async function updateAgent(
+  database: Database,
+  clubId: Id,
+  agentId: Id,
+  input: RecordOf<'AgentChange'>,
+  now: Date,
+): Promise<AgentSettings> {
+  return inTransaction(database, async (tx) => {
+    const before = await holdAgent(tx, clubId, agentId);
+    const status = input.status ?? before.status;
+    if (status === 'published' && before.status !== 'published') await requireFeature(tx, clubId, 'agents');
+    await tx
+      .query(
+        `UPDATE agents
+            SET name = coalesce($2, name), description = coalesce($3, description), public_id = coalesce($4, public_id),
+                instructions = coalesce($5, instructions),
+                model = CASE WHEN $6::text IS NULL THEN model ELSE nullif($6, 'default') END,
+                daily_limit = coalesce($7, daily_limit), answer_max_tokens = coalesce($8, answer_max_tokens),
+                status = $9, updated_at = $10
+          WHERE id = $1`,
+        [
+          agentId,
+          input.name === undefined ? null : tidyName(input.name),
+          input.description ?? null,
+          input.public_id ?? null,
+          input.instructions ?? null,
+          input.model ?? null,
+          input.daily_limit ?? null,
+          input.answer_max_tokens ?? null,
+          status,
+          now,
+        ],
+      )
+      .catch((error: unknown) => {
+        throw refusalOf(error, 'agent');
+      });
+    if ((status === 'archived') !== (before.status === 'archived'))
+      await syncSources(tx, clubId, { agentIds: [agentId] }, now);
+    return findAgent(tx, clubId, agentId);
+  });
+}
+
+function presentAgent(row: AgentRow): Agent {
+  return {
+    id: row.id,
+    public_id: row.publicId,
+    name: row.name,
+    description: row.description,
+    status: row.status,
+    ...(row.model !== null && { model: row.model }),
+    daily_limit: row.dailyLimit,
+    answer_max_tokens: row.answerMaxTokens,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}

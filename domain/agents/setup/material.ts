@@ -1,0 +1,97 @@
+/** What an agent answers from, as administrators name it: courses, lessons and files of the club. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { expectAgent, holdAgent } from './agents.ts';
+import type { MaterialKind } from '../agents.policy.ts';
+import { syncSources } from '../../knowledge/sources.ts';
+
+type Material = RecordOf<'AgentMaterial'>;
+type Field = keyof Material;
+
+/** Each field of the material: its column, and which rows of which table can be named by it. */
+const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }> = {
+  course_ids: { kind: 'course', noun: 'course', named: 'courses named WHERE true' },
+  lesson_ids: { kind: 'lesson', noun: 'lesson', named: 'lessons named WHERE named.removed_at IS NULL' },
+  media_ids: {
+    kind: 'media',
+    noun: 'file',
+    named: `media named WHERE named.purpose = 'library' AND named.removed_at IS NULL`,
+  },
+};
+const fieldNames = Object.keys(fields) as Field[];
+
+/** @returns the material in the order in which it was named, without what was removed since @throws DomainError not_found */
+export async function findMaterial(tx: Transaction, clubId: Id, agentId: Id): Promise<Material> {
+  await expectAgent(tx, clubId, agentId);
+  const [material] = await tx.query<Material[]>(
+    `SELECT ${fieldNames
+      .map((field) => {
+        const { kind, named } = fields[field];
+        return `ARRAY (SELECT material.${kind}_id FROM agent_materials material
+                        WHERE material.agent_id = $1 AND material.${kind}_id IN (SELECT named.id FROM ${named})
+                        ORDER BY material.id) AS ${field}`;
+      })
+      .join(', ')}`,
+    [agentId],
+  );
+  if (!material) throw new Error('A SELECT without a table has one row');
+  return material;
+}
+
+/**
+ * Replaces the material as a whole, and brings the index in step.
+ * @throws DomainError not_found (agent; or what is named, with its field)
+ */
+export async function setMaterial(
+  database: Database,
+  clubId: Id,
+  agentId: Id,
+  material: Material,
+  now: Date,
+): Promise<Material> {
+  return inTransaction(database, async (tx) => {
+    await holdAgent(tx, clubId, agentId);
+    for (const field of fieldNames) await expectNamed(tx, clubId, field, material[field]);
+    const [gone] = await tx.query<[Record<'courseId' | 'lessonId' | 'mediaId', Id | null>[], number]>(
+      `DELETE FROM agent_materials WHERE agent_id = $1
+       RETURNING course_id AS "courseId", lesson_id AS "lessonId", media_id AS "mediaId"`,
+      [agentId],
+    );
+    for (const field of fieldNames) await insertNamed(tx, agentId, field, material[field]);
+    const idsOf = (ids: readonly (Id | null)[]) => ids.filter((id) => id !== null);
+    await syncSources(
+      tx,
+      clubId,
+      {
+        courseIds: idsOf([...gone.map(({ courseId }) => courseId), ...material.course_ids]),
+        lessonIds: idsOf([...gone.map(({ lessonId }) => lessonId), ...material.lesson_ids]),
+        mediaIds: idsOf([...gone.map(({ mediaId }) => mediaId), ...material.media_ids]),
+      },
+      now,
+    );
+    return findMaterial(tx, clubId, agentId);
+  });
+}
+
+async function expectNamed(tx: Transaction, clubId: Id, field: Field, ids: readonly Id[]): Promise<void> {
+  const { noun, named } = fields[field];
+  const [stranger] = await tx.query<{ place: number }[]>(
+    `SELECT place::int - 1 AS place FROM unnest($2::uuid[]) WITH ORDINALITY AS given (id, place)
+      WHERE NOT EXISTS (SELECT FROM ${named} AND named.id = given.id AND named.club_id = $1) ORDER BY place LIMIT 1`,
+    [clubId, ids],
+  );
+  if (stranger)
+    throw new DomainError('not_found', `${field}/${stranger.place}: there is no such ${noun} in this club.`);
+}
+
+/** The ids of the rows keep the order. One thing in two spellings is named once. */
+async function insertNamed(tx: Transaction, agentId: Id, field: Field, ids: readonly Id[]): Promise<void> {
+  const named = [...new Set(ids.map((id) => id.toLowerCase()))];
+  await tx.query(
+    `INSERT INTO agent_materials (id, agent_id, ${fields[field].kind}_id)
+     SELECT named.id, $1, named.named_id FROM unnest($2::uuid[], $3::uuid[]) AS named (id, named_id)`,
+    [agentId, named.map(() => newId()), named],
+  );
+}

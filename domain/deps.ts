@@ -1,0 +1,16 @@
+/** What domain functions need of the process that they run in, beside their arguments. */
+import type { Database } from '../platform/infra/postgres/transaction.ts';
+import type { Vault } from '../platform/infra/vault.ts';
+
+export interface Platform {
+  database: Database;
+  vault: Vault;
+}
+
+/** For what hands out addresses of this service, such as a certificate's. */
+export interface AddressedPlatform extends Platform {
+  /** Where callers reach the API, without a slash at the end. */
+  publicUrl: string;
+  /** Where classrooms are, without a slash at the end; `{slug}` stands for the club's. */
+  classroomUrl: string;
+}

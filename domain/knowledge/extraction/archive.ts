@@ -1,0 +1,59 @@
+/** The archives that DOCX and PPTX files are. Nothing is unpacked that has not been bounded. */
+import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { indexingRules } from '../indexing/indexing.policy.ts';
+import { readingTheFile, Unreadable } from './unreadable.ts';
+
+export interface Archive {
+  has(name: string): boolean;
+  /** @returns the entry as text; undefined where there is none @throws Unreadable too_large, file_corrupt */
+  text(name: string): Promise<string | undefined>;
+}
+
+/** @throws Unreadable too_large (many entries), file_corrupt, file_encrypted */
+export async function openArchive(bytes: Uint8Array): Promise<Archive> {
+  // Sizes are checked while entries are unpacked: one that is larger than it says breaks off there.
+  const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const { file, entries } = await readingTheFile(async () => {
+    const opened = await yauzl.fromBufferPromise(buffer, options);
+    return { file: opened, entries: await entriesOf(opened) };
+  });
+  let unpacked = 0;
+  return {
+    has: (name) => entries.has(name),
+    async text(name) {
+      const entry = entries.get(name);
+      if (!entry) return undefined;
+      const parts: Buffer[] = [];
+      await readingTheFile(async () => {
+        for await (const part of await file.openReadStreamPromise(entry)) {
+          unpacked += (part as Buffer).length;
+          if (unpacked > indexingRules.mostUnpackedBytes) throw new Unreadable('too_large');
+          parts.push(part as Buffer);
+        }
+      });
+      return decodeXml(Buffer.concat(parts));
+    },
+  };
+}
+
+function entriesOf(file: ZipFile): Promise<Map<string, Entry>> {
+  if (file.entryCount > indexingRules.mostEntries) throw new Unreadable('too_large');
+  const entries = new Map<string, Entry>();
+  return new Promise((resolve, reject) => {
+    file.on('entry', (entry: Entry) => {
+      if (entry.isEncrypted()) return reject(new Unreadable('file_encrypted'));
+      entries.set(entry.fileName, entry);
+      file.readEntry();
+    });
+    file.on('end', () => resolve(entries));
+    file.on('error', reject);
+    file.readEntry();
+  });
+}
+
+function decodeXml(bytes: Buffer): string {
+  const encoding =
+    bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8';
+  return new TextDecoder(encoding).decode(bytes);
+}

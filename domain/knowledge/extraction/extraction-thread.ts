@@ -1,0 +1,54 @@
+/**
+ * The thread that reads a source out and cuts it into passages: what it takes, in time and memory, is bounded from outside, and
+ * it can be ended anywhere. Node itself strips the types of what is imported here: no syntax beyond them, and no decorators.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Language } from '../../agents/agents.policy.ts';
+import { indexingRules } from '../indexing/indexing.policy.ts';
+import { cutPassages, type Passage } from '../indexing/passages.policy.ts';
+import { readFile, readLesson } from './read-out.ts';
+import { Unreadable } from './unreadable.ts';
+
+/** What is to be read out. */
+export type Source = { language: Language } & (
+  | { kind: 'lesson'; markdown: string }
+  /** `says`: its type as announced. */
+  | { kind: 'media'; bytes: Uint8Array; says: string | null }
+);
+
+export type ThreadMessage =
+  | { tells: 'progress'; done: number; total: number }
+  | { tells: 'passages'; passages: Passage[] }
+  | { tells: 'end'; pageCount: number | null }
+  | { tells: 'unreadable'; code: Unreadable['code'] };
+
+const passagesAMessage = 500;
+
+function tell(message: ThreadMessage): void {
+  parentPort?.postMessage(message, []); // nothing is given away
+}
+
+async function extract(source: Source): Promise<void> {
+  const onPage = (done: number, total: number) => tell({ tells: 'progress', done, total });
+  const { pageCount, sections } =
+    source.kind === 'lesson' ? await readLesson(source.markdown) : await readFile(source.bytes, source.says, onPage);
+  let count = 0;
+  let passages: Passage[] = [];
+  for (const passage of cutPassages(sections, source.language)) {
+    count += 1;
+    if (count > indexingRules.mostPassages) throw new Unreadable('too_large');
+    passages.push(passage);
+    if (passages.length < passagesAMessage) continue;
+    tell({ tells: 'passages', passages });
+    passages = [];
+  }
+  tell({ tells: 'passages', passages });
+  tell({ tells: 'end', pageCount });
+}
+
+try {
+  await extract(workerData as Source);
+} catch (error) {
+  if (!(error instanceof Unreadable)) throw error;
+  tell({ tells: 'unreadable', code: error.code });
+}

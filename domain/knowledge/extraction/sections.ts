@@ -1,0 +1,107 @@
+/** What files and lessons are read out as: sections of paragraphs, each on one page and under one path of headings. */
+import { cleanLine, cleanText, hasWords, lengthOf } from './text.policy.ts';
+import { Unreadable } from './unreadable.ts';
+import { indexingRules } from '../indexing/indexing.policy.ts';
+
+export interface Paragraph {
+  text: string;
+  /** `lines`: code, whose lines stay lines; `row`: of a table or list, that is near to the next. */
+  kind: 'prose' | 'row' | 'lines';
+}
+
+export interface Section {
+  /** From 1; null for what has no pages. */
+  page: number | null;
+  /** What it stands under, the outermost first. */
+  headings: string[];
+  paragraphs: Paragraph[];
+}
+
+export interface ReadOut {
+  /** Null for what has no pages. */
+  pageCount: number | null;
+  sections: Section[];
+}
+
+/** Longer ones are paragraphs that somebody has set in large letters. */
+const longestHeading = 200;
+
+/**
+ * Builds sections from headings and paragraphs as they come. A heading under which nothing stands is itself a paragraph, so
+ * that nothing is lost: a slide that has a title alone can be found and cited.
+ */
+export class SectionBuilder {
+  readonly #sections: Section[] = [];
+  #page: number | null = null;
+  #path: { level: number; text: string }[] = [];
+  #current: Section | undefined;
+  /** The last heading, while nothing stands under it. */
+  #bare: { level: number; section: Section } | undefined;
+  #length = 0;
+
+  /** What follows stands on this page. @param keepsHeadings whether headings of earlier pages go on to count */
+  startPage(page: number, keepsHeadings: boolean): void {
+    this.#closeBare();
+    this.#page = page;
+    this.#current = undefined;
+    if (!keepsHeadings) this.#path = [];
+  }
+
+  /** @param level from 1, the outermost @throws Unreadable too_large */
+  heading(level: number, raw: string): void {
+    const text = cleanLine(raw);
+    if (!hasWords(text)) return;
+    if (lengthOf(text) > longestHeading) return this.paragraph({ text, kind: 'prose' });
+    this.#count(text);
+    if (this.#bare && level <= this.#bare.level) this.#closeBare();
+    this.#path = [...this.#path.filter((one) => one.level < level), { level, text }];
+    const section = this.#newSection();
+    this.#bare = { level, section };
+    this.#current = section;
+  }
+
+  /** @throws Unreadable too_large */
+  paragraph({ text: raw, kind }: Paragraph): void {
+    const text = kind === 'lines' ? tidyLines(cleanText(raw)) : cleanLine(raw);
+    if (text === '') return;
+    this.#count(text);
+    this.#current ??= this.#newSection();
+    this.#current.paragraphs.push({ text, kind });
+    this.#bare = undefined;
+  }
+
+  end(): Section[] {
+    this.#closeBare();
+    return this.#sections.filter(({ paragraphs }) => paragraphs.length > 0);
+  }
+
+  #newSection(): Section {
+    const section = { page: this.#page, headings: this.#path.map(({ text }) => text), paragraphs: [] };
+    this.#sections.push(section);
+    return section;
+  }
+
+  #closeBare(): void {
+    const { section } = this.#bare ?? {};
+    this.#bare = undefined;
+    const text = section?.headings.at(-1);
+    if (!section || text === undefined) return;
+    section.headings.pop();
+    section.paragraphs.push({ text, kind: 'prose' });
+  }
+
+  #count(text: string): void {
+    this.#length += text.length;
+    if (this.#length > indexingRules.mostText) throw new Unreadable('too_large');
+  }
+}
+
+/** Without trailing white space and empty lines at the ends; tabs are as wide as four spaces, and nothing is wider than 40. */
+function tidyLines(text: string): string {
+  return text
+    .replaceAll('\t', '    ')
+    .replace(/ {41,}/g, ' '.repeat(40))
+    .replace(/ +$/gm, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .replace(/^\n+|\n+$/g, '');
+}

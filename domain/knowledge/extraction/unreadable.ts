@@ -1,0 +1,23 @@
+/** Thrown where a source itself is why it cannot be indexed: a result, not a fault of ours. */
+import type { IndexingError } from '../indexing/indexing.policy.ts';
+
+export class Unreadable extends Error {
+  readonly code: Exclude<IndexingError, 'indexing_failed'>;
+
+  constructor(code: Exclude<IndexingError, 'indexing_failed'>) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** Runs a library over the file: whatever it throws, the file is why. @throws Unreadable file_corrupt, or what `codeOf` says */
+export async function readingTheFile<T>(
+  work: () => Promise<T> | T,
+  codeOf: (error: unknown) => Unreadable['code'] = () => 'file_corrupt',
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Unreadable ? error : new Unreadable(codeOf(error));
+  }
+}

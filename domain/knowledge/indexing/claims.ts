@@ -1,0 +1,80 @@
+/** Claiming a source: who indexes it, for how long, and what they find when somebody else has changed it meanwhile. */
+import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { SourceKind } from '../../agents/agents.policy.ts';
+import { indexingRules } from './indexing.policy.ts';
+
+export interface Claim {
+  sourceId: Id;
+  clubId: Id;
+  kind: SourceKind;
+  /** Whoever claims it later has a higher one. */
+  fence: number;
+  /** Of the content that is about to be read. */
+  version: number;
+  /** From 1. */
+  attempt: number;
+}
+
+/** @param now Unix milliseconds @returns undefined where it is not due, or claimed by somebody who lives */
+export async function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
+  const [[claim]] = await source.query<[Claim[], number]>(
+    `UPDATE agent_sources
+        SET status = 'indexing', error_code = NULL, fence = fence + 1, attempts = attempts + 1, updated_at = $2,
+            lease_until = clock_timestamp() + make_interval(secs => $3)
+      WHERE id = $1 AND looks_at <= $2 AND (lease_until IS NULL OR lease_until < clock_timestamp())
+  RETURNING id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt`,
+    [sourceId, new Date(now), indexingRules.leaseMs / 1_000],
+  );
+  return claim;
+}
+
+/** Why work on a claim is broken off: whatever the row says now is looked at anew. */
+export class ClaimLost extends Error {}
+
+export interface HeldClaim {
+  /** Aborts when the claim is lost, its content has changed, or the process is to stop. */
+  signal: AbortSignal;
+  /** Stops renewing it. */
+  letGo(): void;
+}
+
+/**
+ * Renews a claim until it is let go.
+ * @param onRenewal called at each renewal, also while Postgres is away
+ * @param stop aborts when the process is to stop
+ */
+export function holdClaim({ source }: Database, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldClaim {
+  const lost = new AbortController();
+  let isRenewing = false;
+  const renew = async () => {
+    onRenewal();
+    if (isRenewing) return;
+    isRenewing = true;
+    try {
+      const [, renewed] = await source.query<[unknown[], number]>(
+        `UPDATE agent_sources SET lease_until = clock_timestamp() + make_interval(secs => $4)
+          WHERE id = $1 AND fence = $2 AND wanted_version = $3 AND lease_until IS NOT NULL`, // null once it is recorded
+        [claim.sourceId, claim.fence, claim.version, indexingRules.leaseMs / 1_000],
+      );
+      if (renewed === 0) lost.abort(new ClaimLost());
+    } catch {
+      // Postgres is away: the record will tell, by the fence, whether somebody else has claimed it meanwhile
+    } finally {
+      isRenewing = false;
+    }
+  };
+  const timer = setInterval(() => void renew(), indexingRules.renewalMs);
+  return { signal: AbortSignal.any([lost.signal, stop]), letGo: () => clearInterval(timer) };
+}
+
+/** Gives a claim back where it was broken off: it can be had at once, and has cost no attempt. */
+export async function releaseClaim({ source }: Database, { sourceId, fence, version }: Claim): Promise<void> {
+  await source.query(
+    `UPDATE agent_sources
+        SET lease_until = NULL, status = CASE WHEN status = 'indexing' THEN 'pending' ELSE status END,
+            attempts = CASE WHEN wanted_version = $3 THEN attempts - 1 ELSE attempts END
+      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL`,
+    [sourceId, fence, version],
+  );
+}

@@ -1,0 +1,72 @@
+/** What a source says, as it is now: the lesson's content, or the file from the store. */
+import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { Language } from '../../agents/agents.policy.ts';
+import type { Claim } from './claims.ts';
+import type { Source } from '../extraction/extraction-thread.ts';
+import { indexingRules } from './indexing.policy.ts';
+
+export type LoadedSource = { title: string; language: Language } & (
+  | { source: Source }
+  | { code: 'file_missing' | 'too_large' | 'no_text' }
+);
+
+interface Row {
+  title: string;
+  language: Language;
+  content: string | null;
+  objectKey: string | null;
+  sizeBytes: string | null;
+  mime: string | null;
+}
+
+/**
+ * A statement of its own, after the claim: what it reads is at least as new as the version that was claimed.
+ * @returns undefined where the source is gone @throws the signal's reason; faults of the store
+ */
+export async function loadSource(
+  { database, storage }: { database: Database; storage: Pick<ObjectStore, 'read'> },
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<LoadedSource | undefined> {
+  const [row] = await database.source.query<Row[]>(
+    `SELECT coalesce(lesson.title, file.title) AS title, club.language, lesson.content, file.object_key AS "objectKey",
+            file.size_bytes AS "sizeBytes", file.mime
+       FROM agent_sources source
+       JOIN clubs club ON club.id = source.club_id
+       LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
+       LEFT JOIN media file ON file.id = source.media_id
+      WHERE source.id = $1`,
+    [claim.sourceId],
+  );
+  if (!row) return undefined;
+  const { title, language } = row;
+  if (row.content !== null) return { title, language, source: { kind: 'lesson', language, markdown: row.content } };
+  const size = Number(row.sizeBytes ?? 0);
+  if (size > indexingRules.mostFileBytes) return { title, language, code: 'too_large' };
+  if (row.objectKey === null) return { title, language, code: 'file_missing' };
+  if (size === 0) return { title, language, code: 'no_text' };
+  const bytes = await fetchFile(storage, row.objectKey, size, signal);
+  if (!bytes) return { title, language, code: 'file_missing' };
+  return { title, language, source: { kind: 'media', language, bytes, says: row.mime } };
+}
+
+/** @returns undefined where there is no such file */
+async function fetchFile(
+  storage: Pick<ObjectStore, 'read'>,
+  key: string,
+  size: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const bytes = new Uint8Array(size);
+  let length = 0;
+  while (length < size) {
+    signal.throwIfAborted();
+    const piece = await storage.read(key, length, Math.min(indexingRules.pieceBytes, size - length));
+    if (!piece) return undefined;
+    if (piece.length === 0) throw new Error('The file is shorter than it is said to be');
+    bytes.set(piece, length);
+    length += piece.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,148 @@
+/**
+ * Cutting sections, as SectionBuilder leaves them, into passages: what retrieval finds, the model is shown and a citation names.
+ *
+ * A passage stands on one page and under one path of headings. It has 300 to 600 characters (code points); the last of its
+ * section alone may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them:
+ * joined they are its text. A sentence is cut, between words, only where one passage cannot be filled otherwise; a word only
+ * if it is longer than a passage has room for.
+ */
+import type { Language } from '../../agents/agents.policy.ts';
+import type { Paragraph, Section } from '../extraction/sections.ts';
+import { lengthOf } from '../extraction/text.policy.ts';
+
+export interface Passage {
+  page: number | null;
+  headings: string[];
+  blocks: string[];
+  text: string;
+}
+
+export const passageLength = { least: 300, most: 600 } as const;
+
+/** A block, and the white space that follows it in the section. */
+interface Piece {
+  text: string;
+  gap: string;
+  /** Characters of both. */
+  length: number;
+  gapLength: number;
+  /** Characters from here to the end of its paragraph, on its first piece alone: where a passage may better end before it. */
+  paragraph?: number;
+}
+
+/** @returns the passages of these sections, in their order: no word is lost, doubled or moved */
+export function* cutPassages(sections: Iterable<Section>, language: Language): Generator<Passage> {
+  const segmenter = new Intl.Segmenter(language, { granularity: 'sentence' });
+  for (const { page, headings, paragraphs } of sections) {
+    for (const pieces of pack(paragraphs.flatMap((paragraph) => piecesOf(paragraph, segmenter)))) {
+      const blocks = pieces.map(({ text, gap }, at) => (at === pieces.length - 1 ? text : text + gap));
+      yield { page, headings, blocks, text: blocks.join('') };
+    }
+  }
+}
+
+function piecesOf({ text, kind }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
+  const end = kind === 'row' ? '\n' : '\n\n';
+  // What a line is indented by belongs to the white space before it.
+  const parts = kind === 'lines' ? text.trimStart().split(/(?<=\n *)(?=[^\n ])/) : sentencesOf(text, segmenter);
+  const pieces = parts.map((part, at) => pieceOf(at === parts.length - 1 ? part + end : part));
+  const [first] = pieces;
+  if (first) first.paragraph = visibleLength(pieces);
+  return pieces;
+}
+
+function pieceOf(part: string): Piece {
+  const text = part.trimEnd();
+  const gap = part.slice(text.length);
+  return { text, gap, length: lengthOf(part), gapLength: gap.length };
+}
+
+/** Words that end in a period, and no sentence with it, when a name or number follows; and the number of an item. */
+const abbreviation =
+  /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z\.\s?B)\.\s*$/u;
+
+function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
+  const sentences: string[] = [];
+  let open = '';
+  for (const { segment } of segmenter.segment(text)) {
+    open += segment;
+    if (abbreviation.test(open.slice(-12))) continue;
+    sentences.push(open);
+    open = '';
+  }
+  return open === '' ? sentences : [...sentences, open];
+}
+
+function pack(pieces: readonly Piece[]): Piece[][] {
+  const { least, most } = passageLength;
+  const passages: Piece[][] = [];
+  let open: Piece[] = [];
+  let length = 0; // of the open ones, with their gaps
+  const close = () => {
+    if (open.length > 0) passages.push(open);
+    [open, length] = [[], 0];
+  };
+  const add = (piece: Piece) => {
+    open.push(piece);
+    length += piece.length;
+  };
+  const isFull = () => length - (open.at(-1)?.gapLength ?? 0) >= least;
+  for (const piece of pieces) {
+    if (isFull() && piece.paragraph !== undefined && length + piece.paragraph > most) close();
+    let rest = piece;
+    while (length + rest.length - rest.gapLength > most) {
+      if (isFull()) close();
+      else {
+        const [head, tail] = cut(rest, least - length, most - length);
+        add(head);
+        close();
+        rest = tail;
+      }
+    }
+    add(rest);
+  }
+  close();
+  return withoutShortTail(passages);
+}
+
+/** @returns the piece as two, the first of `least` to `most` characters: between words if it can be, best after a comma */
+function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
+  const characters = Array.from(piece.text);
+  let [comma, space, inside] = [0, 0, 0];
+  for (let at = Math.max(least, 1); at <= most && at < characters.length; at++) {
+    const before = characters[at - 1] ?? '';
+    if (isSpace(before)) continue; // the first part would be shorter than it looks
+    inside = at;
+    if (!isSpace(characters[at] ?? '')) continue;
+    space = at;
+    if (/[,;:–—)]/.test(before)) comma = at;
+  }
+  const at = comma || space || inside;
+  const tail = characters.slice(at).join('');
+  const gap = tail.slice(0, tail.length - tail.trimStart().length);
+  return [pieceOf(characters.slice(0, at).join('') + gap), pieceOf(tail.slice(gap.length) + piece.gap)];
+}
+
+function isSpace(character: string): boolean {
+  return character === ' ' || character === '\n';
+}
+
+/** Gives a last passage that is too short to the one before it, or some of that one's blocks to it, as far as both keep their bounds. */
+function withoutShortTail(passages: Piece[][]): Piece[][] {
+  const { least, most } = passageLength;
+  const [before, last] = passages.slice(-2);
+  if (!before || !last || visibleLength(last) >= least) return passages;
+  const pieces = [...before, ...last];
+  if (visibleLength(pieces) <= most) return [...passages.slice(0, -2), pieces];
+  let best = before.length;
+  for (let at = before.length - 1; at > 0; at--) {
+    if (visibleLength(pieces.slice(0, at)) < least || visibleLength(pieces.slice(at)) > most) break;
+    best = at;
+    if (visibleLength(pieces.slice(at)) >= least) break;
+  }
+  return [...passages.slice(0, -2), pieces.slice(0, best), pieces.slice(best)];
+}
+
+function visibleLength(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0) - (pieces.at(-1)?.gapLength ?? 0);
+}

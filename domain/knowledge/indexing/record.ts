@@ -1,0 +1,87 @@
+/** Recording what came of a claim: only where it still holds, and its content is what was read. */
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Language } from '../../agents/agents.policy.ts';
+import { ClaimLost, type Claim } from './claims.ts';
+import { indexingRules, waitAfter, type IndexingError } from './indexing.policy.ts';
+import type { Passage } from './passages.policy.ts';
+
+export interface Indexed {
+  title: string;
+  language: Language;
+  pageCount: number | null;
+  passages: readonly Passage[];
+}
+
+/**
+ * Puts these passages in the place of those that stand; until the commit those are found. That takes seconds for a large file, so
+ * what locks the source's row, which others change, comes at the end. Whoever takes the source away meanwhile waits for its old
+ * passages, and one of the two may have to begin again, as `inTransaction` does: it then finds nothing left to do.
+ * @throws ClaimLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
+ */
+export async function recordPassages(database: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const old = await tx.query<{ id: Id }[]>(`SELECT id FROM agent_passages WHERE source_id = $1`, [claim.sourceId]);
+    await insertPassages(tx, claim, indexed);
+    await deletePassages(tx, old);
+    await endClaim(
+      tx,
+      claim,
+      `status = 'ready', error_code = NULL, indexed_version = $3, indexed_at = $4, looks_at = NULL, page_count = $5, passage_count = $6`,
+      [now, indexed.pageCount, indexed.passages.length],
+    );
+  });
+}
+
+/** The source cannot be indexed. Passages of an earlier version stay. @throws ClaimLost */
+export async function recordFailure(database: Database, claim: Claim, code: IndexingError, now: Date): Promise<void> {
+  const failed = `status = 'failed', error_code = $5, looks_at = NULL`;
+  await inTransaction(database, (tx) => endClaim(tx, claim, failed, [now, code]));
+}
+
+/** A fault of ours: it is tried again after a while, or not any more. @throws ClaimLost */
+export async function recordFault(database: Database, claim: Claim, now: Date): Promise<void> {
+  const wait = waitAfter(claim.attempt);
+  if (wait === undefined) return recordFailure(database, claim, 'indexing_failed', now);
+  const due = new Date(now.getTime() + wait);
+  await inTransaction(database, (tx) => endClaim(tx, claim, `status = 'pending', looks_at = $5`, [now, due]));
+}
+
+/** @param changes of the row: `$3` is the version that was read, `$4` and on are `values`, the first of them the time */
+async function endClaim(tx: Transaction, claim: Claim, changes: string, values: readonly unknown[]): Promise<void> {
+  const [, ended] = await tx.query<[unknown[], number]>(
+    `UPDATE agent_sources SET lease_until = NULL, updated_at = $4, ${changes} WHERE id = $1 AND fence = $2 AND wanted_version = $3`,
+    [claim.sourceId, claim.fence, claim.version, ...values],
+  );
+  if (ended === 0) throw new ClaimLost();
+}
+
+async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Promise<void> {
+  const { passagesAStatement } = indexingRules;
+  for (let from = 0; from < old.length; from += passagesAStatement) {
+    const ids = old.slice(from, from + passagesAStatement).map(({ id }) => id);
+    await tx.query(`DELETE FROM agent_passages WHERE id = ANY ($1)`, [ids]);
+  }
+}
+
+/** Inserts them beside those that stand, and takes no lock of the source's row until the commit. */
+export async function insertPassages(
+  tx: Transaction,
+  claim: Claim,
+  { title, language, passages }: Indexed,
+): Promise<void> {
+  await tx.query(`SET CONSTRAINTS "agent_passages_source", "FK_0e588396cb9d7d336b157e32724" DEFERRED`);
+  const { passagesAStatement } = indexingRules;
+  for (let from = 0; from < passages.length; from += passagesAStatement) {
+    const rows = passages
+      .slice(from, from + passagesAStatement)
+      .map((passage, at) => ({ ...passage, id: newId(), position: from + at }));
+    await tx.query(
+      `INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
+       SELECT row.id, $1, $2, row.position, row.page, $3, row.headings, row.blocks, row.text, $4
+         FROM json_to_recordset($5)
+              AS row (id uuid, position int, page int, headings text[], blocks text[], text text)`,
+      [claim.sourceId, claim.clubId, title, language, JSON.stringify(rows)],
+    );
+  }
+}

@@ -1,0 +1,133 @@
+/** The step of a source: claim, read out, record (DESIGN §1, rule 2). */
+import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { SourceStatus } from '../../agents/agents.policy.ts';
+import { ClaimLost, claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
+import { extract, type Extraction, type ThreadRules } from '../extraction/extraction.ts';
+import { mostAttempts, type IndexingError } from './indexing.policy.ts';
+import { loadSource, type LoadedSource } from './load.ts';
+import { recordFailure, recordFault, recordPassages } from './record.ts';
+
+export interface IndexingPlatform {
+  database: Database;
+  storage: Pick<ObjectStore, 'read'>;
+  /** Told of each fault of ours, before it is tried again, and how each source ended. */
+  onFault: (error: unknown) => void;
+  onOutcome: (outcome: SourceOutcome) => void;
+  /** Where tests stop the process. */
+  failpoint: (name: 'source_claimed' | 'source_read' | 'source_recorded') => Promise<void>;
+  /** Other bounds, for tests. */
+  rules?: ThreadRules;
+}
+
+/** `gone`: no agent's material names it any more. */
+export type SourceOutcome = 'ready' | 'failed' | 'gone';
+
+export type SourceStep =
+  | { done: true; outcome: SourceOutcome; pages?: number; passages?: number; error?: IndexingError }
+  | { done: false; at: number; attempt: number };
+
+/** Whoever runs the step: hears that it lives and how far it is, and may stop it. */
+export interface StepWatcher {
+  beat: (progress: string) => void;
+  stop: AbortSignal;
+}
+
+/**
+ * Takes the source one step further: a repetition finds it done, or claimed.
+ * @param now Unix milliseconds
+ * @throws Error where Postgres cannot be reached; every other fault of ours is noted in the row, and tried again
+ */
+export async function indexSource(
+  platform: IndexingPlatform,
+  sourceId: Id,
+  now: number,
+  { beat, stop }: StepWatcher,
+): Promise<SourceStep> {
+  const { database } = platform;
+  const claim = await claimSource(database, sourceId, now);
+  if (!claim) return lookAt(database, sourceId, now);
+  await platform.failpoint('source_claimed');
+  const at = new Date(now);
+  let progress = 'about to read';
+  const tell = (words: string) => {
+    progress = words;
+  };
+  beat(progress);
+  const held = holdClaim(database, claim, () => beat(progress), stop);
+  try {
+    await workOn(platform, claim, held.signal, tell, at);
+    await platform.failpoint('source_recorded');
+  } catch (error) {
+    if (error instanceof ClaimLost || held.signal.aborted) await releaseClaim(database, claim);
+    else {
+      platform.onFault(error);
+      await recordFault(database, claim, at).catch((lost: unknown) => releaseIfLost(database, claim, lost));
+    }
+  } finally {
+    held.letGo();
+  }
+  const next = await lookAt(database, sourceId, now);
+  if (next.done) platform.onOutcome(next.outcome);
+  return next;
+}
+
+async function releaseIfLost(database: Database, claim: Claim, error: unknown): Promise<void> {
+  if (!(error instanceof ClaimLost)) throw error;
+  await releaseClaim(database, claim);
+}
+
+/** @throws ClaimLost, the signal's reason, and faults of ours */
+async function workOn(
+  platform: IndexingPlatform,
+  claim: Claim,
+  signal: AbortSignal,
+  tell: (words: string) => void,
+  now: Date,
+): Promise<void> {
+  // Whoever tried before has died of it each time.
+  if (claim.attempt > mostAttempts) return recordFailure(platform.database, claim, 'indexing_failed', now);
+  const loaded = await loadSource(platform, claim, signal);
+  if (loaded === undefined) throw new ClaimLost();
+  const read = await readOut(platform, loaded, signal, tell);
+  await platform.failpoint('source_read');
+  if (read.result === 'unreadable') return recordFailure(platform.database, claim, read.code, now);
+  tell(`writing ${read.passages.length} passages`);
+  await recordPassages(platform.database, claim, { ...loaded, ...read }, now);
+}
+
+async function readOut(
+  { rules }: IndexingPlatform,
+  loaded: LoadedSource,
+  signal: AbortSignal,
+  tell: (words: string) => void,
+): Promise<Extraction> {
+  if ('code' in loaded) return { result: 'unreadable', code: loaded.code };
+  tell('reading');
+  const onPage = (done: number, total: number) => tell(`page ${done} of ${total}`);
+  return extract(loaded.source, { onPage, signal, rules });
+}
+
+/** What the row says now: whoever acted on it, and whether or not it was us. */
+async function lookAt({ source }: Database, sourceId: Id, now: number): Promise<SourceStep> {
+  const [row] = await source.query<
+    {
+      status: SourceStatus;
+      at: Date | null;
+      attempts: number;
+      pages: number | null;
+      passages: number;
+      error: IndexingError | null;
+    }[]
+  >(
+    `SELECT status, CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, attempts,
+            page_count AS pages, passage_count AS passages, error_code AS error
+       FROM agent_sources WHERE id = $1`,
+    [sourceId],
+  );
+  if (!row) return { done: true, outcome: 'gone' };
+  if (row.at !== null) return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attempts + 1 };
+  if (row.error !== null) return { done: true, outcome: 'failed', error: row.error };
+  return { done: true, outcome: 'ready', passages: row.passages, ...(row.pages !== null && { pages: row.pages }) };
+}

@@ -1,0 +1,115 @@
+/** Finding the passages of an agent's material that a question is about (docs/adr/0014-retrieval.md). */
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { SourceKind } from '../agents/agents.policy.ts';
+import { termsOf } from './question-terms.ts';
+import { rankingRules, weigh } from './retrieval.policy.ts';
+
+export interface Retrieved {
+  passageId: Id;
+  sourceId: Id;
+  sourceKind: SourceKind;
+  sourceTitle: string;
+  /** From 0: its place in the source. */
+  position: number;
+  /** From 1; null for what has no pages. */
+  page: number | null;
+  headings: string[];
+  /** Joined, they are the passage. */
+  blocks: string[];
+  /** To be compared within one answer of `retrieve` alone; a third passage of a page stands below its score. */
+  score: number;
+}
+
+export interface RetrievalRequest {
+  clubId: Id;
+  agentId: Id;
+  /** Any text, of any length. */
+  question: string;
+  /** Passages at most. */
+  limit: number;
+}
+
+/**
+ * A passage needs one of the question's words, not all. An agent of another club has no material here.
+ * @returns the passages that fit the question best, best first; none where no word of it is in the agent's material
+ */
+export async function retrieve(tx: Transaction, request: RetrievalRequest): Promise<Retrieved[]> {
+  const { clubId, agentId, question, limit } = request;
+  const terms = weigh(await termsOf(tx, clubId, question), await passagesOf(tx, clubId));
+  if (terms.length === 0) return [];
+  const inIndex = (lexemes: readonly string[]) => lexemes.map((lexeme) => `${clubId}${lexeme}`);
+  const lexemes = terms.map(({ lexeme }) => lexeme);
+  const [first, ...others] = terms;
+  const next = others.find(({ word }) => word !== first?.word);
+  const search = (choosing: readonly string[]) =>
+    tx.query<Retrieved[]>(statement, [
+      clubId,
+      agentId,
+      inIndex(choosing),
+      // Where even the rarest word is common, passages that have the two rarest come first.
+      first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
+      lexemes,
+      terms.map(({ word }) => word),
+      terms.map(({ weight }) => weight),
+      limit,
+    ]);
+  const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
+  const found = await search(choosing);
+  // The words that choose are the club's rarest: this agent's material may have others of the question alone.
+  return found.length < limit && choosing.length < lexemes.length ? search(lexemes) : found;
+}
+
+async function passagesOf(tx: Transaction, clubId: Id): Promise<number> {
+  const [row] = await tx.query<{ total: number }[]>(
+    `SELECT coalesce(sum(passage_count), 0)::int AS total FROM agent_sources WHERE club_id = $1`,
+    [clubId],
+  );
+  return row?.total ?? 0;
+}
+
+const { fields, fusion, candidates, neighbours, ofOnePage, withoutPages } = rankingRules;
+
+/**
+ * Of the agent's material, by the club's index; `&&` has any of the lexemes, `@>` all. OFFSET 0: Postgres would rather go through
+ * the material, source by source, and read the index for each.
+ */
+const chosenBy = (condition: string) => `
+    SELECT * FROM (
+      SELECT id, source_id, position, page, search FROM agent_passages WHERE agent_lexemes(club_id, search) ${condition} OFFSET 0) AS indexed
+     WHERE source_id IN (SELECT id FROM material) LIMIT ${candidates}`;
+
+const statement = `
+  WITH material AS MATERIALIZED (
+    SELECT source.id, source.kind, source.title FROM agent_sources source
+      LEFT JOIN lessons lesson ON lesson.id = source.lesson_id
+     WHERE source.club_id = $1 AND EXISTS (
+       SELECT FROM agent_materials material
+        WHERE material.agent_id = $2 AND (material.media_id = source.media_id OR material.lesson_id = source.lesson_id OR material.course_id = lesson.course_id))),
+  term AS MATERIALIZED (
+    SELECT quote_literal(lexeme)::tsquery AS query, word, weight
+      FROM unnest($5::text[], $6::int[], $7::float8[]) AS term (lexeme, word, weight)),
+  chosen AS (
+    SELECT DISTINCT ON (id) * FROM ((${chosenBy('@> $4::text[]')}) UNION ALL (${chosenBy('&& $3::text[]')})) AS either),
+  scored AS MATERIALIZED (
+    SELECT id, source_id, position, page, word.weight AS score
+      FROM chosen CROSS JOIN LATERAL (
+        SELECT sum(weight) AS weight FROM (
+          SELECT max(weight * ts_rank('{${fields.text}, 0, ${fields.headings}, ${fields.title}}', search, query)) AS weight
+            FROM term WHERE search @@ query GROUP BY word) AS best) AS word),
+  near AS (
+    SELECT *, score + ${neighbours} * (sum(score) OVER beside - score) AS with_neighbours
+      FROM scored WINDOW beside AS (PARTITION BY source_id ORDER BY position RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING)),
+  fused AS (
+    SELECT *, 1.0 / (${fusion} + rank() OVER (ORDER BY score DESC))
+            + 1.0 / (${fusion} + rank() OVER (ORDER BY with_neighbours DESC)) AS value FROM near),
+  placed AS (
+    SELECT *, row_number() OVER (
+             PARTITION BY source_id, coalesce(page, - 1 - position / ${withoutPages}) ORDER BY value DESC, score DESC, id) > ${ofOnePage} AS waits
+      FROM fused),
+  best AS (
+    SELECT * FROM placed ORDER BY waits, value DESC, score DESC, id LIMIT $8)
+  SELECT passage.id AS "passageId", material.id AS "sourceId", material.kind AS "sourceKind", material.title AS "sourceTitle",
+         passage.position, passage.page, passage.headings, passage.blocks, best.value::float8 AS score
+    FROM best JOIN agent_passages passage ON passage.id = best.id JOIN material ON material.id = best.source_id
+   ORDER BY best.waits, best.value DESC, best.score DESC, best.id`;

@@ -1,0 +1,152 @@
+/**
+ * The club's index follows its material: a row of `agent_sources` for each lesson and file that the material of an agent names,
+ * while it is visible, and none for any other. Whoever changes what decides that calls `syncSources` in the same transaction.
+ */
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { wake, type NewWake } from '../../platform/engine/facts.ts';
+import type { SourceKind } from '../agents/agents.policy.ts';
+
+/** What a change is about: the lessons and files that may have come, gone or changed with it. */
+export interface SourceScope {
+  lessonIds?: readonly Id[];
+  /** All lessons of these. */
+  courseIds?: readonly Id[];
+  mediaIds?: readonly Id[];
+  /** All that the material of these names. */
+  agentIds?: readonly Id[];
+  /** All that stands in the index or should. */
+  wholeClub?: boolean;
+  /** Whether what they say is another now, so that what stays in the index is read anew. A changed title is seen here. */
+  contentChanged?: boolean;
+}
+
+/** Makes the workflow of a source look. */
+export function sourceWake(clubId: Id, sourceId: Id): NewWake {
+  return { workflowType: 'sourceIndex', subjectId: sourceId, clubId, attributes: { ClubId: clubId } };
+}
+
+/**
+ * Brings the index in step with the club's material as it is now: what is wanted and missing is added, what is not wanted goes
+ * (with its passages; citations keep their words), what has changed is wanted anew.
+ *
+ * The club's row is held from here to the end of the transaction, so that of two changes that meet the later sees both. It comes
+ * after the rows of agents, courses, lessons and media, and before those of sources (docs/explanation/architecture.md#locks): call this
+ * when everything else of the change is written.
+ */
+export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
+  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
+  const items = {
+    lessonIds: await itemsIn(tx, 'lesson', clubId, scope),
+    mediaIds: await itemsIn(tx, 'media', clubId, scope),
+  };
+  if (items.lessonIds.length + items.mediaIds.length === 0) return;
+  await wakeSources(tx, clubId, await syncItems(tx, clubId, items, scope.contentChanged ?? false, now), now);
+}
+
+/** Of a wake's statement: a club's whole index is woken in several. */
+const wakesAStatement = 1_000;
+
+/** Makes the workflows of these sources look. */
+export async function wakeSources(tx: Transaction, clubId: Id, sourceIds: readonly Id[], now: Date): Promise<void> {
+  // Sorted before it is cut: two who wake the same sources take them in one order.
+  const wakes = sourceIds.toSorted().map((id) => sourceWake(clubId, id));
+  for (let from = 0; from < wakes.length; from += wakesAStatement)
+    await wake(tx, wakes.slice(from, from + wakesAStatement), now);
+}
+
+/** What sets a source back to its beginning; its passages serve until others take their place. `$1` is the time. */
+export const wantedAnew = `wanted_version = wanted_version + 1, status = 'pending', error_code = NULL, attempts = 0,
+  looks_at = $1, updated_at = $1`;
+
+/** Of `agent_materials material`. */
+const ofLivingAgent = `EXISTS (SELECT FROM agents agent WHERE agent.id = material.agent_id AND agent.status <> 'archived')`;
+
+/** The lessons or files that a scope comes to. `$1` is the club, `$2` agents, `$3` whether it is the whole club, `$4` courses. */
+const scopeOf: Record<SourceKind, string> = {
+  lesson: `
+    SELECT id FROM lessons WHERE course_id = ANY ($4::uuid[])
+     UNION SELECT material.lesson_id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
+            WHERE agent.club_id = $1 AND ($3::boolean OR agent.id = ANY ($2::uuid[])) AND material.lesson_id IS NOT NULL
+     UNION SELECT lesson.id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
+             JOIN lessons lesson ON lesson.course_id = material.course_id
+            WHERE agent.club_id = $1 AND ($3 OR agent.id = ANY ($2))
+     UNION SELECT lesson_id FROM agent_sources WHERE $3 AND club_id = $1 AND lesson_id IS NOT NULL`,
+  media: `
+    SELECT material.media_id AS id FROM agents agent JOIN agent_materials material ON material.agent_id = agent.id
+     WHERE agent.club_id = $1 AND ($3::boolean OR agent.id = ANY ($2::uuid[])) AND material.media_id IS NOT NULL
+     UNION SELECT media_id FROM agent_sources WHERE $3 AND club_id = $1 AND media_id IS NOT NULL`,
+};
+
+/** @returns the ids of the lessons or files, as a list: what is then asked of them is planned by how many they are */
+async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
+  const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
+  const named = kind === 'lesson' ? lessonIds : mediaIds;
+  const courses = kind === 'lesson' ? [courseIds] : [];
+  if (!wholeClub && agentIds.length === 0 && courses.flat().length === 0) return [...named];
+  const rows = await tx.query<{ id: Id }[]>(scopeOf[kind], [clubId, agentIds, wholeClub, ...courses]);
+  return [...named, ...rows.map(({ id }) => id)];
+}
+
+/** Of lessons, `$3`, and files, `$4`, of the club `$2`: id, title, and whether each is `wanted`. A removed lesson is not published either. */
+const itemsOf = `
+    SELECT lesson.id AS lesson_id, NULL::uuid AS media_id, lesson.title,
+           lesson.published_at IS NOT NULL AND course.status = 'published' AND (
+             EXISTS (SELECT FROM agent_materials material WHERE material.lesson_id = lesson.id AND ${ofLivingAgent})
+             OR EXISTS (SELECT FROM agent_materials material WHERE material.course_id = course.id AND ${ofLivingAgent})) AS wanted
+      FROM lessons lesson JOIN courses course ON course.id = lesson.course_id
+     WHERE lesson.id = ANY ($3::uuid[]) AND lesson.club_id = $2
+     UNION ALL
+    SELECT NULL, file.id, file.title,
+           file.purpose = 'library' AND file.status = 'ready' AND NOT file.archived AND file.removed_at IS NULL AND
+             EXISTS (SELECT FROM agent_materials material WHERE material.media_id = file.id AND ${ofLivingAgent}) AS wanted
+      FROM media file
+     WHERE file.id = ANY ($4::uuid[]) AND file.club_id = $2`;
+
+/** @returns the sources that have something to be read now */
+async function syncItems(
+  tx: Transaction,
+  clubId: Id,
+  { lessonIds, mediaIds }: { lessonIds: readonly Id[]; mediaIds: readonly Id[] },
+  contentChanged: boolean,
+  now: Date,
+): Promise<Id[]> {
+  const rows = await tx.query<{ raised: Id | null; lessonId: Id | null; mediaId: Id | null; title: string }[]>(
+    `WITH item AS MATERIALIZED (${itemsOf}),
+     -- In the order of their ids, lessons and files together, like everybody who holds several.
+     concerned AS MATERIALIZED (
+       SELECT source.id, item.title, item.wanted
+         FROM agent_sources source JOIN item ON coalesce(item.lesson_id, item.media_id) = coalesce(source.lesson_id, source.media_id)
+        WHERE (source.lesson_id = ANY ($3) OR source.media_id = ANY ($4))
+          AND (NOT item.wanted OR $5::boolean OR source.title <> item.title)
+        ORDER BY source.id FOR UPDATE OF source),
+     gone AS (
+       DELETE FROM agent_sources source USING concerned WHERE source.id = concerned.id AND NOT concerned.wanted),
+     raised AS (
+       UPDATE agent_sources source SET title = concerned.title, ${wantedAnew}
+         FROM concerned WHERE source.id = concerned.id AND concerned.wanted RETURNING source.id)
+     SELECT id AS raised, NULL::uuid AS "lessonId", NULL::uuid AS "mediaId", '' AS title FROM raised
+      UNION ALL
+     SELECT NULL, lesson_id, media_id, title FROM item
+      WHERE wanted AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.lesson_id = item.lesson_id)
+        AND NOT EXISTS (SELECT FROM agent_sources source WHERE source.media_id = item.media_id)`,
+    [now, clubId, lessonIds, mediaIds, contentChanged],
+  );
+  const missing = rows.flatMap((row) => (row.raised === null ? [{ ...row, id: newId() }] : []));
+  if (missing.length > 0)
+    await tx.query(
+      `INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, looks_at, created_at, updated_at)
+       SELECT source.id, $5, CASE WHEN source.media_id IS NULL THEN 'lesson' ELSE 'media' END, source.lesson_id, source.media_id,
+              source.title, $6, $6, $6
+         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) AS source (id, lesson_id, media_id, title)`,
+      [
+        missing.map(({ id }) => id),
+        missing.map(({ lessonId }) => lessonId),
+        missing.map(({ mediaId }) => mediaId),
+        missing.map(({ title }) => title),
+        clubId,
+        now,
+      ],
+    );
+  return [...rows.flatMap(({ raised }) => (raised === null ? [] : [raised])), ...missing.map(({ id }) => id)];
+}

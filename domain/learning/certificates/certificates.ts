@@ -1,0 +1,249 @@
+/** Certificates of courses: issued once a student and course, issued again, revoked, and withdrawn with their student. */
+import { randomInt } from 'node:crypto';
+import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { AddressedPlatform } from '../../deps.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
+import { findCertificate, type Certificate } from './reads.ts';
+
+/** A student and a course of one club. */
+interface Pair {
+  clubId: Id;
+  studentId: Id;
+  courseId: Id;
+}
+
+/** A student's completion of a course. */
+export interface Completion extends Pair {
+  completedAt: Date;
+}
+
+/** @returns a code that nobody can guess */
+export function drawCode(): string {
+  const drawn = Array.from({ length: codeLength - 1 }, () => codeAlphabet.charAt(randomInt(codeAlphabet.length)));
+  return completeCode(drawn.join(''));
+}
+
+/**
+ * Issues the certificate of a course that was just completed and records `certificate.issued`, where the course's setting
+ * says so; one that was issued already stays as it is. Called once a completion, in its transaction.
+ * @param publicUrl where callers reach this service, without a slash at the end
+ * @throws DomainError not_found (student or course)
+ */
+export async function issueOnCompletion(
+  tx: Transaction,
+  publicUrl: string,
+  { clubId, studentId, courseId, completedAt }: Completion,
+  now: Date,
+): Promise<void> {
+  const student = await holdStudent(tx, clubId, studentId);
+  const course = await readPrint(tx, { clubId, studentId, courseId });
+  if (!course.certificateOnCompletion || (await hasOne(tx, studentId, courseId))) return;
+  const completed = { ...course, completedAt };
+  await insert(tx, { publicUrl, clubId, studentId, courseId, student, course: completed }, drawCode, now);
+}
+
+/**
+ * Issues one by hand and records `certificate.issued`; whether the course was completed is the administrator's to judge.
+ * @param draw where codes come from
+ * @throws DomainError not_found (student or course), certificate_exists
+ */
+export async function issueCertificate(
+  { database, publicUrl }: AddressedPlatform,
+  clubId: Id,
+  { student_id: studentId, course_id: courseId }: { student_id: Id; course_id: Id },
+  now: Date,
+  draw: () => string = drawCode,
+): Promise<Certificate> {
+  return inTransaction(database, async (tx) => {
+    const student = await holdStudent(tx, clubId, studentId);
+    const course = await readPrint(tx, { clubId, studentId, courseId });
+    if (await hasOne(tx, studentId, courseId))
+      throw new DomainError('certificate_exists', 'The student has a certificate of this course already.');
+    const issue = { publicUrl, clubId, studentId, courseId, student, course };
+    return findCertificate(tx, clubId, await insert(tx, issue, draw, now));
+  });
+}
+
+async function hasOne(tx: Transaction, studentId: Id, courseId: Id): Promise<boolean> {
+  const rows = await tx.query<unknown[]>(`SELECT FROM certificates WHERE student_id = $1 AND course_id = $2`, [
+    studentId,
+    courseId,
+  ]);
+  return rows.length > 0;
+}
+
+/** What a certificate says of its course and club, and of the student's completion, as they are now. */
+interface Print {
+  courseTitle: string;
+  clubName: string;
+  lessonCount: number;
+  hours: number | null;
+  completedAt: Date | null;
+  certificateOnCompletion: boolean;
+}
+
+/** @throws DomainError not_found, also for a course of another club */
+async function readPrint(tx: Transaction, { clubId, studentId, courseId }: Pair): Promise<Print> {
+  const [print] = await tx.query<Print[]>(
+    `SELECT course.title AS "courseTitle", club.name AS "clubName", course.hours,
+            completion.completed_at AS "completedAt", course.certificate_on_completion AS "certificateOnCompletion",
+            (SELECT count(*)::int FROM lessons lesson
+              WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL AND lesson.removed_at IS NULL) AS "lessonCount"
+       FROM courses course JOIN clubs club ON club.id = course.club_id
+       LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = $3
+      WHERE course.id = $1 AND course.club_id = $2`,
+    [courseId, clubId, studentId],
+  );
+  if (!print) throw notFound('course');
+  return print;
+}
+
+interface Issue extends Pair {
+  publicUrl: string;
+  student: { name: string; email: string };
+  course: Print;
+}
+
+/** The student is held, and has none of this course: what stands in the way can only be the code of another. */
+async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
+  const { clubId, studentId, courseId, student, course } = issue;
+  const id = newId();
+  for (;;) {
+    const code = draw();
+    const [issued] = await tx.query<unknown[]>(
+      `INSERT INTO certificates (id, club_id, student_id, course_id, code, student_name, student_email, course_title,
+              club_name, lesson_count, hours, verify_url, completed_at, issued_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (code) DO NOTHING RETURNING id`,
+      [
+        id,
+        clubId,
+        studentId,
+        courseId,
+        code,
+        student.name,
+        student.email,
+        course.courseTitle,
+        course.clubName,
+        course.lessonCount,
+        course.hours,
+        `${issue.publicUrl}/certificates/${code}`,
+        course.completedAt,
+        now,
+      ],
+    );
+    if (!issued) continue;
+    await recordFact(tx, { clubId, type: 'certificate.issued', studentId, subjectId: id, occurredAt: now });
+    return id;
+  }
+}
+
+/**
+ * Issues it again with what its student, course and club are called now: the same code, the next version, no second
+ * `certificate.issued`. A revoked one is valid again: this is how a revocation is undone.
+ * @throws DomainError not_found, certificate_withdrawn
+ */
+export async function reissueCertificate(
+  { database }: AddressedPlatform,
+  clubId: Id,
+  certificateId: Id,
+): Promise<Certificate> {
+  return inTransaction(database, async (tx) => {
+    const { studentId, courseId } = await holdCertificate(tx, clubId, certificateId);
+    const student = await holdStudent(tx, clubId, studentId);
+    const course = await readPrint(tx, { clubId, studentId, courseId });
+    await tx.query(
+      `UPDATE certificates
+          SET version = version + 1, student_name = $2, student_email = $3, course_title = $4, club_name = $5,
+              lesson_count = $6, hours = $7, completed_at = $8, revoked_at = NULL, revoked_reason = NULL
+        WHERE id = $1`,
+      [
+        certificateId,
+        student.name,
+        student.email,
+        course.courseTitle,
+        course.clubName,
+        course.lessonCount,
+        course.hours,
+        course.completedAt,
+      ],
+    );
+    return findCertificate(tx, clubId, certificateId);
+  });
+}
+
+/**
+ * Takes its validity away: it verifies as revoked. The reason is for administrators and the student, not for the public.
+ * @throws DomainError not_found, certificate_revoked, certificate_withdrawn
+ */
+export async function revokeCertificate(
+  { database }: AddressedPlatform,
+  clubId: Id,
+  certificateId: Id,
+  reason: string,
+  now: Date,
+): Promise<Certificate> {
+  return inTransaction(database, async (tx) => {
+    const { revokedAt } = await holdCertificate(tx, clubId, certificateId);
+    if (revokedAt !== null) throw certificateRevoked();
+    await tx.query(`UPDATE certificates SET revoked_at = $2, revoked_reason = $3 WHERE id = $1`, [
+      certificateId,
+      now,
+      reason,
+    ]);
+    return findCertificate(tx, clubId, certificateId);
+  });
+}
+
+const certificateWithdrawn = () =>
+  new DomainError('certificate_withdrawn', 'The student was removed, and the certificate with them.');
+
+const certificateRevoked = () => new DomainError('certificate_revoked', 'The certificate is revoked.');
+
+/**
+ * Refuses what is done with a certificate that says something.
+ * @throws DomainError certificate_withdrawn, certificate_revoked
+ */
+export function requireValid({ withdrawnAt, revokedAt }: Certificate): void {
+  if (withdrawnAt !== null) throw certificateWithdrawn();
+  if (revokedAt !== null) throw certificateRevoked();
+}
+
+/**
+ * Holds the student's row, removed or not, and reads the certificate as nobody else can change it now.
+ * @throws DomainError not_found, also for one of another club; certificate_withdrawn
+ */
+async function holdCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<Certificate> {
+  await tx.query(
+    `SELECT FROM students student JOIN certificates certificate ON certificate.student_id = student.id
+      WHERE certificate.id = $1 AND certificate.club_id = $2 FOR NO KEY UPDATE OF student`,
+    [certificateId, clubId],
+  );
+  const certificate = await findCertificate(tx, clubId, certificateId);
+  if (certificate.withdrawnAt !== null) throw certificateWithdrawn();
+  return certificate;
+}
+
+/** A corrected e-mail finds a student's certificates; what is printed on them stays until they are issued again. */
+export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: string): Promise<void> {
+  await tx.query(`UPDATE certificates SET student_email = $2 WHERE student_id = $1 AND withdrawn_at IS NULL`, [
+    studentId,
+    email,
+  ]);
+}
+
+/**
+ * A removed student's certificates keep code and course, lose name and e-mail, and verify as withdrawn. Why one was
+ * revoked may speak of the person, so it goes too.
+ */
+export async function purgeStudentFromCertificates(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  await tx.query(
+    `UPDATE certificates
+        SET student_name = NULL, student_email = NULL, revoked_reason = NULL, withdrawn_at = $2
+      WHERE student_id = $1 AND withdrawn_at IS NULL`,
+    [studentId, now],
+  );
+}

@@ -1,0 +1,57 @@
+/** Certificates as the contract shows them: to their club and student, and to whoever has a code. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { formatCode } from './code.policy.ts';
+import type { Certificate } from './reads.ts';
+
+/** As removed students are called everywhere. */
+const nobody = { name: 'Removed student', email: '' };
+
+/** @returns the record of the specification, optional fields absent */
+export function presentCertificate(certificate: Certificate): RecordOf<'Certificate'> {
+  const { completedAt, revokedAt, revokedReason, hours } = certificate;
+  return {
+    id: certificate.id,
+    code: certificate.code,
+    code_formatted: formatCode(certificate.code),
+    student_id: certificate.studentId,
+    student_name: certificate.studentName ?? nobody.name,
+    student_email: certificate.studentEmail ?? nobody.email,
+    course_id: certificate.courseId,
+    course_title: certificate.courseTitle,
+    course_public_id: certificate.coursePublicId,
+    club_name: certificate.clubName,
+    lesson_count: certificate.lessonCount,
+    version: certificate.version,
+    issued_at: certificate.issuedAt.toISOString(),
+    ...(completedAt !== null && { completed_at: completedAt.toISOString() }),
+    revoked: revokedAt !== null,
+    ...(revokedAt !== null && { revoked_at: revokedAt.toISOString() }),
+    ...(revokedReason !== null && { revoked_reason: revokedReason }),
+    verify_url: certificate.verifyUrl,
+    ...(hours !== null && { hours }),
+  };
+}
+
+export type CertificateVerification = RecordOf<'CertificateVerification'>;
+
+/** @returns what anyone may know who has the code; a withdrawn one is withdrawn, whatever it was before */
+export function presentVerification(certificate: Certificate): CertificateVerification {
+  const { studentName, completedAt, revokedAt, withdrawnAt, hours } = certificate;
+  const state = withdrawnAt !== null ? 'withdrawn' : revokedAt !== null ? 'revoked' : 'valid';
+  return {
+    code: certificate.code,
+    code_formatted: formatCode(certificate.code),
+    state,
+    ...(studentName !== null && { student_name: studentName }),
+    course_title: certificate.courseTitle,
+    club_name: certificate.clubName,
+    time_zone: certificate.timeZone,
+    lesson_count: certificate.lessonCount,
+    ...(hours !== null && { hours }),
+    version: certificate.version,
+    issued_at: certificate.issuedAt.toISOString(),
+    ...(completedAt !== null && { completed_at: completedAt.toISOString() }),
+    ...(state === 'revoked' && revokedAt !== null && { revoked_at: revokedAt.toISOString() }),
+    verify_url: certificate.verifyUrl,
+  };
+}

@@ -1,0 +1,97 @@
+/** Completing lessons and, by that, courses (specification: Catalog, `lesson.completed` and `course.completed`). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { AddressedPlatform } from '../../deps.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import { issueOnCompletion } from '../certificates/certificates.ts';
+import { holdVisibleLesson, readProgress } from './classroom.ts';
+import type { Reader } from '../../identity/student-ref.ts';
+import { awardPoints } from '../engagement/points.ts';
+
+/**
+ * Completes a lesson. Its first completion by the student records `lesson.completed` and awards its points, once ever.
+ * When all published lessons of the course are completed then, `course.completed` is recorded, once ever, and the course's
+ * certificate is issued. The course is judged by each completion that a student sends, also of a lesson that is completed
+ * already, and by nothing else: unpublishing or removing a lesson completes no course by itself.
+ * @throws DomainError not_found where the student does not see the lesson: nothing is written
+ */
+export async function completeLesson(
+  { database, publicUrl }: Pick<AddressedPlatform, 'database' | 'publicUrl'>,
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<RecordOf<'LessonCompletion'>> {
+  return inTransaction(database, async (tx) => {
+    await holdStudent(tx, reader.clubId, reader.id);
+    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
+    const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
+    if (fresh) {
+      await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
+      const cause = { kind: 'lesson', id: lesson.id } as const;
+      await awardPoints(tx, { clubId: reader.clubId, studentId: reader.id, points: lesson.points, cause }, now);
+    }
+
+    const course = await readProgress(tx, reader, lesson.courseId, now);
+    const whole = course.completed_lesson_count === course.lesson_count;
+    if (whole && (await markCourseCompleted(tx, reader, lesson.courseId, now))) {
+      await recordFact(tx, factAbout(reader, 'course.completed', lesson.courseId, now));
+      const completion = { clubId: reader.clubId, studentId: reader.id, courseId: lesson.courseId, completedAt: now };
+      await issueOnCompletion(tx, publicUrl, completion, now);
+      course.completed_at = now.toISOString();
+    }
+    return { completed_at: firstCompletedAt.toISOString(), course };
+  });
+}
+
+/**
+ * Takes the completion of a lesson back; that it and its course were completed once remains.
+ * @throws DomainError not_found where the student does not see the lesson
+ */
+export async function undoCompletion(database: Database, reader: Reader, publicId: string, now: Date): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    await holdStudent(tx, reader.clubId, reader.id);
+    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
+    await tx.query(
+      `UPDATE lesson_progress SET completed = false, updated_at = $3 WHERE student_id = $1 AND lesson_id = $2 AND completed`,
+      [reader.id, lesson.id, now],
+    );
+  });
+}
+
+/** @returns the first completion, and whether it is this one */
+async function markCompleted(
+  tx: Transaction,
+  reader: Reader,
+  lessonId: Id,
+  now: Date,
+): Promise<{ firstCompletedAt: Date; fresh: boolean }> {
+  const inserted = await tx.query<unknown[]>(
+    `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
+     VALUES ($1, $2, $3, $4, true, $4) ON CONFLICT (student_id, lesson_id) DO NOTHING RETURNING 1`,
+    [reader.id, lessonId, reader.clubId, now],
+  );
+  if (inserted.length > 0) return { firstCompletedAt: now, fresh: true };
+  const [[row]] = await tx.query<[{ firstCompletedAt: Date }[], number]>(
+    `UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE $3 END
+      WHERE student_id = $1 AND lesson_id = $2 RETURNING first_completed_at AS "firstCompletedAt"`,
+    [reader.id, lessonId, now],
+  );
+  if (!row) throw new Error('A first completion vanished, though the student is held');
+  return { firstCompletedAt: row.firstCompletedAt, fresh: false };
+}
+
+/** @returns whether it was not completed before */
+async function markCourseCompleted(tx: Transaction, reader: Reader, courseId: Id, now: Date): Promise<boolean> {
+  const inserted = await tx.query<unknown[]>(
+    `INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (student_id, course_id) DO NOTHING RETURNING 1`,
+    [reader.id, courseId, reader.clubId, now],
+  );
+  return inserted.length > 0;
+}
+
+function factAbout(reader: Reader, type: 'lesson.completed' | 'course.completed', subjectId: Id, occurredAt: Date) {
+  return { clubId: reader.clubId, type, studentId: reader.id, subjectId, occurredAt };
+}

@@ -1,0 +1,238 @@
+/** The courses of a club as its administrators write them: creating, listing, reading, changing, ordering. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { syncSources } from '../../knowledge/sources.ts';
+import type { CourseStatus } from '../../../entities/learning/course.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
+
+type Course = RecordOf<'Course'>;
+type CourseOutline = RecordOf<'CourseOutline'>;
+
+/** What a course may hold, so that its outline and an order of it stay of a readable size. */
+export const mostModules = 100;
+export const mostLessons = 500;
+
+export const courseFull = (message: string) => new DomainError('course_full', message);
+
+interface CourseRow {
+  id: Id;
+  publicId: string;
+  title: string;
+  description: string;
+  status: CourseStatus;
+  hours: number | null;
+  certificateOnCompletion: boolean;
+  lessonCount: number;
+  publishedLessonCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+  publishedAt: Date | null;
+}
+
+const columns = `course.id, course.public_id AS "publicId", course.title, course.description, course.status, course.hours,
+  course.certificate_on_completion AS "certificateOnCompletion", course.created_at AS "createdAt",
+  course.updated_at AS "updatedAt", course.published_at AS "publishedAt",
+  counted.lessons AS "lessonCount", counted.published AS "publishedLessonCount"`;
+
+const coursesWithCounts = `courses course CROSS JOIN LATERAL (
+  SELECT count(*)::int AS lessons, count(published_at)::int AS published FROM lessons
+   WHERE course_id = course.id AND removed_at IS NULL) counted`;
+
+/** A removed lesson is in no module. In the statement that reads the course, so that both are of one moment. */
+const outline = `(
+  SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', (
+           SELECT coalesce(jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
+                    'points', lesson.points, 'published', lesson.published_at IS NOT NULL) ORDER BY lesson.position, lesson.id), '[]')
+             FROM lessons lesson WHERE lesson.module_id = module.id)) ORDER BY module.position, module.id), '[]')
+    FROM modules module WHERE module.course_id = course.id)`;
+
+/** Creates a draft. @throws DomainError public_id_taken */
+export async function createCourse(
+  database: Database,
+  clubId: Id,
+  input: RecordOf<'CourseCreation'>,
+  now: Date,
+): Promise<CourseOutline> {
+  const id = newId();
+  return inTransaction(database, async (tx) => {
+    await insertWithPublicId('course', input, async (publicId) => {
+      const rows = await tx.query<unknown[]>(
+        `INSERT INTO courses (id, club_id, public_id, title, description, status, hours, certificate_on_completion, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, 'draft', nullif($6::int, 0), $7, $8, $8)
+         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`,
+        [
+          id,
+          clubId,
+          publicId,
+          tidyName(input.title),
+          input.description ?? '',
+          input.hours ?? null,
+          input.certificate_on_completion ?? false,
+          now,
+        ],
+      );
+      return rows.length > 0;
+    });
+    return findCourse(tx, clubId, id);
+  });
+}
+
+/** @returns a page of the club's courses, newest first */
+export async function listCourses(
+  tx: Transaction,
+  clubId: Id,
+  filter: Page & { status?: CourseStatus },
+): Promise<Listed<Course>> {
+  const { limit, offset } = windowOf(filter);
+  const where = `course.club_id = $1 AND ($2::text IS NULL OR course.status = $2)`;
+  const parameters = [clubId, filter.status ?? null];
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM courses course WHERE ${where}`,
+    parameters,
+  );
+  const rows = await tx.query<CourseRow[]>(
+    `SELECT ${columns} FROM ${coursesWithCounts}
+      WHERE ${where} ORDER BY course.created_at DESC, course.id DESC LIMIT ${limit} OFFSET ${offset}`,
+    parameters,
+  );
+  return { rows: rows.map(presentCourse), total: counted?.total ?? 0 };
+}
+
+/** @returns the course with its whole outline @throws DomainError not_found, also for a course of another club */
+export async function findCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<CourseOutline> {
+  const [row] = await tx.query<(CourseRow & Pick<CourseOutline, 'modules'>)[]>(
+    `SELECT ${columns}, ${outline} AS modules FROM ${coursesWithCounts} WHERE course.id = $1 AND course.club_id = $2`,
+    [courseId, clubId],
+  );
+  if (!row) throw notFound('course');
+  return { ...presentCourse(row), modules: row.modules };
+}
+
+/**
+ * Holds the course for the rest of the transaction: whatever changes it, its modules or its lessons takes turns here, and
+ * waits for completions that are being judged (they share the row).
+ * @returns what was read after
+ * @throws DomainError not_found
+ */
+export async function holdCourse(
+  tx: Transaction,
+  clubId: Id,
+  courseId: Id,
+): Promise<{ title: string; status: CourseStatus }> {
+  const [held] = await tx.query<{ title: string; status: CourseStatus }[]>(
+    `SELECT title, status FROM courses WHERE id = $1 AND club_id = $2 FOR NO KEY UPDATE`,
+    [courseId, clubId],
+  );
+  if (!held) throw notFound('course');
+  return held;
+}
+
+/**
+ * Changes what is given; what is absent stays.
+ * @param input.hours 0 says no hours any more
+ * @throws DomainError not_found, public_id_taken
+ */
+export async function updateCourse(
+  database: Database,
+  clubId: Id,
+  courseId: Id,
+  input: RecordOf<'CourseChange'>,
+  now: Date,
+): Promise<CourseOutline> {
+  return inTransaction(database, async (tx) => {
+    const before = await holdCourse(tx, clubId, courseId);
+    await tx
+      .query(
+        `UPDATE courses
+            SET title = coalesce($2, title), description = coalesce($3, description), public_id = coalesce($4, public_id),
+                hours = CASE WHEN $5::int IS NULL THEN hours ELSE nullif($5, 0) END,
+                certificate_on_completion = coalesce($6, certificate_on_completion), status = coalesce($7, status),
+                published_at = CASE WHEN $7 = 'published' AND status <> 'published' THEN $8 ELSE published_at END, updated_at = $8
+          WHERE id = $1`,
+        [
+          courseId,
+          input.title === undefined ? null : tidyName(input.title),
+          input.description ?? null,
+          input.public_id ?? null,
+          input.hours ?? null,
+          input.certificate_on_completion ?? null,
+          input.status ?? null,
+          now,
+        ],
+      )
+      .catch((error: unknown) => {
+        throw refusalOf(error, 'course');
+      });
+    const after = await findCourse(tx, clubId, courseId);
+    const contentChanged = after.title !== before.title; // what is found in a lesson says which course it is of
+    if (contentChanged || after.status !== before.status)
+      await syncSources(tx, clubId, { courseIds: [courseId], contentChanged }, now);
+    return after;
+  });
+}
+
+/**
+ * Puts modules and lessons in a new order, lessons also into other modules of the course.
+ * @throws DomainError not_found, invalid_request unless every module and every lesson of the course is named once, and no other
+ */
+export async function orderCourse(
+  database: Database,
+  clubId: Id,
+  courseId: Id,
+  { modules }: RecordOf<'CourseOrder'>,
+  now: Date,
+): Promise<CourseOutline> {
+  const asked = modules.map(({ id, lesson_ids: lessonIds }) => ({
+    id: id.toLowerCase(),
+    lessonIds: lessonIds.map((lessonId) => lessonId.toLowerCase()),
+  }));
+  return inTransaction(database, async (tx) => {
+    await holdCourse(tx, clubId, courseId);
+    const present = await findCourse(tx, clubId, courseId);
+    const idsOf = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
+    refuseOtherThan('modules', idsOf(present.modules), idsOf(asked));
+    const lessonIds = asked.flatMap((module) => module.lessonIds);
+    refuseOtherThan('lessons', idsOf(present.modules.flatMap(({ lessons }) => lessons)), lessonIds);
+    await tx.query(
+      `UPDATE modules SET position = place FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE modules.id = asked.id`,
+      [idsOf(asked)],
+    );
+    await tx.query(
+      `UPDATE lessons SET position = place, module_id = asked.module_id
+         FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (id, module_id, place) WHERE lessons.id = asked.id`,
+      [lessonIds, asked.flatMap((module) => module.lessonIds.map(() => module.id))],
+    );
+    await tx.query(`UPDATE courses SET updated_at = $2 WHERE id = $1`, [courseId, now]);
+    return findCourse(tx, clubId, courseId);
+  });
+}
+
+function refuseOtherThan(what: 'modules' | 'lessons', present: readonly Id[], asked: readonly Id[]): void {
+  const named = new Set(asked);
+  if (asked.length !== present.length || present.some((id) => !named.has(id)))
+    throw new DomainError(
+      'invalid_request',
+      `modules: every one of the course's ${what} must be named once, and no other.`,
+    );
+}
+
+function presentCourse(row: CourseRow): Course {
+  return {
+    id: row.id,
+    public_id: row.publicId,
+    title: row.title,
+    description: row.description,
+    status: row.status,
+    ...(row.hours !== null && { hours: row.hours }),
+    certificate_on_completion: row.certificateOnCompletion,
+    lesson_count: row.lessonCount,
+    published_lesson_count: row.publishedLessonCount,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+    ...(row.publishedAt !== null && { published_at: row.publishedAt.toISOString() }),
+  };
+}

@@ -1,0 +1,161 @@
+/** The lessons of a course as administrators write them. Whoever changes one holds its course. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { syncSources } from '../../knowledge/sources.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+import { courseFull, holdCourse, mostLessons } from './courses.ts';
+import { holdModule } from './modules.ts';
+import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
+
+type Lesson = RecordOf<'Lesson'>;
+
+interface LessonRow {
+  id: Id;
+  publicId: string;
+  courseId: Id;
+  moduleId: Id;
+  title: string;
+  content: string;
+  points: number;
+  createdAt: Date;
+  updatedAt: Date;
+  publishedAt: Date | null;
+}
+
+/** Adds a lesson at the end of the module. @throws DomainError not_found, public_id_taken, course_full */
+export async function createLesson(
+  database: Database,
+  clubId: Id,
+  moduleId: Id,
+  input: RecordOf<'LessonCreation'>,
+  now: Date,
+): Promise<Lesson> {
+  const id = newId();
+  return inTransaction(database, async (tx) => {
+    const { courseId } = await holdModule(tx, clubId, moduleId);
+    const [present] = await tx.query<{ count: number; end: number }[]>(
+      `SELECT count(*)::int AS count, coalesce(max(position) FILTER (WHERE module_id = $2) + 1, 0) AS "end"
+         FROM lessons WHERE course_id = $1 AND removed_at IS NULL`,
+      [courseId, moduleId],
+    );
+    if (present && present.count >= mostLessons) throw courseFull(`A course has at most ${mostLessons} lessons.`);
+    await insertWithPublicId('lesson', input, async (publicId) => {
+      const rows = await tx.query<unknown[]>(
+        `INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, content, position, points, created_at, updated_at, published_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)
+         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`,
+        [
+          id,
+          clubId,
+          courseId,
+          moduleId,
+          publicId,
+          tidyName(input.title),
+          input.content ?? '',
+          present?.end ?? 0,
+          input.points ?? 0,
+          now,
+          input.published ? now : null,
+        ],
+      );
+      return rows.length > 0;
+    });
+    if (input.published) await syncSources(tx, clubId, { lessonIds: [id] }, now);
+    return findLesson(tx, clubId, id);
+  });
+}
+
+/** @throws DomainError not_found, also for a lesson of another club and a removed one */
+export async function findLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<Lesson> {
+  return presentLesson(await findRow(tx, clubId, lessonId));
+}
+
+/** Changes what is given; what is absent stays. @throws DomainError not_found, public_id_taken */
+export async function updateLesson(
+  database: Database,
+  clubId: Id,
+  lessonId: Id,
+  input: RecordOf<'LessonChange'>,
+  now: Date,
+): Promise<Lesson> {
+  return inTransaction(database, async (tx) => {
+    const before = await holdLesson(tx, clubId, lessonId);
+    await tx
+      .query(
+        `UPDATE lessons
+            SET title = coalesce($2, title), content = coalesce($3, content), public_id = coalesce($4, public_id),
+                points = coalesce($5, points),
+                published_at = CASE WHEN $6::boolean IS NULL THEN published_at WHEN $6 THEN coalesce(published_at, $7) END,
+                updated_at = $7
+          WHERE id = $1`,
+        [
+          lessonId,
+          input.title === undefined ? null : tidyName(input.title),
+          input.content ?? null,
+          input.public_id ?? null,
+          input.points ?? null,
+          input.published ?? null,
+          now,
+        ],
+      )
+      .catch((error: unknown) => {
+        throw refusalOf(error, 'lesson');
+      });
+    const after = await findRow(tx, clubId, lessonId);
+    const contentChanged = after.content !== before.content;
+    await syncSources(tx, clubId, { lessonIds: [lessonId], contentChanged }, now);
+    return presentLesson(after);
+  });
+}
+
+/**
+ * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, for what was told of it.
+ * @throws DomainError not_found
+ */
+export async function removeLesson(database: Database, clubId: Id, lessonId: Id, now: Date): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    await holdLesson(tx, clubId, lessonId);
+    await tx.query(
+      `UPDATE lessons SET removed_at = $2, updated_at = $2, module_id = NULL, published_at = NULL WHERE id = $1`,
+      [lessonId, now],
+    );
+    await tx.query(`DELETE FROM lesson_comments WHERE lesson_id = $1`, [lessonId]);
+    await syncSources(tx, clubId, { lessonIds: [lessonId] }, now);
+  });
+}
+
+/** Holds the lesson's course. @returns what was read after @throws DomainError not_found, also for a lesson that was removed before it was held */
+async function holdLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
+  const { courseId } = await findRow(tx, clubId, lessonId);
+  await holdCourse(tx, clubId, courseId);
+  return findRow(tx, clubId, lessonId);
+}
+
+async function findRow(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
+  const [row] = await tx.query<LessonRow[]>(
+    `SELECT id, public_id AS "publicId", course_id AS "courseId", module_id AS "moduleId", title, content, points,
+            created_at AS "createdAt", updated_at AS "updatedAt", published_at AS "publishedAt"
+       FROM lessons WHERE id = $1 AND club_id = $2 AND removed_at IS NULL`,
+    [lessonId, clubId],
+  );
+  if (!row) throw notFound('lesson');
+  return row;
+}
+
+function presentLesson(row: LessonRow): Lesson {
+  return {
+    id: row.id,
+    public_id: row.publicId,
+    course_id: row.courseId,
+    module_id: row.moduleId,
+    title: row.title,
+    content: row.content,
+    points: row.points,
+    published: row.publishedAt !== null,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+    ...(row.publishedAt !== null && { published_at: row.publishedAt.toISOString() }),
+  };
+}

@@ -1,0 +1,122 @@
+/** What students say about lessons, and its moderation. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import { findVisibleLesson, holdVisibleLesson } from '../courses/classroom.ts';
+import type { Reader } from '../../identity/student-ref.ts';
+import { findLesson } from '../courses/lessons.ts';
+
+type ClassroomComment = RecordOf<'ClassroomComment'>;
+
+interface CommentRow {
+  id: Id;
+  body: string;
+  studentId: Id;
+  name: string;
+  email: string;
+  avatarUrl: string | null;
+  createdAt: Date;
+}
+
+const columns = `comment.id, comment.body, comment.student_id AS "studentId", student.name, student.email,
+  student.avatar_url AS "avatarUrl", comment.created_at AS "createdAt"`;
+const commentsWithAuthor = `lesson_comments comment JOIN students student ON student.id = comment.student_id`;
+
+/** @throws DomainError not_found where the student does not see the lesson */
+export async function publishComment(
+  database: Database,
+  reader: Reader,
+  publicId: string,
+  body: string,
+  now: Date,
+): Promise<ClassroomComment> {
+  const id = newId();
+  return inTransaction(database, async (tx) => {
+    await holdStudent(tx, reader.clubId, reader.id);
+    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
+    await tx.query(
+      `INSERT INTO lesson_comments (id, club_id, lesson_id, student_id, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+      [id, reader.clubId, lesson.id, reader.id, body, now],
+    );
+    const [row] = await tx.query<CommentRow[]>(`SELECT ${columns} FROM ${commentsWithAuthor} WHERE comment.id = $1`, [
+      id,
+    ]);
+    if (!row) throw new Error('A comment vanished inside the transaction that wrote it');
+    return presentToStudent(row, reader);
+  });
+}
+
+/** @returns a page of the lesson's comments, newest first @throws DomainError not_found where the student does not see the lesson */
+export async function listVisibleComments(
+  tx: Transaction,
+  reader: Reader,
+  publicId: string,
+  page: Page,
+  now: Date,
+): Promise<Listed<ClassroomComment>> {
+  const lesson = await findVisibleLesson(tx, reader, publicId, now);
+  const { rows, total } = await commentsOf(tx, lesson.id, page);
+  return { rows: rows.map((row) => presentToStudent(row, reader)), total };
+}
+
+/** @returns a page of the lesson's comments, newest first @throws DomainError not_found */
+export async function listComments(
+  tx: Transaction,
+  clubId: Id,
+  lessonId: Id,
+  page: Page,
+): Promise<Listed<RecordOf<'LessonComment'>>> {
+  await findLesson(tx, clubId, lessonId);
+  const { rows, total } = await commentsOf(tx, lessonId, page);
+  return {
+    rows: rows.map(({ id, body, studentId, name, email, createdAt }) => ({
+      id,
+      body,
+      student: { id: studentId, name, email },
+      created_at: createdAt.toISOString(),
+    })),
+    total,
+  };
+}
+
+async function commentsOf(tx: Transaction, lessonId: Id, page: Page): Promise<Listed<CommentRow>> {
+  const { limit, offset } = windowOf(page);
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM lesson_comments WHERE lesson_id = $1`,
+    [lessonId],
+  );
+  const rows = await tx.query<CommentRow[]>(
+    `SELECT ${columns} FROM ${commentsWithAuthor}
+      WHERE comment.lesson_id = $1 ORDER BY comment.created_at DESC, comment.id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [lessonId],
+  );
+  return { rows, total: counted?.total ?? 0 };
+}
+
+/** Also after access to the lesson has ended: what somebody wrote is theirs to take back. @throws DomainError not_found */
+export async function deleteOwnComment(tx: Transaction, reader: Reader, commentId: Id): Promise<void> {
+  await deleteOne(tx, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
+}
+
+/** @throws DomainError not_found, also for a comment of another club */
+export async function deleteComment(tx: Transaction, clubId: Id, commentId: Id): Promise<void> {
+  await deleteOne(tx, `id = $1 AND club_id = $2`, [commentId, clubId]);
+}
+
+async function deleteOne(tx: Transaction, condition: string, parameters: unknown[]): Promise<void> {
+  const [, count] = await tx.query<[unknown[], number]>(`DELETE FROM lesson_comments WHERE ${condition}`, parameters);
+  if (count === 0) throw notFound('comment');
+}
+
+function presentToStudent(row: CommentRow, reader: Reader): ClassroomComment {
+  return {
+    id: row.id,
+    body: row.body,
+    author: { name: row.name, ...(row.avatarUrl !== null && { avatar_url: row.avatarUrl }) },
+    own: row.studentId === reader.id,
+    created_at: row.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,133 @@
+/** Points of students: awarded once a cause, and the levels that an award passes (specification: Catalog, `student.level_reached`). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { recordFacts } from '../../../platform/engine/facts.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import { levelsPassed } from './levels.ts';
+
+/** What points are given for. */
+export type AwardKind = 'lesson' | 'manual';
+
+export interface Award {
+  kind: AwardKind;
+  /** The lesson, or what the administrator's client chose. */
+  causeId: Id;
+  points: number;
+  note: string | null;
+  createdAt: Date;
+}
+
+export interface NewAward {
+  clubId: Id;
+  studentId: Id;
+  /** May be less than nothing; for none, nothing is recorded. */
+  points: number;
+  /** What an award happens once for, a student. */
+  cause: { kind: AwardKind; id: Id };
+  note?: string | undefined;
+}
+
+const columns = `award.cause_kind AS kind, award.cause_id AS "causeId", award.points, award.note, award.created_at AS "createdAt"`;
+
+/** @returns the record that callers see */
+export function presentAward(award: Award): RecordOf<'PointAward'> {
+  return {
+    id: award.causeId,
+    cause: award.kind,
+    points: award.points,
+    ...(award.note !== null && { note: award.note }),
+    awarded_at: award.createdAt.toISOString(),
+  };
+}
+
+/**
+ * Gives a student points, once a cause, and records `student.level_reached` for each level that they pass with it, in the
+ * order of the levels' points. A level that was reached is never reached again, also when points fall and rise.
+ * @returns the award as it was recorded first
+ * @throws DomainError not_found (student)
+ */
+export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
+  const { clubId, studentId, points, cause } = award;
+  await holdStudent(tx, clubId, studentId);
+  const made: Award = {
+    kind: cause.kind,
+    causeId: cause.id,
+    points,
+    note: award.note ?? null,
+    createdAt: now,
+  };
+  if (points === 0) return made;
+  const earlier = await findAward(tx, studentId, cause);
+  if (earlier) return earlier;
+
+  await tx.query(
+    `INSERT INTO point_awards (student_id, cause_kind, cause_id, points, note, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [studentId, cause.kind, cause.id, points, made.note, now],
+  );
+  await tx.query(`UPDATE students SET points = points + $2 WHERE id = $1`, [studentId, points]);
+  await reachLevels(tx, clubId, studentId, now);
+  return made;
+}
+
+/**
+ * The same by hand, once an `id` that the administrator's client chose.
+ * @throws DomainError invalid_request (no points), not_found (student)
+ */
+export async function awardByHand(
+  tx: Transaction,
+  student: { clubId: Id; studentId: Id },
+  { id, ...given }: { id: Id; points: number; note?: string },
+  now: Date,
+): Promise<Award> {
+  if (given.points === 0) throw new DomainError('invalid_request', 'points must not be 0.');
+  return awardPoints(tx, { ...student, ...given, cause: { kind: 'manual', id } }, now);
+}
+
+async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause']): Promise<Award | undefined> {
+  const [award] = await tx.query<Award[]>(
+    `SELECT ${columns} FROM point_awards award
+      WHERE award.student_id = $1 AND award.cause_kind = $2 AND award.cause_id = $3`,
+    [studentId, cause.kind, cause.id],
+  );
+  return award;
+}
+
+async function reachLevels(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
+  const passed = await levelsPassed(tx, clubId, studentId, await pointsOf(tx, studentId));
+  if (passed.length === 0) return;
+  await tx.query(
+    `INSERT INTO student_levels (student_id, level_id, reached_at) SELECT $1, level_id, $3 FROM unnest($2::uuid[]) AS level_id`,
+    [studentId, passed.map(({ id }) => id), now],
+  );
+  await recordFacts(
+    tx,
+    passed.map(({ id }) => ({ clubId, type: 'student.level_reached', studentId, subjectId: id, occurredAt: now })),
+  );
+}
+
+/** @returns the sum of a student's awards */
+export async function pointsOf(tx: Transaction, studentId: Id): Promise<number> {
+  const [student] = await tx.query<{ points: number }[]>(
+    `SELECT points::float8 AS points FROM students WHERE id = $1`,
+    [studentId],
+  );
+  return student?.points ?? 0;
+}
+
+/** @returns a page of a student's awards, newest first */
+export async function listAwards(tx: Transaction, studentId: Id, page: Page): Promise<Listed<Award>> {
+  const { limit, offset } = windowOf(page);
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM point_awards WHERE student_id = $1`,
+    [studentId],
+  );
+  const rows = await tx.query<Award[]>(
+    `SELECT ${columns} FROM point_awards award WHERE award.student_id = $1
+      ORDER BY award.created_at DESC, award.cause_id DESC LIMIT ${limit} OFFSET ${offset}`,
+    [studentId],
+  );
+  return { rows, total: counted?.total ?? 0 };
+}

@@ -1,0 +1,50 @@
+/** Where a student stands: points, level and tags; and that none of it is left of a removed one. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { levelsAround, presentLevel, type Level } from './levels.ts';
+import { pointsOf } from './points.ts';
+import { presentTag, tagsOf, type Tag } from './tags.ts';
+
+/** What students see of it. */
+export interface OwnStanding {
+  points: number;
+  /** The highest that the student has reached and still has the points of. */
+  level: Level | undefined;
+  /** The lowest that begins above the points. */
+  next: Level | undefined;
+}
+
+export interface Standing extends OwnStanding {
+  tags: readonly Tag[];
+}
+
+/** @returns the student's points and levels, without the tags, which are the administrators' own */
+export async function ownStandingOf(tx: Transaction, clubId: Id, studentId: Id): Promise<OwnStanding> {
+  const points = await pointsOf(tx, studentId);
+  return { points, ...(await levelsAround(tx, clubId, studentId, points)) };
+}
+
+/** @returns the same with the tags */
+export async function standingOf(tx: Transaction, clubId: Id, studentId: Id): Promise<Standing> {
+  return { ...(await ownStandingOf(tx, clubId, studentId)), tags: await tagsOf(tx, studentId) };
+}
+
+export function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'OwnStanding'> {
+  return {
+    points,
+    ...(level && { level: presentLevel(level) }),
+    ...(next && { next_level: presentLevel(next) }),
+  };
+}
+
+export function presentStanding({ tags, ...standing }: Standing): RecordOf<'Standing'> {
+  return { ...presentOwnStanding(standing), tags: tags.map(presentTag) };
+}
+
+/** Of a removed student neither tags nor points nor levels are kept, and nobody is told. */
+export async function purgeStudentFromStanding(tx: Transaction, studentId: Id): Promise<void> {
+  for (const table of ['student_tags', 'student_levels', 'point_awards'])
+    await tx.query(`DELETE FROM ${table} WHERE student_id = $1`, [studentId]);
+  await tx.query(`UPDATE students SET points = 0 WHERE id = $1`, [studentId]);
+}

@@ -1,0 +1,59 @@
+/** Putting tags on students and taking them off, each real change with its fact (specification: Catalog, `student.tagged`). */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { EventType } from '../../../platform/core/event-types.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { holdStudent } from '../../identity/accounts.ts';
+import { holdTag } from './tags.ts';
+
+export interface Tagging {
+  clubId: Id;
+  studentId: Id;
+  tagId: Id;
+}
+
+/**
+ * Puts a tag on a student and records `student.tagged`; one that is there already is no change.
+ * @returns whether something changed
+ * @throws DomainError not_found (student or tag)
+ */
+export function tagStudent(tx: Transaction, tagging: Tagging, now: Date): Promise<boolean> {
+  return change(
+    tx,
+    tagging,
+    'student.tagged',
+    `INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
+    now,
+  );
+}
+
+/**
+ * Takes a tag off a student and records `student.untagged`; one that is not there is no change.
+ * @returns whether something changed
+ * @throws DomainError not_found (student or tag)
+ */
+export function untagStudent(tx: Transaction, tagging: Tagging, now: Date): Promise<boolean> {
+  return change(
+    tx,
+    tagging,
+    'student.untagged',
+    // The time is named for the sake of the parameters, which both changes share.
+    `WITH gone AS (DELETE FROM student_tags WHERE student_id = $1 AND tag_id = $2 RETURNING 1) SELECT $3::timestamptz FROM gone`,
+    now,
+  );
+}
+
+async function change(
+  tx: Transaction,
+  { clubId, studentId, tagId }: Tagging,
+  type: EventType,
+  statement: string,
+  now: Date,
+): Promise<boolean> {
+  await holdStudent(tx, clubId, studentId);
+  await holdTag(tx, clubId, tagId, 'share');
+  const changed = await tx.query<unknown[]>(statement, [studentId, tagId, now]);
+  if (changed.length === 0) return false;
+  await recordFact(tx, { clubId, type, studentId, subjectId: tagId, occurredAt: now });
+  return true;
+}

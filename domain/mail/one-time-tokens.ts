@@ -1,0 +1,144 @@
+/** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one are told alike: 410. */
+import { timingSafeEqual } from 'node:crypto';
+import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { sha256, type Vault } from '../../platform/infra/vault.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** What each is for and how long it lasts, in milliseconds (DESIGN §4). */
+export const tokenLifetimeMs = {
+  student_verify_email: 24 * hour,
+  student_invitation: 7 * 24 * hour,
+  student_reset_password: 1 * hour,
+  student_code: 10 * minute,
+  /**
+   * Never mailed: holds the password that the last repeated sign-up offered, so that sign-in answers it as it does a first
+   * one's. As good as for ever, because a first one's stays too.
+   */
+  student_sign_up_again: 365 * 24 * hour,
+  administrator_verify_email: 24 * hour,
+  administrator_reset_password: 1 * hour,
+  administrator_sign_up_again: 365 * 24 * hour,
+  administrator_invitation: 7 * 24 * hour,
+} as const satisfies Record<string, number>;
+export type TokenPurpose = keyof typeof tokenLifetimeMs;
+
+/** Wrong guesses that a code survives. */
+export const codeTries = 5;
+
+/** Of these a person has one: a second code would add five tries, and of the passwords offered only the last is answered. */
+const newestOnly: ReadonlySet<TokenPurpose> = new Set([
+  'student_code',
+  'student_sign_up_again',
+  'administrator_sign_up_again',
+]);
+
+export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
+
+/** The one answer for every token that cannot be spent (specification: Confirm e-mail). */
+export const tokenGone = () =>
+  new DomainError('token_gone', 'This link or code is no longer good: it was used, has expired or never existed.');
+
+/**
+ * Issues a token. It is derived from its id, so that it can be mailed later, and again, without being kept anywhere.
+ * @param passwordHash only for the purposes `…_sign_up_again`: the password that was offered
+ * @returns the token's id, which {@link tokenText} turns into what is mailed
+ */
+export async function issueToken(
+  tx: Transaction,
+  vault: Vault,
+  { purpose, owner, passwordHash = null }: { purpose: TokenPurpose; owner: TokenOwner; passwordHash?: string | null },
+  now: Date,
+): Promise<Id> {
+  const id = newId();
+  const isCode = purpose === 'student_code';
+  const [column, ownerId] = ownerColumn(owner);
+  if (newestOnly.has(purpose)) {
+    await tx.query(`DELETE FROM one_time_tokens WHERE ${column} = $1 AND purpose = $2`, [ownerId, purpose]);
+  }
+  await tx.query(
+    `INSERT INTO one_time_tokens (id, purpose, token_hash, ${column}, password_hash, tries_left, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      id,
+      purpose,
+      isCode ? null : sha256(tokenText(vault, purpose, id)),
+      ownerId,
+      passwordHash,
+      isCode ? codeTries : null,
+      now,
+      new Date(now.getTime() + tokenLifetimeMs[purpose]),
+    ],
+  );
+  return id;
+}
+
+function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
+  if ('studentId' in owner) return ['student_id', owner.studentId];
+  if ('administratorId' in owner) return ['administrator_id', owner.administratorId];
+  return ['invitation_id', owner.invitationId];
+}
+
+/** @returns what the mail says: 43 characters, or six digits for a code */
+export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id): string {
+  const derived = vault.derive(`${purpose}:${id}`);
+  if (purpose === 'student_code') return String(derived.readUIntBE(0, 6) % 1_000_000).padStart(6, '0');
+  return derived.toString('base64url');
+}
+
+export interface SpentToken {
+  purpose: TokenPurpose;
+  studentId: Id | null;
+  administratorId: Id | null;
+  invitationId: Id | null;
+}
+
+/**
+ * Spends a token: it is gone with the transaction that used it.
+ * @throws DomainError token_gone, the same for used, expired, unknown and meant for something else
+ */
+export async function spendToken(
+  tx: Transaction,
+  purposes: readonly TokenPurpose[],
+  token: string,
+  now: Date,
+): Promise<SpentToken> {
+  const [rows] = await tx.query<[SpentToken[], number]>(
+    `DELETE FROM one_time_tokens
+      WHERE token_hash = $1 AND purpose = ANY($2) AND expires_at > $3
+  RETURNING purpose, student_id AS "studentId", administrator_id AS "administratorId",
+            invitation_id AS "invitationId"`,
+    [sha256(token), purposes, now],
+  );
+  const [spent] = rows;
+  if (!spent) throw tokenGone();
+  return spent;
+}
+
+/**
+ * Tries a student's code. A wrong guess costs a try, which must be committed: so it is returned, not thrown.
+ * @returns whether the code was right; it is then gone
+ */
+export async function tryCode(tx: Transaction, vault: Vault, studentId: Id, code: string, now: Date): Promise<boolean> {
+  const [issued] = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM one_time_tokens
+      WHERE student_id = $1 AND purpose = 'student_code' AND expires_at > $2 AND tries_left > 0
+      FOR UPDATE`,
+    [studentId, now],
+  );
+  if (!issued) return false;
+
+  const right = timingSafeEqual(sha256(code), sha256(tokenText(vault, 'student_code', issued.id)));
+  if (right) await tx.query(`DELETE FROM one_time_tokens WHERE id = $1`, [issued.id]);
+  else await tx.query(`UPDATE one_time_tokens SET tries_left = tries_left - 1 WHERE id = $1`, [issued.id]);
+  return right;
+}
+
+/** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */
+export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
+  const [column, ownerId] = ownerColumn(owner);
+  await tx.query(`DELETE FROM one_time_tokens WHERE ${column} = $1`, [ownerId]);
+}

@@ -1,0 +1,123 @@
+/** Carrying out what a notice tells: whose sale it is, then the purchase and the subscription, in one transaction. */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { findOrOpenAccount } from '../../identity/accounts.ts';
+import type { PurchaseEvent, SaleIds, SalesEvent } from '../platforms/events.ts';
+import type { SalesPlatform } from '../platforms/platforms.policy.ts';
+import { recordPurchase, type SaleOwner } from '../purchases/purchases.ts';
+import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
+import { findOrOpenSubscription, recordMark, settleSubscription } from '../purchases/subscriptions.ts';
+
+export interface Ledger {
+  clubId: Id;
+  platform: SalesPlatform;
+}
+
+/**
+ * Carries one event out; the same one again, or an earlier one later, changes nothing.
+ * @returns whom it is about, and whether they are removed: then nothing was done, and nobody is brought back
+ * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
+ */
+export async function carryOut(
+  tx: Transaction,
+  vault: Vault,
+  ledger: Ledger,
+  event: SalesEvent,
+  now: Date,
+): Promise<{ studentId: Id; removed: boolean }> {
+  const ids = idsOf(event);
+  const known = await holdKnownOwner(tx, ledger, ids);
+  if (known?.removed) return { studentId: known.studentId, removed: true };
+  if (known) refuseOthers(known, event);
+  const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
+  const owner: SaleOwner = { ...ledger, studentId, productId };
+  const named =
+    ids.subscriptionId === undefined ? null : await findOrOpenSubscription(tx, owner, ids.subscriptionId, now);
+
+  const subscriptionId = isPurchase(event) ? await recordPurchase(tx, owner, event, named, now) : named;
+  if (subscriptionId === null) return { studentId, removed: false };
+  if (!isPurchase(event)) await recordMark(tx, owner, subscriptionId, event, now);
+  const periodEnd = isPurchase(event) ? event.subscription?.periodEnd : event.periodEnd;
+  await settleSubscription(tx, owner, subscriptionId, { at: event.at, periodEnd }, now);
+  return { studentId, removed: false };
+}
+
+const isPurchase = (event: SalesEvent): event is PurchaseEvent => event.kind !== 'late' && event.kind !== 'canceled';
+
+function idsOf(event: SalesEvent): SaleIds {
+  if (!isPurchase(event)) return { subscriptionId: event.subscriptionId };
+  return { purchaseId: event.purchaseId, subscriptionId: event.subscription?.id };
+}
+
+/** Opens or finds the account of a sale that nobody is known to have. @throws SaleJustTaken, NoticeRefusal, DomainError limit_reached */
+async function openOwner(
+  tx: Transaction,
+  vault: Vault,
+  ledger: Ledger,
+  event: SalesEvent,
+  now: Date,
+): Promise<{ studentId: Id; productId: Id }> {
+  const productId = await findProduct(tx, ledger, event.productId);
+  const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, { ...event.buyer, invited: true }, now);
+  // Whoever held the club's count meanwhile may have recorded this very sale.
+  const [since] = await findKnownOwners(tx, ledger, idsOf(event));
+  if (since && since.studentId !== studentId) throw new SaleJustTaken();
+  return { studentId, productId: since?.productId ?? productId };
+}
+
+/** Two shops of one platform may count alike: what is neither the same product nor the same buyer is another sale. */
+function refuseOthers(known: KnownOwner, event: SalesEvent): void {
+  if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
+    throw new NoticeRefusal('sale_mismatch');
+}
+
+interface Owner {
+  studentId: Id;
+  productId: Id;
+  productExternalId: string;
+}
+
+export interface KnownOwner extends Owner {
+  /** As it is now; null for whoever was removed. */
+  email: string | null;
+  removed: boolean;
+}
+
+/** Of a charge, those of the purchase and of its subscription: one, as long as they agree. */
+async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
+  return tx.query<Owner[]>(
+    `SELECT DISTINCT ON (student_id) student_id AS "studentId", product.id AS "productId", product.external_id AS "productExternalId"
+       FROM (SELECT 1 AS place, student_id, product_id FROM purchases WHERE club_id = $1 AND platform = $2 AND external_id = $3
+              UNION ALL
+             SELECT 2, student_id, product_id FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $4) sale
+       JOIN products product ON product.id = sale.product_id
+      ORDER BY student_id, place`,
+    [clubId, platform, ids.purchaseId ?? null, ids.subscriptionId ?? null],
+  );
+}
+
+/**
+ * A sale belongs to whom its first notice named: found by its own identity, whatever address the buyer has by now. Their
+ * row is held before anything of the sale is read for good.
+ * @throws NoticeRefusal sale_mismatch (a charge of one student, and a subscription of another)
+ */
+export async function holdKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
+  const [known, other] = await findKnownOwners(tx, ledger, ids);
+  if (other) throw new NoticeRefusal('sale_mismatch');
+  if (!known) return undefined;
+  const [student] = await tx.query<{ email: string | null; removed: boolean }[]>(
+    `SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = $1 FOR NO KEY UPDATE`,
+    [known.studentId],
+  );
+  return { ...known, email: student?.email ?? null, removed: student?.removed ?? true };
+}
+
+async function findProduct(tx: Transaction, { clubId, platform }: Ledger, externalId: string): Promise<Id> {
+  const [product] = await tx.query<{ id: Id }[]>(
+    `SELECT id FROM products WHERE club_id = $1 AND platform = $2 AND external_id = $3 FOR SHARE`,
+    [clubId, platform, externalId],
+  );
+  if (!product) throw new NoticeRefusal('unknown_product');
+  return product.id;
+}

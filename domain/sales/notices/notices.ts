@@ -1,0 +1,176 @@
+/** Notices of sales platforms: taken in as they come, shown to administrators, replayed (specification: Inbound notices). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import type { Platform } from '../../deps.ts';
+import { sha256 } from '../../../platform/infra/vault.ts';
+import { wake, type NewWake } from '../../../platform/engine/facts.ts';
+import { addressesIn } from './addresses.policy.ts';
+import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from '../platforms/platforms.policy.ts';
+import { salesPlatforms } from '../platforms/platforms.policy.ts';
+import { salesAdapters } from '../platforms/index.ts';
+
+type Notice = RecordOf<'SalesNotice'>;
+
+export interface ReceivedNotice {
+  /** From the path, as it was typed. */
+  platform: string;
+  token: string;
+  raw: Buffer;
+  body: unknown;
+  /** @returns a header of the request, empty where it is absent */
+  header: (name: string) => string;
+  signature: string | undefined;
+}
+
+/** No platform's proof is longer; what is longer proves nothing. */
+const longestProof = 512;
+
+/**
+ * Keeps the notice as it came and wakes its processing.
+ * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform
+ */
+export async function receiveNotice({ database, vault }: Platform, received: ReceivedNotice, now: Date): Promise<void> {
+  const platform = salesPlatforms.find((known) => known === received.platform);
+  if (platform === undefined) throw noConnection();
+  const { proofIn } = salesAdapters[platform];
+  const tokenHash = sha256(received.token);
+  // Before anything of the body is read: a stranger costs one look-up.
+  await requireConnection(database, platform, tokenHash);
+  const stated = proofIn === 'signature' ? (received.signature ?? '') : received.header(proofIn.header);
+  const proof = stated === '' || stated.length > longestProof ? null : stated;
+  const id = newId();
+  await inTransaction(database, async (tx) => {
+    const [connection] = await tx.query<{ clubId: Id }[]>(
+      `INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
+       SELECT $1, club_id, id, platform, $4, $5, $6, $7, $7 FROM sales_connections
+        WHERE token_hash = $2 AND platform = $3 AND deleted_at IS NULL
+       RETURNING club_id AS "clubId"`,
+      [
+        id,
+        tokenHash,
+        platform,
+        received.raw,
+        proof === null ? null : vault.seal(proof, id),
+        addressesIn(received.body),
+        now,
+      ],
+    );
+    if (!connection) throw noConnection();
+    await wake(tx, [noticeWake(id, connection.clubId)], now);
+  });
+}
+
+async function requireConnection({ source }: Database, platform: SalesPlatform, tokenHash: Buffer): Promise<void> {
+  const [connection] = await source.query<unknown[]>(
+    `SELECT 1 FROM sales_connections WHERE token_hash = $1 AND platform = $2 AND deleted_at IS NULL`,
+    [tokenHash, platform],
+  );
+  if (!connection) throw noConnection();
+}
+
+const noConnection = () => new DomainError('not_found', 'There is no such connection.');
+
+export function noticeWake(id: Id, clubId: Id): NewWake {
+  return { workflowType: 'salesNotice', subjectId: id, clubId, attributes: { ClubId: clubId } };
+}
+
+interface NoticeRow {
+  id: Id;
+  connectionId: Id;
+  platform: SalesPlatform;
+  status: NoticeStatus;
+  errorCode: NoticeErrorCode | null;
+  errorPath: string | null;
+  attemptCount: number;
+  studentId: Id | null;
+  receivedAt: Date;
+  processedAt: Date | null;
+  purged: boolean;
+}
+
+const columns = `id, connection_id AS "connectionId", platform, status, error_code AS "errorCode", error_path AS "errorPath",
+  attempt_count AS "attemptCount", student_id AS "studentId", received_at AS "receivedAt", processed_at AS "processedAt",
+  body IS NULL AS purged`;
+
+export interface NoticeFilter extends Page {
+  status?: NoticeStatus;
+  connection_id?: Id;
+}
+
+/** @returns a page of the club's notices, newest first */
+export async function listNotices(tx: Transaction, clubId: Id, filter: NoticeFilter): Promise<Listed<Notice>> {
+  const { limit, offset } = windowOf(filter);
+  const conditions = ['club_id = $1'];
+  const parameters: unknown[] = [clubId];
+  for (const [column, value] of [
+    ['status', filter.status],
+    ['connection_id', filter.connection_id],
+  ] as const) {
+    if (value === undefined) continue;
+    parameters.push(value);
+    conditions.push(`${column} = $${parameters.length}`);
+  }
+  const where = conditions.join(' AND ');
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM sales_notices WHERE ${where}`,
+    parameters,
+  );
+  const rows = await tx.query<NoticeRow[]>(
+    `SELECT ${columns} FROM sales_notices WHERE ${where} ORDER BY received_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
+    parameters,
+  );
+  return { rows: rows.map(present), total: counted?.total ?? 0 };
+}
+
+/** @returns the notice with its body as it came @throws DomainError not_found */
+export async function findNotice(tx: Transaction, clubId: Id, noticeId: Id): Promise<RecordOf<'SalesNoticeWithBody'>> {
+  const [row] = await tx.query<(NoticeRow & { body: Buffer | null })[]>(
+    `SELECT ${columns}, body FROM sales_notices WHERE id = $1 AND club_id = $2`,
+    [noticeId, clubId],
+  );
+  if (!row) throw notFound('sales notice');
+  return { ...present(row), ...(row.body !== null && { body: row.body.toString('utf8') }) };
+}
+
+/**
+ * Has a failed notice processed once more, such as after its product was created.
+ * @throws DomainError not_found, notice_not_failed, payload_purged
+ */
+export async function replayNotice(database: Database, clubId: Id, noticeId: Id, now: Date): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const [row] = await tx.query<{ status: NoticeStatus; purged: boolean }[]>(
+      `SELECT status, body IS NULL AS purged FROM sales_notices WHERE id = $1 AND club_id = $2 FOR UPDATE`,
+      [noticeId, clubId],
+    );
+    if (!row) throw notFound('sales notice');
+    if (row.status !== 'failed') throw new DomainError('notice_not_failed', 'Only a notice that failed is replayed.');
+    if (row.purged) throw new DomainError('payload_purged', 'The body of the notice was purged.');
+    await tx.query(
+      `UPDATE sales_notices
+          SET status = 'pending', error_code = NULL, error_path = NULL, processed_at = NULL, next_attempt_at = $2
+        WHERE id = $1`,
+      [noticeId, now],
+    );
+    await wake(tx, [noticeWake(noticeId, clubId)], now);
+  });
+}
+
+function present(row: NoticeRow): Notice {
+  return {
+    id: row.id,
+    connection_id: row.connectionId,
+    platform: row.platform,
+    status: row.status,
+    attempts: row.attemptCount,
+    ...(row.errorCode !== null && {
+      error: { code: row.errorCode, ...(row.errorPath !== null && row.errorPath !== '' && { path: row.errorPath }) },
+    }),
+    ...(row.studentId !== null && { student_id: row.studentId }),
+    payload_purged: row.purged,
+    received_at: row.receivedAt.toISOString(),
+    ...(row.processedAt !== null && { processed_at: row.processedAt.toISOString() }),
+  };
+}

@@ -1,0 +1,17 @@
+/** Why a notice cannot be carried out, or not like this. */
+import type { NoticeErrorCode } from '../platforms/platforms.policy.ts';
+
+/** A code, and where in the body the fault is. Never a value of it. */
+export class NoticeRefusal extends Error {
+  constructor(
+    readonly code: NoticeErrorCode,
+    /** Names from the body's root, joined by dots; absent where the fault is in no one place. */
+    readonly path?: string,
+  ) {
+    super(code);
+    this.name = 'NoticeRefusal';
+  }
+}
+
+/** Another notice of the sale has just named somebody else as its buyer: what was done here is undone, and done anew. */
+export class SaleJustTaken extends Error {}

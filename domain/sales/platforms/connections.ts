@@ -1,0 +1,132 @@
+/** The connections of a club: where sales platforms post to, by an address that only the club and the platform know. */
+import { randomBytes } from 'node:crypto';
+import type { RecordOf } from '../../../contract/contract.ts';
+import { requireFeature } from '../../billing/allowances.ts';
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import type { AddressedPlatform } from '../../deps.ts';
+import { sha256 } from '../../../platform/infra/vault.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+import type { SalesPlatform } from './platforms.policy.ts';
+
+type Connection = RecordOf<'SalesConnection'>;
+type ConnectionWithToken = RecordOf<'SalesConnectionWithToken'>;
+
+interface ConnectionRow {
+  id: Id;
+  platform: SalesPlatform;
+  name: string;
+  hasSecret: boolean;
+  createdAt: Date;
+  rotatedAt: Date;
+  lastNoticeAt: Date | null;
+}
+
+const columns = `connection.id, connection.platform, connection.name, connection.secret IS NOT NULL AS "hasSecret",
+  connection.created_at AS "createdAt", connection.rotated_at AS "rotatedAt",
+  (SELECT max(received_at) FROM sales_notices WHERE connection_id = connection.id) AS "lastNoticeAt"`;
+
+/** 32 random bytes: nobody guesses an address. */
+const newToken = () => randomBytes(32).toString('base64url');
+
+/** @returns the connection with its token, which is shown here and at a rotation only */
+export async function createConnection(
+  { database, vault, publicUrl }: AddressedPlatform,
+  clubId: Id,
+  input: { platform: SalesPlatform; name: string; secret?: string },
+  now: Date,
+): Promise<ConnectionWithToken> {
+  const id = newId();
+  const token = newToken();
+  return inTransaction(database, async (tx) => {
+    await requireFeature(tx, clubId, 'sales_notices');
+    await tx.query(
+      `INSERT INTO sales_connections (id, club_id, platform, name, token_hash, secret, created_at, rotated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+      [
+        id,
+        clubId,
+        input.platform,
+        tidyName(input.name),
+        sha256(token),
+        input.secret === undefined ? null : vault.seal(input.secret, id),
+        now,
+      ],
+    );
+    return withToken(await findConnection(tx, clubId, id), token, publicUrl);
+  });
+}
+
+/**
+ * Gives the connection another token; the one before is worth nothing from now on.
+ * @throws DomainError not_found
+ */
+export async function rotateConnection(
+  { database, publicUrl }: AddressedPlatform,
+  clubId: Id,
+  connectionId: Id,
+  now: Date,
+): Promise<ConnectionWithToken> {
+  const token = newToken();
+  return inTransaction(database, async (tx) => {
+    await tx.query(
+      `UPDATE sales_connections SET token_hash = $3, rotated_at = $4 WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
+      [connectionId, clubId, sha256(token), now],
+    );
+    return withToken(await findConnection(tx, clubId, connectionId), token, publicUrl);
+  });
+}
+
+/** Takes no notices any more; those that came, and what they led to, stay. @throws DomainError not_found */
+export async function deleteConnection(database: Database, clubId: Id, connectionId: Id, now: Date): Promise<void> {
+  const [, deleted] = await database.source.query<[unknown[], number]>(
+    `UPDATE sales_connections SET deleted_at = $3 WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
+    [connectionId, clubId, now],
+  );
+  if (deleted === 0) throw noConnection();
+}
+
+/** @returns a page of the club's connections, oldest first */
+export async function listConnections(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Connection>> {
+  const { limit, offset } = windowOf(page);
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM sales_connections WHERE club_id = $1 AND deleted_at IS NULL`,
+    [clubId],
+  );
+  const rows = await tx.query<ConnectionRow[]>(
+    `SELECT ${columns} FROM sales_connections connection WHERE connection.club_id = $1 AND connection.deleted_at IS NULL
+      ORDER BY connection.created_at, connection.id LIMIT ${limit} OFFSET ${offset}`,
+    [clubId],
+  );
+  return { rows: rows.map(present), total: counted?.total ?? 0 };
+}
+
+const noConnection = () => notFound('sales connection');
+
+async function findConnection(tx: Transaction, clubId: Id, connectionId: Id): Promise<ConnectionRow> {
+  const [row] = await tx.query<ConnectionRow[]>(
+    `SELECT ${columns} FROM sales_connections connection
+      WHERE connection.id = $1 AND connection.club_id = $2 AND connection.deleted_at IS NULL`,
+    [connectionId, clubId],
+  );
+  if (!row) throw noConnection();
+  return row;
+}
+
+function withToken(row: ConnectionRow, token: string, publicUrl: string): ConnectionWithToken {
+  return { ...present(row), token, url: `${publicUrl}/webhooks/${row.platform}/${token}` };
+}
+
+function present(row: ConnectionRow): Connection {
+  return {
+    id: row.id,
+    platform: row.platform,
+    name: row.name,
+    has_secret: row.hasSecret,
+    created_at: row.createdAt.toISOString(),
+    rotated_at: row.rotatedAt.toISOString(),
+    ...(row.lastNoticeAt !== null && { last_notice_at: row.lastNoticeAt.toISOString() }),
+  };
+}

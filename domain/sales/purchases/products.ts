@@ -1,0 +1,144 @@
+/** Products of sales platforms, and the deliveries that a sale of each gives. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { expectDeliveries } from '../../access/deliveries/deliveries.ts';
+import { sqlStateOf, violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { tidyName } from '../../../platform/core/text.policy.ts';
+
+type Product = RecordOf<'Product'>;
+
+interface ProductRow {
+  id: Id;
+  platform: string;
+  externalId: string;
+  name: string;
+  deliveryIds: Id[];
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const selected = `SELECT product.id, product.platform, product.external_id AS "externalId", product.name,
+    ARRAY (SELECT given.delivery_id FROM product_deliveries given WHERE given.product_id = product.id
+            ORDER BY given.delivery_id) AS "deliveryIds",
+    product.created_at AS "createdAt", product.updated_at AS "updatedAt"
+  FROM products product`;
+
+function presentProduct(product: ProductRow): Product {
+  return {
+    id: product.id,
+    platform: product.platform,
+    external_id: product.externalId,
+    name: product.name,
+    delivery_ids: product.deliveryIds,
+    created_at: product.createdAt.toISOString(),
+    updated_at: product.updatedAt.toISOString(),
+  };
+}
+
+/** @returns a page of the club's products, newest first */
+export async function listProducts(
+  tx: Transaction,
+  clubId: Id,
+  filter: Page & { platform?: string },
+): Promise<Listed<Product>> {
+  const { limit, offset } = windowOf(filter);
+  const where = `product.club_id = $1 AND ($2::text IS NULL OR product.platform = $2)`;
+  const parameters = [clubId, filter.platform ?? null];
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT count(*)::int AS total FROM products product WHERE ${where}`,
+    parameters,
+  );
+  const rows = await tx.query<ProductRow[]>(
+    `${selected} WHERE ${where} ORDER BY product.created_at DESC, product.id DESC LIMIT ${limit} OFFSET ${offset}`,
+    parameters,
+  );
+  return { rows: rows.map(presentProduct), total: counted?.total ?? 0 };
+}
+
+/** @throws DomainError not_found */
+export async function findProduct(tx: Transaction, clubId: Id, productId: Id, lock = ''): Promise<Product> {
+  const [product] = await tx.query<ProductRow[]>(`${selected} WHERE product.id = $1 AND product.club_id = $2 ${lock}`, [
+    productId,
+    clubId,
+  ]);
+  if (!product) throw notFound('product');
+  return presentProduct(product);
+}
+
+/** @throws DomainError not_found (delivery), product_exists */
+export async function createProduct(
+  tx: Transaction,
+  clubId: Id,
+  input: { platform: string; external_id: string; name: string; delivery_ids?: readonly Id[] },
+  now: Date,
+): Promise<Product> {
+  await expectDeliveries(tx, clubId, input.delivery_ids ?? []);
+  const id = newId();
+  await tx
+    .query(
+      `INSERT INTO products (id, club_id, platform, external_id, name, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+      [id, clubId, input.platform, input.external_id, tidyName(input.name), now],
+    )
+    .catch(productExistsOr);
+  await setMapping(tx, id, input.delivery_ids ?? []);
+  return findProduct(tx, clubId, id);
+}
+
+/**
+ * Changes what is given; what is absent stays. The mapping is replaced as a whole, for sales from now on.
+ * @throws DomainError not_found (product or delivery), product_exists
+ */
+export async function updateProduct(
+  tx: Transaction,
+  clubId: Id,
+  productId: Id,
+  input: { platform?: string; external_id?: string; name?: string; delivery_ids?: readonly Id[] },
+  now: Date,
+): Promise<Product> {
+  await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
+  if (input.delivery_ids) {
+    await expectDeliveries(tx, clubId, input.delivery_ids);
+    await setMapping(tx, productId, input.delivery_ids);
+  }
+  await tx
+    .query(
+      `UPDATE products SET platform = coalesce($2, platform), external_id = coalesce($3, external_id),
+              name = coalesce($4, name), updated_at = $5 WHERE id = $1`,
+      [
+        productId,
+        input.platform ?? null,
+        input.external_id ?? null,
+        input.name === undefined ? null : tidyName(input.name),
+        now,
+      ],
+    )
+    .catch(productExistsOr);
+  return findProduct(tx, clubId, productId);
+}
+
+/** Deletes a product that nothing was sold of: what refers to it keeps it. @throws DomainError not_found, in_use */
+export async function deleteProduct(tx: Transaction, clubId: Id, productId: Id): Promise<void> {
+  await findProduct(tx, clubId, productId, 'FOR UPDATE');
+  await tx.query(`DELETE FROM products WHERE id = $1`, [productId]).catch((error: unknown) => {
+    throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
+  });
+}
+
+const foreignKeyViolation = '23503';
+
+function productExistsOr(error: unknown): never {
+  throw violates(error, 'products_identity')
+    ? new DomainError('product_exists', 'The club has a product with this platform and `external_id` already.')
+    : error;
+}
+
+async function setMapping(tx: Transaction, productId: Id, deliveryIds: readonly Id[]): Promise<void> {
+  await tx.query(`DELETE FROM product_deliveries WHERE product_id = $1`, [productId]);
+  await tx.query(
+    `INSERT INTO product_deliveries (product_id, delivery_id) SELECT DISTINCT $1::uuid, unnest($2::uuid[])`,
+    [productId, deliveryIds],
+  );
+}

@@ -1,0 +1,190 @@
+/** Purchases: each recorded once by the platform's own identity, whatever is sent again or out of order (specification: Catalog). */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { grantAccess } from '../../access/enrollments/enrollments.ts';
+import { revokeOfPurchase } from '../../access/enrollments/sale-access.ts';
+import type { PurchaseEvent } from '../platforms/events.ts';
+import type { PurchaseStatus, SalesPlatform } from '../platforms/platforms.policy.ts';
+import { SaleJustTaken } from '../notices/refusal.ts';
+
+/** Whose sale it is, once that is known; the student's row is held. */
+export interface SaleOwner {
+  clubId: Id;
+  platform: SalesPlatform;
+  studentId: Id;
+  productId: Id;
+}
+
+interface PurchaseRow {
+  id: Id;
+  studentId: Id;
+  subscriptionId: Id | null;
+  status: PurchaseStatus;
+  amount: string;
+  currency: string;
+  termsRank: number;
+  termsAt: Date;
+  paidAt: Date;
+  refundedAt: Date | null;
+}
+
+/** Chargeback wins over refund, and either over paid. */
+const ranks: Readonly<Record<PurchaseStatus, number>> = { paid: 0, refunded: 1, chargeback: 2 };
+
+/**
+ * Records what a notice tells of a purchase. A refund that comes first records the payment too. Facts: `purchase.paid` once,
+ * `purchase.refunded` once; with the access that a purchase of its own gives and loses.
+ * @param subscriptionId the subscription that it is a charge of: its access is the subscription's
+ * @returns the subscription that it is known as a charge of: once known, whatever a later notice says
+ * @throws SaleJustTaken
+ */
+export async function recordPurchase(
+  tx: Transaction,
+  owner: SaleOwner,
+  event: PurchaseEvent,
+  subscriptionId: Id | null,
+  now: Date,
+): Promise<Id | null> {
+  const known = await findPurchase(tx, owner, event.purchaseId);
+  if (known && known.studentId !== owner.studentId) throw new SaleJustTaken();
+  const before = known ?? (await open(tx, owner, event, subscriptionId, now));
+  const after = merged(before, event);
+  const ofSubscription = before.subscriptionId ?? subscriptionId;
+  await tx.query(
+    `UPDATE purchases SET status = $2, amount = $3, currency = $4, terms_rank = $5, terms_at = $6, paid_at = $7, refunded_at = $8,
+            updated_at = $9, subscription_id = $10
+      WHERE id = $1`,
+    [
+      before.id,
+      after.status,
+      after.amount,
+      after.currency,
+      after.termsRank,
+      after.termsAt,
+      after.paidAt,
+      after.refundedAt,
+      now,
+      ofSubscription,
+    ],
+  );
+  const { clubId, studentId } = owner;
+  const isRefunded = before.status === 'paid' && after.status !== 'paid';
+  if (isRefunded)
+    await recordFact(tx, { clubId, type: 'purchase.refunded', studentId, subjectId: before.id, occurredAt: now });
+  if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
+  // What it gave while it was taken for a sale of its own: the subscription has given it too.
+  if (before.subscriptionId === null && ofSubscription !== null)
+    await revokeOfPurchase(tx, before.id, 'cancellation', now);
+  return ofSubscription;
+}
+
+async function findPurchase(
+  tx: Transaction,
+  { clubId, platform }: SaleOwner,
+  externalId: string,
+): Promise<PurchaseRow | undefined> {
+  const [row] = await tx.query<PurchaseRow[]>(
+    `SELECT id, student_id AS "studentId", subscription_id AS "subscriptionId", status, amount, currency, terms_rank AS "termsRank", terms_at AS "termsAt",
+            paid_at AS "paidAt", refunded_at AS "refundedAt"
+       FROM purchases WHERE club_id = $1 AND platform = $2 AND external_id = $3`,
+    [clubId, platform, externalId],
+  );
+  return row;
+}
+
+async function open(
+  tx: Transaction,
+  { clubId, platform, studentId, productId }: SaleOwner,
+  event: PurchaseEvent,
+  subscriptionId: Id | null,
+  now: Date,
+): Promise<PurchaseRow> {
+  const row: PurchaseRow = {
+    id: newId(),
+    studentId,
+    subscriptionId,
+    status: 'paid',
+    amount: String(event.amount),
+    currency: event.currency,
+    termsRank: termsRankOf(event),
+    termsAt: event.at,
+    paidAt: event.paidAt,
+    refundedAt: null,
+  };
+  await tx.query(
+    `INSERT INTO purchases (id, club_id, student_id, product_id, subscription_id, platform, external_id, amount, currency,
+                            terms_rank, terms_at, paid_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
+    [
+      row.id,
+      clubId,
+      studentId,
+      productId,
+      subscriptionId,
+      platform,
+      event.purchaseId,
+      row.amount,
+      row.currency,
+      row.termsRank,
+      row.termsAt,
+      row.paidAt,
+      now,
+    ],
+  );
+  await recordFact(tx, { clubId, type: 'purchase.paid', studentId, subjectId: row.id, occurredAt: now });
+  if (subscriptionId === null) await grantMapped(tx, { clubId, studentId, productId }, 'purchase', row.id, now);
+  return row;
+}
+
+/** Gives every delivery that the product is mapped to now. */
+export async function grantMapped(
+  tx: Transaction,
+  { clubId, studentId, productId }: { clubId: Id; studentId: Id; productId: Id },
+  source: 'purchase' | 'subscription',
+  originId: Id,
+  now: Date,
+): Promise<void> {
+  const mapped = await tx.query<{ deliveryId: Id }[]>(
+    `SELECT delivery_id AS "deliveryId" FROM product_deliveries WHERE product_id = $1 ORDER BY delivery_id`,
+    [productId],
+  );
+  // Every charge pays for more of a subscription: neither the delivery's days nor the cohort's end are its own.
+  const period = source === 'subscription' ? { endsAt: null } : {};
+  for (const { deliveryId } of mapped)
+    await grantAccess(tx, { clubId, studentId, deliveryId, source, originId, ...period }, now);
+}
+
+const termsRankOf = ({ kind }: PurchaseEvent) => (kind === 'paid' ? 1 : 0);
+
+/** What both say together: the same whichever came first. */
+function merged(row: PurchaseRow, event: PurchaseEvent): PurchaseRow {
+  const terms = [termsRankOf(event), event.at.getTime(), event.amount, event.currency] as const;
+  const stood = [row.termsRank, row.termsAt.getTime(), Number(row.amount), row.currency] as const;
+  const undone = event.kind === 'paid' ? null : event.at;
+  return {
+    ...row,
+    status: ranks[event.kind] > ranks[row.status] ? event.kind : row.status,
+    ...(isAfter(terms, stood) && {
+      termsRank: terms[0],
+      termsAt: event.at,
+      amount: String(event.amount),
+      currency: event.currency,
+    }),
+    paidAt: earliest(row.paidAt, event.paidAt) ?? event.paidAt,
+    refundedAt: earliest(row.refundedAt, undone),
+  };
+}
+
+function isAfter(left: readonly (number | string)[], right: readonly (number | string)[]): boolean {
+  for (const [index, value] of left.entries()) {
+    const other = right[index] ?? value;
+    if (value !== other) return value > other;
+  }
+  return false;
+}
+
+function earliest(left: Date | null, right: Date | null): Date | null {
+  if (left === null || right === null) return left ?? right;
+  return left < right ? left : right;
+}

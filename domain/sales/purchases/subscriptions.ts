@@ -1,0 +1,132 @@
+/** Subscriptions: what is known of each is recorded, and its state, its facts and its access follow from all of it (ADR 0012). */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { followTarget, type EndsBefore, type SaleTarget } from '../../access/enrollments/sale-access.ts';
+import { grantMapped, type SaleOwner } from './purchases.ts';
+import type { SubscriptionEvent } from '../platforms/events.ts';
+import { SaleJustTaken } from '../notices/refusal.ts';
+import { standingOf, stepsOf, targetOf, type Charge } from './subscription.policy.ts';
+
+/** @returns the subscription's id; a new one gives what the product is mapped to, once for all of its charges @throws SaleJustTaken */
+export async function findOrOpenSubscription(
+  tx: Transaction,
+  { clubId, platform, studentId, productId }: SaleOwner,
+  externalId: string,
+  now: Date,
+): Promise<Id> {
+  const [known] = await tx.query<{ id: Id; studentId: Id }[]>(
+    `SELECT id, student_id AS "studentId" FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $3`,
+    [clubId, platform, externalId],
+  );
+  if (known && known.studentId !== studentId) throw new SaleJustTaken();
+  if (known) return known.id;
+  const id = newId();
+  await tx.query(
+    `INSERT INTO subscriptions (id, club_id, student_id, product_id, platform, external_id, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+    [id, clubId, studentId, productId, platform, externalId, now],
+  );
+  await grantMapped(tx, { clubId, studentId, productId }, 'subscription', id, now);
+  return id;
+}
+
+/** Records a lateness or a cancellation, once by its key. A lateness that is new raises `subscription.past_due`. */
+export async function recordMark(
+  tx: Transaction,
+  { clubId, studentId }: SaleOwner,
+  subscriptionId: Id,
+  event: SubscriptionEvent,
+  now: Date,
+): Promise<void> {
+  const key = event.kind === 'late' ? event.key : event.at.toISOString();
+  const [mark] = await tx.query<{ fresh: boolean }[]>(
+    `INSERT INTO subscription_marks (subscription_id, kind, key, at, period_end) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (subscription_id, kind, key) DO UPDATE
+        SET at = least(subscription_marks.at, excluded.at), period_end = greatest(subscription_marks.period_end, excluded.period_end)
+     RETURNING xmax = 0 AS fresh`,
+    [subscriptionId, event.kind, key, event.at, event.periodEnd ?? null],
+  );
+  if (mark?.fresh && event.kind === 'late')
+    await recordFact(tx, {
+      clubId,
+      type: 'subscription.past_due',
+      studentId,
+      subjectId: subscriptionId,
+      occurredAt: now,
+    });
+}
+
+/** All that the state of a subscription follows from, and what was made of it last. */
+async function readKnown(tx: Transaction, subscriptionId: Id) {
+  const charges = await tx.query<Charge[]>(
+    `SELECT external_id AS "externalId", paid_at AS "paidAt", status <> 'paid' AS undone FROM purchases WHERE subscription_id = $1`,
+    [subscriptionId],
+  );
+  const marks = await tx.query<{ kind: 'late' | 'canceled'; at: Date; periodEnd: Date | null }[]>(
+    `SELECT kind, at, period_end AS "periodEnd" FROM subscription_marks WHERE subscription_id = $1`,
+    [subscriptionId],
+  );
+  const [before] = await tx.query<{ stepsTaken: number; target: SaleTarget; endsBefore: EndsBefore }[]>(
+    `SELECT steps_taken AS "stepsTaken", access_target AS target, ends_before AS "endsBefore" FROM subscriptions WHERE id = $1`,
+    [subscriptionId],
+  );
+  if (!before) throw new Error('A subscription vanished inside a transaction that holds its student');
+  const of = (kind: 'late' | 'canceled') => marks.filter((mark) => mark.kind === kind);
+  return { charges, cancellations: of('canceled'), lateAt: of('late').map(({ at }) => at), before };
+}
+
+/**
+ * Brings status and access to what is known by now. Each cancellation that is new raises `subscription.canceled`.
+ * @param stated the period's end that the notice states, at its own time
+ */
+export async function settleSubscription(
+  tx: Transaction,
+  { clubId, studentId }: SaleOwner,
+  subscriptionId: Id,
+  stated: { at: Date; periodEnd: Date | undefined },
+  now: Date,
+): Promise<void> {
+  const { charges, cancellations, lateAt, before } = await readKnown(tx, subscriptionId);
+  const paidAt = charges.map((charge) => charge.paidAt);
+  const steps = stepsOf(paidAt, cancellations);
+  const { status, pastDueSince, canceledAt } = standingOf(paidAt, lateAt, steps);
+  const target = targetOf(charges, cancellations);
+  await tx.query(
+    `UPDATE subscriptions
+        SET status = $2, past_due_since = $3, canceled_at = $4, updated_at = $7, steps_taken = $8, access_target = $9,
+            current_period_end = CASE WHEN ${isLatest} THEN $5 ELSE current_period_end END,
+            period_stated_at = CASE WHEN ${isLatest} THEN $6 ELSE period_stated_at END
+      WHERE id = $1`,
+    [
+      subscriptionId,
+      status,
+      pastDueSince,
+      canceledAt,
+      stated.periodEnd ?? null,
+      stated.at,
+      now,
+      Math.max(steps.length, before.stepsTaken),
+      target,
+    ],
+  );
+  const fact = {
+    clubId,
+    type: 'subscription.canceled',
+    studentId,
+    subjectId: subscriptionId,
+    occurredAt: now,
+  } as const;
+  const fresh = steps.slice(before.stepsTaken);
+  for (const step of fresh) if (step.target.kind === 'canceled') await recordFact(tx, fact);
+  let { target: from, endsBefore } = before;
+  // What it went through on the way is told too; it comes to rest at the target.
+  for (const to of [...fresh.slice(0, -1).map((step) => step.target), target]) {
+    endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
+    from = to;
+  }
+  await tx.query(`UPDATE subscriptions SET ends_before = $2 WHERE id = $1`, [subscriptionId, endsBefore]);
+}
+
+/** Of two notices of one time the later end counts, so that their order does not matter. */
+const isLatest = `$5::timestamptz IS NOT NULL AND (period_stated_at IS NULL OR ($6, $5) > (period_stated_at, current_period_end))`;

@@ -1,0 +1,93 @@
+/** The step of a delivery: claim an attempt, post it, record what it brought (DESIGN §1, rule 2; §5, Attempt). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Id } from '../../../platform/core/ids.ts';
+import { claimAttempt, leaseSeconds, type Claim } from './claim.ts';
+import { lookAt, type DeliveryStep } from './parking.ts';
+import type { AttemptAnswer } from './post.ts';
+import { recordFailure, recordSuccess, type RecordPlatform } from './record.ts';
+
+/** `interrupted`: the worker died before it recorded anything, so nobody knows whether the receiver was reached. */
+export type AttemptOutcome = AttemptAnswer['outcome'] | 'interrupted';
+
+export interface DeliveryPlatform extends RecordPlatform {
+  /** Makes the one request of an attempt; a result whatever the receiver does. */
+  post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
+  /** Told how each attempt ended, before it is recorded. */
+  onAttempt: (attempt: { endpointId: Id; outcome: AttemptOutcome; durationMs: number }) => void;
+  /** A place where tests stop the process; does nothing otherwise. */
+  failpoint: (name: 'claimed' | 'posted') => Promise<void>;
+}
+
+/** How often a number is used again after an interruption, before it counts as a failed attempt. */
+const mostRepetitions = 3;
+/** Claims that one step tries: what is open when it is looked at may be shut again when it is claimed. */
+const mostClaims = 3;
+/** Waits between tries to record an answer, in milliseconds: most absences of Postgres are shorter than the lease. */
+const recordAgainAfterMs = [100, 400, 1_500, 3_000];
+/** The last try to record begins so long before the lease runs out. */
+const recordMarginMs = 2_000;
+
+/**
+ * Takes the delivery one step further, if it is due.
+ * @param now Unix milliseconds
+ * @returns what Postgres holds now, whether or not this call brought it about
+ */
+export async function attemptDelivery(platform: DeliveryPlatform, id: Id, now: number): Promise<DeliveryStep> {
+  for (let claims = 1; ; claims++) {
+    const claim = await claimAttempt(platform.database.source, id, now);
+    if (claim) return makeAttempt(platform, id, claim, now);
+    const step = await lookAt(platform.database, id, now);
+    if (step) return step;
+    if (claims === mostClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
+  }
+}
+
+async function makeAttempt(platform: DeliveryPlatform, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
+  const { database, vault } = platform;
+  const started = performance.now();
+  const elapsed = () => Math.round(performance.now() - started);
+  await platform.failpoint('claimed');
+
+  if (claim.interruptions > mostRepetitions) {
+    platform.onAttempt({ endpointId: claim.endpointId, outcome: 'interrupted', durationMs: 0 });
+    await recordFailure(platform, id, claim, undefined, new Date(now));
+    return stepAfter(platform, id, claim, now);
+  }
+
+  const secrets = [claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])];
+  const answer = await platform.post({
+    url: claim.url,
+    eventId: claim.eventId,
+    body: claim.body,
+    secrets: secrets.map((secret) => vault.open(secret, claim.endpointId)),
+  });
+  await platform.failpoint('posted');
+  platform.onAttempt({ endpointId: claim.endpointId, outcome: answer.outcome, durationMs: answer.durationMs });
+
+  const recordedAt = new Date(now + elapsed());
+  const record = () =>
+    answer.outcome === 'succeeded'
+      ? recordSuccess(database, id, claim, answer, recordedAt)
+      : recordFailure(platform, id, claim, answer, recordedAt).then(() => false);
+  const succeeded = await untilRecorded(record, () => elapsed() < leaseSeconds * 1_000 - recordMarginMs);
+  return succeeded ? { done: true, outcome: 'succeeded' } : stepAfter(platform, id, claim, now + elapsed());
+}
+
+/** What was posted is worth recording: posting it again because Postgres was away for a moment would be a duplicate. */
+async function untilRecorded(record: () => Promise<boolean>, leaseLasts: () => boolean): Promise<boolean> {
+  for (const waitMs of recordAgainAfterMs) {
+    try {
+      return await record();
+    } catch (error) {
+      if (!leaseLasts()) throw error;
+      await sleep(waitMs);
+    }
+  }
+  return record();
+}
+
+/** What is open right after an attempt (a resend was asked for meanwhile) is seen to by the next step. */
+async function stepAfter({ database }: DeliveryPlatform, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
+  const step = await lookAt(database, id, now);
+  return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };
+}

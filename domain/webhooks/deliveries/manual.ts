@@ -1,0 +1,136 @@
+/** What an administrator asks for beside the schedule: a test, a resend, a recovery (specification: Delivery rules 5 and 6; States: Webhook delivery). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Platform } from '../../deps.ts';
+import { assembleTestBody } from '../events/bodies.ts';
+import { readDelivery } from './deliveries.ts';
+import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
+import { expectEndpoint } from '../endpoints/endpoints.ts';
+import { deliveryRules } from './schedule.policy.ts';
+import { callGate, wakeDeliveries } from '../wakes.ts';
+
+type WebhookDelivery = RecordOf<'WebhookDelivery'>;
+
+/**
+ * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
+ * @throws DomainError not_found, endpoint_not_enabled
+ */
+export function sendTest({ database }: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
+  const [id, eventId] = [newId(), newId()];
+  const eventType = 'webhook.test';
+  return inTransaction(database, async (tx) => {
+    await lockEnabledEndpoint(tx, clubId, endpointId);
+    await tx.query(
+      `INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at) VALUES ($1, $2, $3, $4, $5, $4)`,
+      [eventId, clubId, eventType, now, assembleTestBody({ eventId, clubId, endpointId, occurredAt: now })],
+    );
+    await tx.query(
+      `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, requested, next_attempt_at, created_at)
+       VALUES ($1, $2, $3, $4, $5, 'test', $6, $6)`,
+      [id, clubId, endpointId, eventId, eventType, now],
+    );
+    await wakeDeliveries(tx, [{ id, clubId, endpointId, eventType }], now);
+    return readDelivery(tx, id);
+  });
+}
+
+/**
+ * Asks for one manual attempt with the same body and `webhook-id`. A pending delivery is brought forward and stays on its
+ * schedule; any other is attempted once, and its state changes only by a success.
+ * @throws DomainError not_found, endpoint_not_enabled, payload_purged
+ */
+export function resendDelivery(
+  { database }: Platform,
+  clubId: Id,
+  endpointId: Id,
+  deliveryId: Id,
+  now: Date,
+): Promise<WebhookDelivery> {
+  return inTransaction(database, async (tx) => {
+    const [delivery] = await tx.query<{ eventType: string }[]>(
+      `SELECT event_type AS "eventType" FROM webhook_deliveries WHERE id = $1 AND endpoint_id = $2 AND club_id = $3`,
+      [deliveryId, endpointId, clubId],
+    );
+    if (!delivery) {
+      await expectEndpoint(tx, clubId, endpointId);
+      throw notFound('delivery'); // before the endpoint's state: 404 comes before 409
+    }
+    await lockEnabledEndpoint(tx, clubId, endpointId);
+    // One that is already asked for, by whatever way, is only hurried: what it was asked for says what its failure means.
+    const [[asked]] = await tx.query<[[unknown?], number]>(
+      `UPDATE webhook_deliveries
+          SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = $2
+        WHERE id = $1 AND payload_purged_at IS NULL AND created_at > $3 RETURNING 1`,
+      [deliveryId, now, earliestBody(now)],
+    );
+    if (!asked) {
+      throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
+    }
+    await wakeDeliveries(tx, [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
+    return readDelivery(tx, deliveryId);
+  });
+}
+
+/**
+ * Sets what failed, or was canceled because the endpoint was disabled, since then back to `pending`, for one attempt each;
+ * the gate lets a few go at a time. A long history is recovered in parts, so that the endpoint's row is never held for
+ * long: a part that was interrupted leaves the rest for the next call. What a removal or the expiry canceled has no body any more and stays.
+ * @returns how many
+ * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date that is none, before the last 30 days or in the future
+ */
+export async function recoverDeliveries(
+  { database }: Platform,
+  clubId: Id,
+  endpointId: Id,
+  since: Date,
+  now: Date,
+): Promise<{ recovered: number }> {
+  // A leap second is an ISO 8601 date-time, and no Unix time.
+  if (Number.isNaN(since.getTime())) throw new DomainError('invalid_request', 'since must be a date-time.');
+  if (since < earliestBody(now)) throw new DomainError('invalid_request', 'since: at most 30 days back.');
+  if (since > now) throw new DomainError('invalid_request', 'since: not in the future.');
+  let recovered = 0;
+  for (;;) {
+    const some = await inTransaction(database, async (tx) => {
+      await lockEnabledEndpoint(tx, clubId, endpointId);
+      return recoverSome(tx, { clubId, endpointId }, { since, until: recovered === 0 ? null : now }, now);
+    });
+    recovered += some;
+    if (some === 0) return { recovered };
+  }
+}
+
+/** Deliveries recovered in one transaction: more would hold the endpoint's row for seconds. */
+const recoveredAtOnce = 2_000;
+
+/** @param ended from when, and for all parts but the first until when: what fails again meanwhile is not found a second time */
+async function recoverSome(
+  tx: Transaction,
+  { clubId, endpointId }: { clubId: Id; endpointId: Id },
+  ended: { since: Date; until: Date | null },
+  now: Date,
+): Promise<number> {
+  const [, recovered] = await tx.query<[unknown[], number]>(
+    `UPDATE webhook_deliveries delivery
+        SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = $3, parked_at = $3
+       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
+               SELECT id FROM webhook_deliveries
+                WHERE endpoint_id = $1 AND status IN ('failed', 'canceled') AND cancel_reason IS NULL
+                  AND completed_at >= $2 AND ($5::timestamptz IS NULL OR completed_at <= $5) AND created_at > $4 AND payload_purged_at IS NULL
+                LIMIT ${recoveredAtOnce})
+                AND status IN ('failed', 'canceled') AND cancel_reason IS NULL -- again, for what has ended otherwise while it was waited for
+              ORDER BY id FOR NO KEY UPDATE) found
+      WHERE delivery.id = found.id`,
+    [endpointId, ended.since, now, earliestBody(now), ended.until],
+  );
+  if (recovered > 0) {
+    await tx.query(`UPDATE webhook_endpoints SET gate_looks_at = $2 WHERE id = $1`, [endpointId, now]);
+    await callGate(tx, { endpointId, clubId }, now);
+  }
+  return recovered;
+}
+
+/** Bodies of what was created before are gone, or about to go. */
+const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

@@ -1,0 +1,80 @@
+/** Disabling an endpoint, by hand or because it fails: nothing new is created, and its queue is canceled (States: Webhook endpoint). */
+import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { requestMail } from '../../mail/requests.ts';
+import { ending } from '../deliveries/ending.ts';
+import { callGate, columnsToWake, wakeDeliveries, type DeliveryToWake } from '../wakes.ts';
+
+/** Deliveries canceled in one transaction: more would hold the endpoint's row for seconds. */
+const canceledAtOnce = 2_000;
+
+/**
+ * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction; of a long one the
+ * first part, and its gate does the rest, while the claim refuses what is not canceled yet. Given up as `failing`, its
+ * club's administrators are told by e-mail.
+ * @returns whether there is more to cancel
+ */
+export async function closeEndpoint(
+  tx: Transaction,
+  vault: Vault,
+  { id, clubId }: { id: Id; clubId: Id },
+  reason: 'manual' | 'failing',
+  now: Date,
+): Promise<boolean> {
+  const more = await cancelSome(tx, id, now);
+  await tx.query(
+    `UPDATE webhook_endpoints
+        SET status = 'disabled', disabled_reason = $2, disabled_at = $3, updated_at = $3,
+            hold_until = NULL, breaker_step = 0, breaker_epoch = breaker_epoch + 1, admitted_delivery_id = NULL,
+            release_page = 0, gate_looks_at = $4
+      WHERE id = $1`,
+    [id, reason, now, more ? now : null],
+  );
+  if (more) await callGate(tx, { endpointId: id, clubId }, now);
+  if (reason === 'failing') await tellAdministrators(tx, vault, { id, clubId }, now);
+  return more;
+}
+
+/**
+ * Cancels what is unsent, without a `cancel_reason`, and wakes its workflows so that they end. What was asked for beside
+ * the schedule goes too. An attempt in flight is still recorded when it returns.
+ * @returns whether there is more to cancel
+ */
+export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {
+  // Locked in the order of their ids, as everywhere where several are.
+  const [ended] = await tx.query<[DeliveryToWake[], number]>(
+    `UPDATE webhook_deliveries delivery SET ${ending({ now: '$2', reason: 'NULL' })}
+       FROM (SELECT id FROM webhook_deliveries WHERE id IN (
+               (SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' LIMIT ${canceledAtOnce})
+                UNION ALL
+               (SELECT id FROM webhook_deliveries
+                 WHERE endpoint_id = $1 AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
+                 LIMIT ${canceledAtOnce}))
+              ORDER BY id FOR NO KEY UPDATE) found
+      WHERE delivery.id = found.id
+  RETURNING ${columnsToWake('delivery')}`,
+    [endpointId, now],
+  );
+  await wakeDeliveries(tx, ended, now);
+  return ended.length >= canceledAtOnce;
+}
+
+/** Who may administer webhook endpoints is told that one was given up. */
+async function tellAdministrators(
+  tx: Transaction,
+  vault: Vault,
+  { id: endpointId, clubId }: { id: Id; clubId: Id },
+  now: Date,
+): Promise<void> {
+  const administrators = await tx.query<{ id: Id; email: string }[]>(
+    `SELECT administrator.id, administrator.email
+       FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
+      WHERE memberships.club_id = $1 AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`,
+    [clubId],
+  );
+  for (const { id, email } of administrators) {
+    const recipient = { administratorId: id };
+    await requestMail(tx, vault, { template: 'webhook_endpoint_failing', clubId, recipient, email, endpointId }, now);
+  }
+}

@@ -1,0 +1,46 @@
+/** Rotating an endpoint's secret (specification: Signature, rule 4). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Platform } from '../../deps.ts';
+import { findEndpoint, noEndpoint } from './endpoints.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
+import { newSecret } from '../deliveries/signature.ts';
+
+/**
+ * The endpoint gets a new secret; the one before it keeps signing for 24 hours beside it.
+ * @param options.expirePrevious rotate although a secret from before is still valid, and end that one at once
+ * @returns the endpoint and its new secret, which is shown here only
+ * @throws DomainError not_found; rotation_in_progress
+ */
+export function rotateSecret(
+  { database, vault }: Platform,
+  clubId: Id,
+  endpointId: Id,
+  { expirePrevious }: { expirePrevious: boolean },
+  now: Date,
+): Promise<RecordOf<'WebhookEndpointWithSecret'>> {
+  const secret = newSecret();
+  return inTransaction(database, async (tx) => {
+    const [endpoint] = await tx.query<{ rotating: boolean | null }[]>(
+      `SELECT previous_secret_expires_at > $3 AS rotating FROM webhook_endpoints
+        WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`,
+      [endpointId, clubId, now],
+    );
+    if (!endpoint) throw noEndpoint();
+    if (endpoint.rotating && !expirePrevious) {
+      throw new DomainError(
+        'rotation_in_progress',
+        'The secret was rotated within the last 24 hours, and the one before it still signs; set expire_previous to end that one.',
+      );
+    }
+    await tx.query(
+      `UPDATE webhook_endpoints
+          SET previous_secret = secret, previous_secret_expires_at = $3, secret = $2, updated_at = $4
+        WHERE id = $1`,
+      [endpointId, vault.seal(secret, endpointId), new Date(now.getTime() + deliveryRules.previousSecretMs), now],
+    );
+    return { endpoint: await findEndpoint(tx, clubId, endpointId, now), secret };
+  });
+}

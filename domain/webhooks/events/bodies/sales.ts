@@ -1,0 +1,66 @@
+/** What `purchase.*` and `subscription.*` say: the sale as it is when the body is assembled. Never a tax document. */
+import type { EventBodyOf } from '../../../../contract/contract.ts';
+import {
+  purchaseColumns,
+  subscriptionColumns,
+  type PurchaseRow,
+  type SubscriptionRow,
+} from '../../../sales/purchases/listing.ts';
+import { oneRow, type DataReader } from './reading.ts';
+import { studentRecord } from './student.ts';
+
+const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, fact, student) => {
+  const row = oneRow(
+    await tx.query<PurchaseRow[]>(
+      `SELECT ${purchaseColumns} FROM purchases sale JOIN products product ON product.id = sale.product_id
+        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
+      [fact.subjectId, fact.clubId, fact.studentId],
+    ),
+    fact,
+  );
+  return {
+    purchase: {
+      id: row.id,
+      status: row.status,
+      platform: row.platform,
+      external_id: row.externalId,
+      product: { id: row.productId, name: row.productName },
+      amount: Number(row.amount),
+      currency: row.currency,
+      paid_at: row.paidAt.toISOString(),
+      ...(row.refundedAt !== null && { refunded_at: row.refundedAt.toISOString() }),
+    },
+    ...studentRecord(student),
+  };
+};
+
+const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, fact, student) => {
+  const row = oneRow(
+    await tx.query<SubscriptionRow[]>(
+      `SELECT ${subscriptionColumns} FROM subscriptions sale JOIN products product ON product.id = sale.product_id
+        WHERE sale.id = $1 AND sale.club_id = $2 AND sale.student_id = $3`,
+      [fact.subjectId, fact.clubId, fact.studentId],
+    ),
+    fact,
+  );
+  return {
+    subscription: {
+      id: row.id,
+      status: row.status,
+      platform: row.platform,
+      external_id: row.externalId,
+      product: { id: row.productId, name: row.productName },
+      ...(row.currentPeriodEnd !== null && { current_period_end: row.currentPeriodEnd.toISOString() }),
+      ...(row.pastDueSince !== null && { past_due_since: row.pastDueSince.toISOString() }),
+      ...(row.canceledAt !== null && { canceled_at: row.canceledAt.toISOString() }),
+    },
+    ...studentRecord(student),
+  };
+};
+
+export const salesBodies = {
+  'purchase.paid': purchaseData,
+  'purchase.refunded': purchaseData,
+  'subscription.past_due': subscriptionData,
+  'subscription.canceled': subscriptionData,
+};

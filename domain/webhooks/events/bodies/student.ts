@@ -1,0 +1,26 @@
+/** What `student.created`, `.updated` and `.removed` say, and the student in every other body. */
+import type { EventBodyOf } from '../../../../contract/contract.ts';
+import type { DataReader, SubjectStudent } from './reading.ts';
+
+export function studentRecord(student: SubjectStudent): EventBodyOf<'student.created'>['data'] {
+  return {
+    student: {
+      id: student.id,
+      name: student.name,
+      email: student.email ?? '',
+      verified: student.verified,
+      created_at: student.createdAt.toISOString(),
+    },
+  };
+}
+
+const studentData: DataReader<EventBodyOf<'student.created'>['data']> = async (_tx, _fact, student) =>
+  studentRecord(student);
+
+export const studentBodies = {
+  'student.created': studentData,
+  'student.updated': studentData,
+  'student.removed': (async (_tx, _fact, { id }) => ({ student: { id } })) satisfies DataReader<
+    EventBodyOf<'student.removed'>['data']
+  >,
+};

@@ -1,0 +1,99 @@
+/** Turning a fact into deliveries: one body, one delivery an endpoint that asked for the type (DESIGN §5, Fan-out). */
+import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import type { WorkflowAttributes } from '../../../platform/engine/workflow-types.ts';
+import { assembleBody, type FactToTell, type SubjectStudent } from './bodies.ts';
+
+/** A delivery whose workflow is to be started. */
+export interface NewDelivery {
+  id: Id;
+  endpointId: Id;
+  /** The endpoint's last attempt did not fail. */
+  healthy: boolean;
+  attributes: WorkflowAttributes;
+}
+
+/**
+ * Inserts the event and its deliveries, in one transaction; doing it again changes nothing and gives the same answer, so
+ * that a relay which died between the commit and the start is made good by the next one.
+ * @returns the deliveries that have a way to go; none for a student who was removed meanwhile
+ */
+export async function fanOut(database: Database, fact: FactToTell, now: Date): Promise<NewDelivery[]> {
+  return inTransaction(database, async (tx) => {
+    const { student, endpoints } = await lockAudience(tx, fact);
+    if (endpoints.length === 0) return [];
+
+    // Whatever happened to a student who is removed by now is not told; only the removal is (delivery rule 9).
+    const told = student !== undefined && (!student.removed || fact.type === 'student.removed');
+    const deliveries = endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy }));
+    const inserted = await insertDeliveries(tx, [
+      JSON.stringify(deliveries),
+      fact.clubId,
+      fact.id,
+      fact.type,
+      fact.studentId,
+      told ? 'pending' : 'canceled',
+      told ? null : 'student_removed',
+      told ? null : now,
+      now,
+      fact.occurredAt,
+      told ? await assembleBody(tx, fact, student, now) : null,
+    ]);
+    if (!told) return [];
+    const pending = inserted.length === deliveries.length ? deliveries : await pendingOf(tx, fact.id);
+    return pending.map((delivery) => ({
+      ...delivery,
+      attributes: { ClubId: fact.clubId, EndpointId: delivery.endpointId, EventType: fact.type },
+    }));
+  });
+}
+
+const insertDeliveries = prepared<{ id: Id }>(
+  'insert_deliveries',
+  `WITH event AS (
+         INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
+         VALUES ($3, $2, $4, $5, $10, $11, $9) ON CONFLICT (id) DO NOTHING)
+       INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
+                                       payload_purged_at, next_attempt_at, created_at, completed_at)
+       SELECT (one->>'id')::uuid, $2, (one->>'endpointId')::uuid, $3, $4, $5, $6, $7, $8, $9, $9, $8
+         FROM jsonb_array_elements($1::jsonb) AS one
+       ON CONFLICT (event_id, endpoint_id) DO NOTHING
+       RETURNING id`,
+);
+
+interface Audience {
+  student: SubjectStudent | undefined;
+  endpoints: { endpointId: Id; healthy: boolean }[];
+}
+
+/**
+ * Whom it is about and who asked for it, locked before anything is read, the student before the endpoints (the join
+ * cannot begin otherwise): a removal, a pause or a disable is wholly before the fan-out or wholly after it.
+ */
+async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
+  const rows = await lockStudentAndEndpoints(tx, [fact.clubId, fact.studentId, fact.type]);
+  return { student: rows[0], endpoints: rows };
+}
+
+const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; healthy: boolean }>(
+  'lock_student_and_endpoints',
+  `WITH student AS MATERIALIZED (
+       SELECT id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed
+         FROM students WHERE id = $2 FOR SHARE)
+     SELECT student.*, endpoint.id AS "endpointId", endpoint.healthy
+       FROM student CROSS JOIN LATERAL (
+         SELECT id, consecutive_failures = 0 AS healthy FROM webhook_endpoints
+          WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$3] AND student.id IS NOT NULL
+          ORDER BY id FOR SHARE) endpoint`,
+);
+
+/** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
+async function pendingOf(tx: Transaction, eventId: Id): Promise<Omit<NewDelivery, 'attributes'>[]> {
+  return tx.query<Omit<NewDelivery, 'attributes'>[]>(
+    `SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
+       FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
+      WHERE delivery.event_id = $1 AND delivery.status = 'pending'`,
+    [eventId],
+  );
+}

@@ -1,0 +1,69 @@
+/** Writing facts and wakes: what the relay carries on, in the transaction that makes it true (DESIGN §1, rules 3 and 4). */
+import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
+import { newId, noClub, type Id } from '../core/ids.ts';
+import type { EventType } from '../core/event-types.ts';
+import { workflowIdOf, type WorkflowAttributes, type WorkflowType } from './workflow-types.ts';
+
+/** What a fact's record cannot say any more when the body is assembled: opaque ids, times and numbers. */
+export interface FactDetails {
+  previousEndsAt?: string;
+  previousCohortId?: Id;
+}
+
+export interface NewFact {
+  clubId: Id;
+  type: EventType;
+  /** Whom the fact is about. */
+  studentId: Id;
+  /** The record that it is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
+  subjectId?: Id;
+  details?: FactDetails;
+  occurredAt: Date;
+}
+
+/** Records that something of the catalogue happened. @returns the id of the event that it becomes */
+export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
+  const [id] = await recordFacts(tx, [fact]);
+  if (id === undefined) throw new Error('A fact has an id');
+  return id;
+}
+
+/** The same for many at once, told in this order. @returns their ids */
+export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): Promise<Id[]> {
+  if (facts.length === 0) return [];
+  const rows = facts.map((fact) => ({ ...fact, id: newId() }));
+  await tx.query(
+    `INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at)
+     SELECT (one->>'id')::uuid, (one->>'clubId')::uuid, one->>'type', (one->>'studentId')::uuid, (one->>'subjectId')::uuid,
+            one->'details', (one->>'occurredAt')::timestamptz
+       FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given (one, place) ORDER BY place`,
+    [JSON.stringify(rows)],
+  );
+  ringAfterCommit(tx);
+  return rows.map(({ id }) => id);
+}
+
+export interface NewWake {
+  workflowType: WorkflowType;
+  /** The row that the workflow is about. */
+  subjectId: Id;
+  clubId: Id | null;
+  attributes: WorkflowAttributes;
+}
+
+/** Makes sure that these workflows look again, and that they run at all. A wake that is not yet sent is raised, not doubled. */
+export async function wake(tx: Transaction, wakes: readonly NewWake[], now: Date): Promise<void> {
+  if (wakes.length === 0) return;
+  // Sorted, so that two transactions that wake the same workflows lock the rows in one order.
+  const sorted = wakes
+    .map((one) => ({ ...one, workflowId: workflowIdOf(one.workflowType, one.subjectId) }))
+    .toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+  await tx.query(
+    `INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at)
+     SELECT one->>'workflowId', one->>'workflowType', (one->>'subjectId')::uuid, (one->>'clubId')::uuid, one->'attributes', $2
+       FROM jsonb_array_elements($1::jsonb) AS one
+     ON CONFLICT (workflow_id) DO UPDATE SET seq = wakes.seq + 1`,
+    [JSON.stringify(sorted.map((one) => ({ ...one, clubId: one.clubId ?? noClub }))), now],
+  );
+  ringAfterCommit(tx);
+}

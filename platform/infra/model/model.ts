@@ -1,0 +1,216 @@
+/**
+ * The model's service: one request, its stream read event by event as fast as the reader takes it, every way to fail as one
+ * kind of error. What is sent and what comes never enters an error or a log.
+ */
+import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { Stream } from '@anthropic-ai/sdk/core/streaming';
+import type {
+  MessageCreateParamsNonStreaming,
+  MessageDeltaUsage,
+  RawMessageStreamEvent,
+  Usage,
+} from '@anthropic-ai/sdk/resources/messages';
+import type { Config } from '../../../config.ts';
+import {
+  answerRules,
+  failureOfStatus,
+  failureOfType,
+  type FailureKind,
+} from '../../../domain/agents/answers/answers.policy.ts';
+import type { ModelCitation } from '../../../domain/agents/prompt/citations.policy.ts';
+import type { TokenUse } from '../../../domain/agents/prompt/prices.policy.ts';
+import { readAhead } from './read-ahead.ts';
+
+export type ModelRequest = MessageCreateParamsNonStreaming;
+
+export type ModelEvent =
+  /** The stream has begun: from here on the request is paid for. */
+  | { type: 'begun'; requestId: string | null; use: TokenUse }
+  | { type: 'text'; text: string }
+  | { type: 'citation'; citation: ModelCitation }
+  /** The model has stopped; its last word is still to come. */
+  | { type: 'stopped'; reason: string | null; use: Partial<TokenUse> }
+  /** The last word: without it the stream was cut. */
+  | { type: 'ended' };
+
+/** @param signal ends the request @throws ModelFailure; what the signal was aborted with */
+export type AskModel = (request: ModelRequest, signal: AbortSignal) => AsyncGenerator<ModelEvent, void>;
+
+/** The model's service did not do what was asked of it. */
+export class ModelFailure extends Error {
+  override name = 'ModelFailure';
+  constructor(
+    readonly kind: FailureKind,
+    /** What it was, for operators: a status, an error type of the service, a system call's code. */
+    readonly code: string,
+    readonly retryAfterMs = 0,
+    readonly requestId: string | null = null,
+  ) {
+    super(`The model failed: ${code}`);
+  }
+}
+
+/** Events that wait for their reader: some seconds of what a quick model says. */
+const mostAhead = 500;
+
+/** How long each silence may last, in milliseconds: tests are in a hurry. */
+export interface Patience {
+  silenceMs: number;
+  pingsMs: number;
+  requestMs: number;
+}
+
+/** @returns undefined without a key @param patience of the rules, but in tests */
+export function createModel(
+  { apiKey, baseUrl }: Config['model'],
+  patience: Patience = answerRules,
+): AskModel | undefined {
+  if (!apiKey) return undefined;
+  const client = new Anthropic({
+    apiKey: apiKey.reveal(),
+    authToken: null, // nothing of the environment that config.ts does not know
+    baseURL: baseUrl,
+    maxRetries: 0, // each request is a row, committed before it is made
+    timeout: patience.requestMs,
+    logLevel: 'off', // it would quote what the model says
+    openTelemetry: false,
+  });
+  return (request, signal) => {
+    const left = new AbortController();
+    const events = ask(client, patience, request, AbortSignal.any([signal, left.signal]));
+    return readAhead(events, mostAhead, () => left.abort());
+  };
+}
+
+async function* ask(
+  client: Anthropic,
+  patience: Patience,
+  request: ModelRequest,
+  outer: AbortSignal,
+): AsyncGenerator<ModelEvent, void> {
+  const controller = new AbortController();
+  const watch = { silence: undefined as NodeJS.Timeout | undefined, failure: undefined as ModelFailure | undefined };
+  const giveUp = (failure: ModelFailure) => {
+    watch.failure ??= failure;
+    controller.abort();
+  };
+  const end = () => controller.abort();
+  outer.addEventListener('abort', end);
+  if (outer.aborted) end();
+  const whole = setTimeout(() => giveUp(new ModelFailure('unavailable', 'took_too_long')), patience.requestMs);
+  /** Waits for the service, and for nothing else: while the reader is busy, nobody can say that the model is silent. */
+  const hear = async <T>(answer: Promise<T>, ms: number): Promise<T> => {
+    watch.silence = setTimeout(() => giveUp(new ModelFailure('silent', 'silent')), ms);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(watch.silence);
+    }
+  };
+  try {
+    const response = await hear(
+      client.messages.create({ ...request, stream: true }, { signal: controller.signal }).asResponse(),
+      patience.silenceMs,
+    );
+    const requestId = response.headers.get('request-id');
+    const events = Stream.rawEvents(response, controller);
+    let pingsMs = patience.pingsMs;
+    for (;;) {
+      const askedAt = performance.now();
+      const next = await hear(events.next(), Math.min(patience.silenceMs, pingsMs));
+      if (next.done) break;
+      const { event, data } = next.value;
+      if (event === 'ping' || event === null) {
+        pingsMs = Math.max(1, pingsMs - (performance.now() - askedAt));
+        continue;
+      }
+      pingsMs = patience.pingsMs;
+      yield* eventsOf(event, data, requestId);
+      if (event === 'message_stop') return;
+    }
+    throw new ModelFailure('unavailable', 'cut_short', 0, requestId);
+  } catch (error) {
+    if (outer.aborted) throw outer.reason;
+    throw watch.failure ?? failureOf(error);
+  } finally {
+    clearTimeout(whole);
+    outer.removeEventListener('abort', end);
+    controller.abort(); // whoever leaves early leaves nothing running
+  }
+}
+
+function* eventsOf(name: string, data: string, requestId: string | null): Generator<ModelEvent> {
+  const event = JSON.parse(data) as RawMessageStreamEvent | { type: 'error'; error?: { type?: string } };
+  if (name === 'error' || event.type === 'error') {
+    const type = (event as { error?: { type?: string } }).error?.type ?? 'unknown_error';
+    throw new ModelFailure(failureOfType(type), codeOf(type), 0, requestId);
+  }
+  if (event.type === 'message_start') yield { type: 'begun', requestId, use: allUsed(event.message.usage) };
+  else if (event.type === 'message_delta')
+    yield { type: 'stopped', reason: event.delta.stop_reason, use: used(event.usage) };
+  else if (event.type === 'message_stop') yield { type: 'ended' };
+  else if (
+    event.type === 'content_block_start' &&
+    event.content_block.type === 'text' &&
+    event.content_block.text !== ''
+  )
+    yield { type: 'text', text: event.content_block.text };
+  else if (event.type === 'content_block_delta') {
+    const { delta } = event;
+    if (delta.type === 'text_delta') yield { type: 'text', text: delta.text };
+    else if (delta.type === 'citations_delta' && delta.citation.type === 'search_result_location') {
+      const { search_result_index: result, start_block_index: startBlock, end_block_index: endBlock } = delta.citation;
+      yield { type: 'citation', citation: { result, startBlock, endBlock } };
+    }
+  }
+}
+
+function used(usage: Usage | MessageDeltaUsage): Partial<TokenUse> {
+  const counts: [keyof TokenUse, number | null | undefined][] = [
+    ['input', usage.input_tokens],
+    ['output', usage.output_tokens],
+    ['cacheWrite', usage.cache_creation_input_tokens],
+    ['cacheRead', usage.cache_read_input_tokens],
+  ];
+  return Object.fromEntries(counts.filter(([, count]) => typeof count === 'number'));
+}
+
+function allUsed(usage: Usage): TokenUse {
+  return { input: 0, output: 0, cacheWrite: 0, cacheRead: 0, ...used(usage) };
+}
+
+function failureOf(error: unknown): ModelFailure {
+  if (error instanceof ModelFailure) return error;
+  if (error instanceof APIError && typeof error.status === 'number') {
+    const headers = error.headers as Headers | undefined;
+    const code = codeOf(error.type ?? `http_${error.status}`);
+    return new ModelFailure(
+      failureOfStatus(error.status),
+      code,
+      retryAfterMsOf(headers?.get('retry-after') ?? null, Date.now()),
+      error.requestID ?? null,
+    );
+  }
+  if (error instanceof SyntaxError) return new ModelFailure('unavailable', 'unreadable_event');
+  return new ModelFailure('unavailable', systemCodeOf(error) ?? 'connection_error');
+}
+
+/** Error types are the service's words; only what looks like one is let into rows and logs. */
+function codeOf(type: string): string {
+  return /^[a-z0-9_]{1,60}$/.test(type) ? type : 'unknown_error';
+}
+
+/** Of the error, or of what caused it. */
+function systemCodeOf(error: unknown, depth = 0): string | undefined {
+  if (!(error instanceof Error) || depth > 5) return undefined;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : systemCodeOf(error.cause, depth + 1);
+}
+
+/** @param value of the header: seconds, or a date @param now Unix milliseconds @returns milliseconds; 0 for what is neither */
+export function retryAfterMsOf(value: string | null, now: number): number {
+  if (value === null || value.trim() === '') return 0;
+  const seconds = Number(value);
+  const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - now;
+  return Number.isFinite(ms) ? Math.max(0, ms) : 0;
+}

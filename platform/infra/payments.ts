@@ -1,0 +1,117 @@
+/** The payment processor as add-ons need it: what a club pays with, one charge an add-on, and whether it was made. */
+import Stripe from 'stripe';
+import type { Config } from '../../config.ts';
+import type { Secret } from '../core/secret.ts';
+import type { Id } from '../core/ids.ts';
+
+/** How a charge ended. `unknown` is everything after which it may have been made, or may still be. */
+export type ChargeOutcome =
+  | { result: 'paid'; paymentId: string }
+  | { result: 'declined' }
+  | { result: 'unknown'; code: string };
+
+export interface Charge {
+  addOnId: Id;
+  clubId: Id;
+  customerId: string;
+  paymentMethodId: string;
+  /** In the smallest unit of the currency. */
+  amount: number;
+  currency: string;
+}
+
+export interface PaymentProcessor {
+  /**
+   * @returns the payment method of the subscription, or else of the customer; undefined where there is none
+   * @throws Stripe.errors.StripeError
+   */
+  paymentMethodOf: (customerId: string, subscriptionId: string | null) => Promise<string | undefined>;
+  /** Charges once an add-on: asked again, it answers what it answered. */
+  charge: (charge: Charge) => Promise<ChargeOutcome>;
+  /**
+   * Looks through all payments of the customer, a few hundred at most: no clock is trusted where money was taken.
+   * @returns how the charge of an add-on ended, if one was made
+   * @throws Stripe.errors.StripeError
+   */
+  findCharge: (customerId: string, addOnId: Id) => Promise<ChargeOutcome | undefined>;
+}
+
+/** How long one call may take: a charge takes a few seconds, and a caller of the API waits for it. */
+const timeoutMs = 10_000;
+
+/** @returns undefined where the operator has set none up */
+export function createPaymentProcessor({ secretKey, apiUrl }: Config['stripe']): PaymentProcessor | undefined {
+  return secretKey && processorAt(secretKey, new URL(apiUrl));
+}
+
+function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
+  const stripe = new Stripe(secretKey.reveal(), {
+    protocol: url.protocol === 'http:' ? 'http' : 'https',
+    host: url.hostname,
+    port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port),
+    timeout: timeoutMs,
+    maxNetworkRetries: 0, // whoever calls tries again, by its own schedule
+    telemetry: false,
+  });
+  return {
+    async paymentMethodOf(customerId, subscriptionId) {
+      // Whoever subscribes at a checkout leaves the payment method with the subscription.
+      const subscription = subscriptionId === null ? undefined : await stripe.subscriptions.retrieve(subscriptionId);
+      const own = idOf(subscription?.default_payment_method);
+      if (own !== undefined) return own;
+      const customer = await stripe.customers.retrieve(customerId);
+      return customer.deleted ? undefined : idOf(customer.invoice_settings.default_payment_method);
+    },
+
+    async charge({ addOnId, clubId, customerId, paymentMethodId, amount, currency }) {
+      try {
+        const payment = await stripe.paymentIntents.create(
+          {
+            amount,
+            currency,
+            customer: customerId,
+            payment_method: paymentMethodId,
+            off_session: true,
+            confirm: true,
+            metadata: { add_on_id: addOnId, club_id: clubId },
+          },
+          { idempotencyKey: addOnId },
+        );
+        return outcomeOf(payment);
+      } catch (error) {
+        return outcomeOfError(error);
+      }
+    },
+
+    async findCharge(customerId, addOnId) {
+      for await (const payment of stripe.paymentIntents.list({ customer: customerId, limit: 100 }))
+        if (payment.metadata['add_on_id'] === addOnId) return outcomeOf(payment);
+      return undefined;
+    },
+  };
+}
+
+/** A payment's states; those that are not listed are on their way. */
+const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
+  succeeded: 'paid',
+  requires_payment_method: 'declined',
+  requires_action: 'declined', // whoever would have to act is not here
+  canceled: 'declined',
+};
+
+function outcomeOf({ id, status }: Stripe.PaymentIntent): ChargeOutcome {
+  const result = ended[status];
+  if (result === 'paid') return { result, paymentId: id };
+  return result === undefined ? { result: 'unknown', code: 'processing' } : { result };
+}
+
+/** A card that is declined, and a request that cannot be right, are answers. After anything else the charge may have been made. */
+function outcomeOfError(error: unknown): ChargeOutcome {
+  if (!(error instanceof Stripe.errors.StripeError)) throw error;
+  if (error.type === 'StripeCardError' || error.type === 'StripeInvalidRequestError') return { result: 'declined' };
+  return { result: 'unknown', code: error.type };
+}
+
+function idOf(reference: string | { id: string } | null | undefined): string | undefined {
+  return typeof reference === 'string' ? reference : reference?.id;
+}

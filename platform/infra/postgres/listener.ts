@@ -1,0 +1,67 @@
+/** A connection that listens to a channel of Postgres, and comes back when it is lost. LISTEN needs a direct one, without transaction pooling. */
+import pg from 'pg';
+import { socketThatNoticesSilence } from '../../../entities/data-source.ts';
+
+/** How long a lost connection is away before it is tried again. */
+const reconnectMs = 1_000;
+/** How often it asks whether anybody is there. */
+const heartbeatMs = 10_000;
+
+export interface Listening {
+  databaseUrl: string;
+  /** Of the connection, as Postgres lists it. */
+  name: string;
+  channel: string;
+  /** Called for each NOTIFY, and after each connection: what was missed meanwhile is to be read then. */
+  ring: () => void;
+  onFailure: (error: unknown) => void;
+}
+
+export interface Listener {
+  stop(): Promise<void>;
+}
+
+/** Listens from now on. Whoever relies on it polls as well: a NOTIFY can be lost. */
+export function listen({ databaseUrl, name, channel, ring, onFailure }: Listening): Listener {
+  let stopped = false;
+  let client: pg.Client | undefined;
+
+  async function connect(): Promise<void> {
+    if (stopped) return;
+    const fresh = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: name,
+      stream: () => socketThatNoticesSilence(),
+    });
+    client = fresh;
+    let retried = false;
+    const retry = () => {
+      if (retried || stopped) return;
+      retried = true;
+      setTimeout(() => void connect(), reconnectMs);
+    };
+    fresh.on('notification', ring);
+    fresh.on('error', retry);
+    fresh.on('end', retry);
+    try {
+      await fresh.connect();
+      await fresh.query(`LISTEN ${channel}`);
+      ring();
+      // Something is said now and then, so that silence means that nobody is there.
+      const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
+      fresh.once('end', () => clearInterval(alive));
+    } catch (error) {
+      onFailure(error);
+      fresh.end().catch(() => {});
+      retry();
+    }
+  }
+
+  void connect();
+  return {
+    async stop() {
+      stopped = true;
+      await client?.end().catch(() => {});
+    },
+  };
+}

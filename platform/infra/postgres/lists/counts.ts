@@ -1,0 +1,58 @@
+/** How many records a club's list has: exact, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
+import { inTransaction, type Database, type Transaction } from '../transaction.ts';
+import type { Id } from '../../../core/ids.ts';
+
+/** The lists that triggers keep tallies of. */
+export type TalliedList = 'students' | 'enrollments' | 'certificates';
+
+/** Which records of a list are counted. */
+export interface Tallied {
+  list: TalliedList;
+  clubId: Id;
+  /** Only those of this delivery (enrollments) or course (certificates). */
+  subjectId?: Id | undefined;
+  /** Only students who are verified or are not, only enrollments or certificates that are revoked or are not. */
+  marked?: boolean | undefined;
+}
+
+/** @returns how many there are: tallies and the changes not yet folded into them, in one statement, and therefore of one moment */
+export async function countListed(tx: Transaction, { list, clubId, subjectId, marked }: Tallied): Promise<number> {
+  const parameters: unknown[] = [clubId, list];
+  const conditions = ['club_id = $1', 'list = $2'];
+  if (subjectId !== undefined) conditions.push(`subject_id = $${parameters.push(subjectId)}`);
+  if (marked !== undefined) conditions.push(`marked = $${parameters.push(marked)}`);
+  const where = conditions.join(' AND ');
+  const [counted] = await tx.query<{ total: number }[]>(
+    `SELECT coalesce(sum(part), 0)::int AS total FROM (
+       SELECT sum(records) FROM list_tallies WHERE ${where}
+       UNION ALL SELECT sum(records) FROM list_tally_changes WHERE ${where}) AS parts (part)`,
+    parameters,
+  );
+  return counted?.total ?? 0;
+}
+
+const key = 'club_id, list, subject_id, marked';
+
+/**
+ * Folds changes into the tallies, at most `limit` of them, whichever come first: all of them are to go. A tally that
+ * comes to nothing is removed.
+ * @returns how many were folded
+ */
+export async function foldListTallies(database: Database, limit: number): Promise<number> {
+  return inTransaction(database, async (tx) => {
+    const [folded] = await tx.query<{ changes: number; empty: boolean }[]>(
+      `WITH taken AS (
+         DELETE FROM list_tally_changes
+          WHERE ctid = ANY (ARRAY (SELECT ctid FROM list_tally_changes LIMIT ${limit} FOR UPDATE SKIP LOCKED))
+      RETURNING *),
+       folded AS (
+         INSERT INTO list_tallies AS tally (${key}, records)
+         SELECT ${key}, sum(records) FROM taken GROUP BY ${key} ORDER BY ${key}
+         ON CONFLICT (${key}) DO UPDATE SET records = tally.records + excluded.records
+      RETURNING records)
+       SELECT (SELECT count(*)::int FROM taken) AS changes, EXISTS (SELECT FROM folded WHERE records = 0) AS empty`,
+    );
+    if (folded?.empty) await tx.query(`DELETE FROM list_tallies WHERE records = 0`);
+    return folded?.changes ?? 0;
+  });
+}

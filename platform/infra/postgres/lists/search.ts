@@ -1,0 +1,119 @@
+/** Searching a club's list for a text, newest first, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
+import type { Transaction } from '../transaction.ts';
+import type { Id } from '../../../core/ids.ts';
+import { windowOf, type Page } from './page.ts';
+
+export interface SearchRules {
+  /** A search finds as many, the newest; its total counts them. */
+  readonly most: number;
+  /** The newest records, which are looked at first. */
+  readonly probe: number;
+  /** As many that fit among them, and the text is common: walking on is quicker than reading all that an index finds. */
+  readonly common: number;
+  /** How far a list is walked for a common text. */
+  readonly walk: number;
+  /** How far it is walked for a text that makes no trigram. */
+  readonly walkWithoutIndex: number;
+}
+
+export const searchRules: SearchRules = {
+  most: 1_000,
+  probe: 1_000,
+  common: 30,
+  walk: 40_000, // where one of 30 fits, 1,000 are found by then
+  walkWithoutIndex: 10_000,
+};
+
+export interface SearchedList {
+  /** The table and its alias in the conditions, such as `students student`. */
+  from: string;
+  alias: string;
+  /** The column of time that the list is ordered by. */
+  orderedBy: string;
+  /** What the list shows, without the search. */
+  conditions: string;
+  /** What a record that fits fulfils. */
+  matching: string;
+  parameters: readonly unknown[];
+}
+
+/** @returns whether a trigram index can look for it: only three letters or digits in a row make a trigram */
+function makesTrigrams(text: string): boolean {
+  return /[\p{L}\p{N}]{3}/u.test(text);
+}
+
+/**
+ * Finds the newest records that fit, at most 1,000. What the newest do not answer, because they hold few that fit, a
+ * trigram index does. A text that makes no trigram is looked for among the newest 10,000 alone.
+ * @param text what is searched, as it was typed
+ * @param rules how many are read, and how many found
+ * @returns their ids, newest first
+ */
+export async function search(
+  tx: Transaction,
+  text: string,
+  list: SearchedList,
+  rules: SearchRules = searchRules,
+): Promise<Id[]> {
+  const probed = await probe(tx, list, rules);
+  if (probed.complete) return probed.ids;
+  if (!makesTrigrams(text)) return walk(tx, list, rules.walkWithoutIndex, rules.most);
+  if (probed.ids.length >= rules.common) {
+    const ids = await walk(tx, list, rules.walk, rules.most);
+    if (ids.length === rules.most) return ids;
+  }
+  return findByIndex(tx, list, rules.most);
+}
+
+const newestFirst = ({ alias, orderedBy }: SearchedList) => `${alias}.${orderedBy} DESC, ${alias}.id DESC`;
+
+/** The newest of the list so far, under the list's own alias. */
+const newest = (list: SearchedList, length: number) =>
+  `(SELECT * FROM ${list.from} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${list.alias}`;
+
+/** @returns what fits among the newest, and whether that is all that a search finds */
+async function probe(
+  tx: Transaction,
+  list: SearchedList,
+  rules: SearchRules,
+): Promise<{ ids: Id[]; complete: boolean }> {
+  const [seen] = await tx.query<{ looked: number; ids: Id[] }[]>(
+    `SELECT count(*)::int AS looked,
+            coalesce(array_agg(${list.alias}.id ORDER BY ${newestFirst(list)}) FILTER (WHERE ${list.matching}), '{}') AS ids
+       FROM ${newest(list, rules.probe)}`,
+    [...list.parameters],
+  );
+  const { looked, ids } = seen ?? { looked: 0, ids: [] };
+  return { ids: ids.slice(0, rules.most), complete: looked < rules.probe || ids.length >= rules.most };
+}
+
+/** @returns what fits among so many of the newest; it stops at as many as a search finds */
+async function walk(tx: Transaction, list: SearchedList, length: number, most: number): Promise<Id[]> {
+  const found = await tx.query<{ id: Id }[]>(
+    `SELECT ${list.alias}.id FROM ${newest(list, length)}
+      WHERE ${list.matching} ORDER BY ${newestFirst(list)} LIMIT ${most}`,
+    [...list.parameters],
+  );
+  return found.map(({ id }) => id);
+}
+
+/** Apart from the order, so that no plan walks the whole list in the hope of a match. */
+async function findByIndex(
+  tx: Transaction,
+  { from, alias, orderedBy, conditions, matching, parameters }: SearchedList,
+  most: number,
+): Promise<Id[]> {
+  const found = await tx.query<{ id: Id }[]>(
+    `WITH found AS MATERIALIZED (
+       SELECT ${alias}.id, ${alias}.${orderedBy} FROM ${from} WHERE ${conditions} AND ${matching})
+     SELECT id FROM found ORDER BY ${orderedBy} DESC, id DESC LIMIT ${most}`,
+    [...parameters],
+  );
+  return found.map(({ id }) => id);
+}
+
+/** @returns those of them that stand on a page */
+export function pageOfIds(ids: readonly Id[], page: Page): readonly Id[] {
+  const { limit, offset } = windowOf(page);
+  return ids.slice(offset, offset + limit);
+}

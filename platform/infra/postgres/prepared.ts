@@ -1,0 +1,28 @@
+/**
+ * Statements of the hot paths, parsed and planned once a connection: planning the claim of an attempt costs more than
+ * running it (4.0 ms a call without, 1.3 ms with, on a busy machine). Only for texts that never vary.
+ */
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import { DataSource } from 'typeorm';
+import type { Transaction } from './transaction.ts';
+
+/** Runs the statement on a connection of the pool, or on the transaction's own. @returns its rows */
+export type Statement<Row> = (on: DataSource | Transaction, values: readonly unknown[]) => Promise<Row[]>;
+
+/**
+ * @param name one a text: what a connection knows the prepared statement by
+ * @returns a function that runs it; its errors are the driver's own, whose code `sqlStateOf` reads
+ */
+export function prepared<Row>(name: string, text: string): Statement<Row> {
+  return async (on, values) => {
+    const connection = await connectionOf(on);
+    const result: QueryResult = await connection.query({ name, text, values: [...values] });
+    return result.rows as Row[];
+  };
+}
+
+async function connectionOf(on: DataSource | Transaction): Promise<Pool | PoolClient> {
+  if (on instanceof DataSource) return (on.driver as unknown as { master: Pool }).master;
+  if (!on.queryRunner) throw new Error('A prepared statement runs on a data source or in a transaction.');
+  return (await on.queryRunner.connect()) as PoolClient;
+}

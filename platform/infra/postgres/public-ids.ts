@@ -1,0 +1,31 @@
+/** Giving a new course, lesson or agent its `public_id`, which names it in the addresses of the classroom. */
+import { violates } from './transaction.ts';
+import { DomainError } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
+import { publicIdsFrom, type PublicKind } from '../../core/public-id.policy.ts';
+
+const publicIdTaken = (kind: string) =>
+  new DomainError('public_id_taken', `Another ${kind} of this club has this public_id.`);
+
+/**
+ * Inserts a record under the `public_id` that was asked for, or else under the first free one that its title gives.
+ * @param insert writes the row unless its `public_id` is taken, and returns whether it did
+ * @throws DomainError public_id_taken
+ */
+export async function insertWithPublicId(
+  kind: PublicKind,
+  { public_id: asked, title }: { public_id?: string; title: string },
+  insert: (publicId: string) => Promise<boolean>,
+): Promise<void> {
+  if (asked !== undefined) {
+    if (!(await insert(asked))) throw publicIdTaken(kind);
+    return;
+  }
+  const candidates = publicIdsFrom(title, kind, () => newId().slice(-6));
+  while (!(await insert(candidates.next().value)));
+}
+
+/** Turns what Postgres says of a change to a `public_id` that is taken into what the caller is told. */
+export function refusalOf(error: unknown, kind: PublicKind): unknown {
+  return violates(error, `${kind}s_club_public_id`) ? publicIdTaken(kind) : error;
+}

@@ -1,0 +1,53 @@
+/** Sending over SMTP, on a few connections that stay open. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTransport } from 'nodemailer';
+import type { Config } from '../../config.ts';
+import type { SendMail } from '../../domain/mail/send.ts';
+
+/** For connecting, the greeting, and each silence on the wire. */
+const timeLimitsMs = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
+/** A connection that is cut is a failed attempt: the mail's row says when the next one is, not the pool. */
+const maxRequeues = 0;
+
+/** Messages that are sent at a time. */
+export const smtpConnections = 4;
+/** For a whole message, however slowly the server takes it: shorter than the lease of a mail (60 s). */
+const messageLimitMs = 45_000;
+
+export interface SmtpSender {
+  sendMail: SendMail;
+  close(): void;
+}
+
+export function createSmtpSender({ smtpUrl, from }: Config['mail']): SmtpSender {
+  const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...timeLimitsMs } as const;
+  const open = () => createTransport({ url: smtpUrl.reveal(), ...pool });
+  let transport = open();
+  const domain = /@([^\s>]+)/.exec(from)?.[1] ?? 'localhost';
+  return {
+    async sendMail({ to, subject, text, html, messageKey }) {
+      const messageId = `<${messageKey}@${domain}>`;
+      const own = transport;
+      try {
+        await Promise.race([own.sendMail({ from, to, subject, text, html, messageId }), tooSlow()]);
+      } catch (error) {
+        // The connection is still busy with the message: a server that goes on like that must not use the pool up.
+        if (error instanceof TooSlow && transport === own) {
+          transport = open();
+          own.close();
+        }
+        throw error;
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+class TooSlow extends Error {
+  readonly code = 'ETIMEDOUT';
+}
+
+async function tooSlow(): Promise<never> {
+  await sleep(messageLimitMs, undefined, { ref: false });
+  throw new TooSlow('The SMTP server is too slow');
+}

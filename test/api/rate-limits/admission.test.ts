@@ -1,0 +1,341 @@
+/** Which counter a call is charged to, row by row of the specification's table, on a real Postgres. */
+import { randomInt, randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { Secret } from '../../../platform/core/secret.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { admit, type Call } from '../../../api/rate-limits/admission.ts';
+import { createLimiter, type Limiter } from '../../../api/rate-limits/limiter.ts';
+import { freePort, masterKey, migratedPostgres, type Store } from '../../toolkit/stack/counter-stores.ts';
+
+const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
+const minute = 60;
+const hour = 3_600;
+
+/** Somebody nobody else is: every test spends from fresh counters. */
+const anyIp = () => `198.${randomInt(18, 20)}.${randomInt(256)}.${randomInt(256)}`;
+const student = () => ({ kind: 'student', id: randomUUID() }) as const;
+const admin = () => ({ kind: 'admin', id: randomUUID() }) as const;
+
+/** A call of nobody known; what a test is about is laid over it. */
+const call = (method: string, path: string, over: Partial<Call> = {}): Call => ({
+  method,
+  path,
+  ip: anyIp(),
+  caller: undefined,
+  clubId: undefined,
+  refused: false,
+  ...over,
+});
+
+/** A call on a club path, of somebody who acts in the club. */
+const inClub = (method: string, path: string, caller: Call['caller'], clubId: string = randomUUID()): Call =>
+  call(method, `/v1/clubs/${clubId}${path}`, { caller, clubId });
+
+const limited = (retryAfterSeconds: number) => `429 rate_limited ${retryAfterSeconds}`;
+const signIn = (ip: string) => call('POST', '/v1/auth/sign-in', { ip });
+
+describe('admission', function () {
+  this.timeout(60_000);
+  let store: Store;
+  let limiter: Limiter;
+  let down: Limiter;
+
+  before(async () => {
+    store = await migratedPostgres();
+    limiter = createLimiter({ url: store.url, masterKey, clock: Date.now, onFailure: () => undefined });
+    await limiter.ready();
+    const url = new Secret(`postgres://127.0.0.1:${await freePort()}/nothing`);
+    down = createLimiter({ url, masterKey, clock: Date.now, onFailure: () => undefined });
+  });
+  after(async () => {
+    await limiter.close();
+    await down.close();
+    await store.stop();
+  });
+
+  /** @returns 'passes', or the status, code and Retry-After of the refusal */
+  const outcome = async (of: Call, now = noon, by = limiter): Promise<string> => {
+    try {
+      await admit(by, of, now);
+      return 'passes';
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      return [error.status, error.code, error.retryAfterSeconds].join(' ').trim();
+    }
+  };
+  const passes = async (times: number, of: Call, now = noon) => {
+    for (let n = 1; n <= times; n += 1)
+      expect(await outcome(of, now), `${of.method} ${of.path}, call ${n} of ${times}`).to.equal('passes');
+  };
+
+  /** [the row, limit, window in seconds, a call] */
+  const table: readonly [string, number, number, () => Call][] = [
+    [
+      'Write operations on /v1/clubs/{clubId}/...: 60 per minute per club',
+      60,
+      minute,
+      () => inClub('POST', '/webhook-endpoints', admin()),
+    ],
+    [
+      'Write operations elsewhere: 60 per minute per IP',
+      60,
+      minute,
+      () => call('PATCH', '/v1/me', { caller: admin() }),
+    ],
+    ['POST /v1/auth/*: 10 per minute per IP', 10, minute, () => call('POST', '/v1/auth/sign-in')],
+    ['POST /v1/auth/admin/*: 10 per minute per IP', 10, minute, () => call('POST', '/v1/auth/admin/sign-in')],
+    [
+      'Classroom sign-up: 10 per minute per IP',
+      10,
+      minute,
+      () => call('POST', `/v1/clubs/${randomUUID()}/classroom/sign-up`),
+    ],
+    [
+      'DELETE /v1/auth/session: 60 per minute per IP, as a write elsewhere',
+      60,
+      minute,
+      () => call('DELETE', '/v1/auth/session'),
+    ],
+    [
+      'POST /webhooks/{platform}/{token}: 600 per minute per IP',
+      600,
+      minute,
+      () => call('POST', '/webhooks/platform1/token1'),
+    ],
+    [
+      'POST /webhooks/billing: 60 per minute per IP, as a write elsewhere',
+      60,
+      minute,
+      () => call('POST', '/webhooks/billing'),
+    ],
+    [
+      'Classroom writes: 600 per minute per student',
+      600,
+      minute,
+      () => inClub('POST', '/classroom/assignment-files', student()),
+    ],
+    [
+      'Publish comment on a lesson: 10 per minute per student',
+      10,
+      minute,
+      () => inClub('POST', '/classroom/lessons/l1/comments', student()),
+    ],
+    [
+      'Publish comment on a post: 10 per minute per student',
+      10,
+      minute,
+      () => inClub('POST', '/classroom/posts/p1/comments', student()),
+    ],
+    [
+      'Publish community post: 20 per hour per student',
+      20,
+      hour,
+      () => inClub('POST', `/classroom/community/spaces/${randomUUID()}/posts`, student()),
+    ],
+    [
+      'Book a mentorship session: 30 per hour per student',
+      30,
+      hour,
+      () => inClub('POST', '/classroom/mentorships/m1/bookings', student()),
+    ],
+    [
+      'Cancel a mentorship session: 30 per hour per student',
+      30,
+      hour,
+      () => inClub('DELETE', `/classroom/mentorships/m1/sessions/${randomUUID()}`, student()),
+    ],
+    [
+      'Agent question: 20 per minute per student',
+      20,
+      minute,
+      () => inClub('POST', '/classroom/agents/a1/messages', student()),
+    ],
+    [
+      'Reactions and edits: 600 per minute per student, as classroom writes',
+      600,
+      minute,
+      () => inClub('PATCH', '/classroom/posts/p1/comments/c1', student()),
+    ],
+    [
+      'Mentorship agenda and rating: 600 per minute per student, as classroom writes',
+      600,
+      minute,
+      () => inClub('PUT', '/classroom/mentorships/m1/agenda', student()),
+    ],
+    [
+      'A path without a handler: 60 per minute per club, as other writes',
+      60,
+      minute,
+      () => inClub('PUT', '/not/built/yet', admin()),
+    ],
+  ];
+
+  describe('allows the limit, then answers 429, and counts refused calls in the next window', () => {
+    for (const [row, limit, windowSeconds, make] of table) {
+      it(row, async () => {
+        const one = make();
+        await passes(limit, one);
+        expect(await outcome(one)).to.equal(limited(windowSeconds));
+        const nextWindow = noon + windowSeconds * 1_000;
+        expect(await outcome(one, nextWindow - 1)).to.equal(limited(1));
+        await passes(limit - 2, one, nextWindow); // the two refused calls have consumed two of it
+        expect(await outcome(one, nextWindow)).to.equal(limited(windowSeconds));
+      });
+    }
+  });
+
+  it('does not limit reads, even refused ones', async () => {
+    for (const path of ['/v1/auth/session', '/v1/me', `/v1/clubs/${randomUUID()}/students`]) {
+      await passes(100, call('GET', path, { refused: true }));
+    }
+  });
+
+  describe('charges', () => {
+    it('the club for all its administrators and any spelling of its id, and no other club', async () => {
+      const clubId = randomUUID();
+      await passes(30, inClub('POST', '/campaigns', admin(), clubId));
+      await passes(30, inClub('DELETE', `/media/${randomUUID()}`, admin(), clubId.toUpperCase()));
+      expect(await outcome(inClub('POST', '/campaigns', admin(), clubId))).to.equal(limited(minute));
+      await passes(1, inClub('POST', '/campaigns', admin()));
+    });
+
+    it('the student, not the club’s other students', async () => {
+      const clubId = randomUUID();
+      const someone = student();
+      const question = () => inClub('POST', '/classroom/agents/a1/messages', someone, clubId);
+      await passes(20, question());
+      expect(await outcome(question())).to.equal(limited(minute));
+      await passes(1, inClub('POST', '/classroom/agents/a1/messages', student(), clubId));
+    });
+
+    it('the most specific row only: comments, other classroom writes and club writes apart', async () => {
+      const clubId = randomUUID();
+      const someone = student();
+      await passes(10, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
+      await passes(600, inClub('POST', '/classroom/posts/p1/reactions', someone, clubId));
+      await passes(60, inClub('POST', '/campaigns', admin(), clubId));
+    });
+
+    it('comments on lessons and on posts to one limit', async () => {
+      const someone = student();
+      await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
+      await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
+      expect(await outcome(inClub('POST', '/classroom/posts/p2/comments', someone))).to.equal(limited(minute));
+    });
+
+    it('booking and canceling of mentorship sessions to one limit of 30 an hour', async () => {
+      const someone = student();
+      await passes(15, inClub('POST', '/classroom/mentorships/m1/bookings', someone));
+      await passes(15, inClub('DELETE', '/classroom/mentorships/m2/sessions/s1', someone));
+      expect(await outcome(inClub('POST', '/classroom/mentorships/m3/bookings', someone))).to.equal(limited(hour));
+      expect(await outcome(inClub('DELETE', '/classroom/mentorships/m3/sessions/s1', someone))).to.equal(limited(hour));
+    });
+
+    it('the club’s writes for an administrator on a classroom path', async () => {
+      const clubId = randomUUID();
+      const someone = admin();
+      await passes(30, inClub('POST', `/classroom/community/spaces/${randomUUID()}/posts`, someone, clubId));
+      await passes(29, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
+      await passes(1, inClub('POST', '/webhook-endpoints', admin(), clubId));
+      expect(await outcome(inClub('POST', '/classroom/posts/p1/comments', someone, clubId))).to.equal(limited(minute));
+    });
+
+    it('all credential operations of both kinds of user to one limit for an address', async () => {
+      const ip = anyIp();
+      const paths = [
+        '/v1/auth/sign-in',
+        '/v1/auth/verify-email',
+        '/v1/auth/reset',
+        '/v1/auth/code/exchange',
+        '/v1/auth/admin/sign-in',
+        `/v1/clubs/${randomUUID()}/classroom/sign-up`,
+      ];
+      for (let n = 0; n < 10; n += 1) await passes(1, call('POST', paths[n % paths.length] ?? '', { ip }));
+      for (const path of paths) expect(await outcome(call('POST', path, { ip })), path).to.match(/^429 rate_limited /);
+      await passes(1, call('DELETE', '/v1/auth/session', { ip }));
+      await passes(1, call('GET', '/v1/auth/session', { ip }));
+      await passes(1, call('POST', paths[0] ?? ''));
+    });
+
+    it('an IPv6 client by its /64, and an IPv4-mapped one by its IPv4 address', async () => {
+      const network = `2001:db8:${randomInt(0x10000).toString(16)}:${randomInt(1, 0xffff).toString(16)}`;
+      for (let host = 1; host <= 10; host += 1) await passes(1, signIn(`${network}::${host}`));
+      expect(await outcome(signIn(`${network}:ffff::1`))).to.equal(limited(minute));
+      const ip = anyIp();
+      await passes(10, signIn(`::ffff:${ip}`));
+      expect(await outcome(signIn(ip))).to.equal(limited(minute));
+    });
+  });
+
+  describe('refused calls', () => {
+    const ways: readonly [string, Partial<Call>][] = [
+      ['without a session (401)', { refused: true }],
+      ['of an administrator of another club (403)', { caller: admin(), refused: true }],
+      ['of a student of another club (403)', { caller: student(), clubId: randomUUID(), refused: true }],
+      ['where no session is needed', {}],
+      ['with a known club and an unknown caller', { clubId: randomUUID() }],
+      ['with a known caller and an unknown club', { caller: admin() }],
+    ];
+    for (const [title, over] of ways) {
+      it(`${title} spend 60 a minute of the address, not of the club`, async () => {
+        const clubId = randomUUID();
+        const ip = anyIp();
+        const path = `/v1/clubs/${clubId}/webhook-endpoints`;
+        await passes(60, call('POST', path, { ip, ...over }));
+        expect(await outcome(call('POST', path, { ip, ...over }))).to.equal(limited(minute));
+        expect(await outcome(call('POST', `/v1/clubs/${randomUUID()}/classroom/x`, { ip, ...over }))).to.match(/^429 /);
+        await passes(60, { ...inClub('POST', '/webhook-endpoints', admin(), clubId), ip });
+      });
+    }
+
+    it('do not spend the student’s limit', async () => {
+      const someone = student();
+      const path = '/classroom/agents/a1/messages';
+      await passes(60, { ...inClub('POST', path, someone), refused: true, ip: '192.0.2.1' });
+      await passes(20, inClub('POST', path, someone));
+    });
+
+    it('do not spend the address’s limit of writes elsewhere', async () => {
+      const ip = anyIp();
+      await passes(60, call('POST', `/v1/clubs/${randomUUID()}/media`, { ip, refused: true }));
+      await passes(60, call('PATCH', '/v1/me', { ip }));
+    });
+
+    it('spend a limit per IP once, refused or not', async () => {
+      const ip = anyIp();
+      await passes(30, call('DELETE', '/v1/auth/session', { ip, refused: true }));
+      await passes(30, call('DELETE', '/v1/auth/session', { ip, caller: student() }));
+      expect(await outcome(call('DELETE', '/v1/auth/session', { ip }))).to.equal(limited(minute));
+    });
+  });
+
+  describe('when the counters are down', () => {
+    const unavailable = '503 rate_limit_unavailable';
+    const rows: readonly [string, () => Call, string][] = [
+      ['POST /v1/auth/sign-in', () => call('POST', '/v1/auth/sign-in'), unavailable],
+      ['POST /v1/auth/verify-email', () => call('POST', '/v1/auth/verify-email'), unavailable],
+      ['POST .../classroom/sign-up', () => call('POST', `/v1/clubs/${randomUUID()}/classroom/sign-up`), unavailable],
+      ['POST /v1/auth/admin/sign-in', () => call('POST', '/v1/auth/admin/sign-in'), 'passes'],
+      ['DELETE /v1/auth/session', () => call('DELETE', '/v1/auth/session'), 'passes'],
+      ['GET /v1/auth/session', () => call('GET', '/v1/auth/session'), 'passes'],
+      ['a write elsewhere', () => call('PATCH', '/v1/me'), 'passes'],
+      ['a write of a club', () => inClub('POST', '/webhook-endpoints', admin()), 'passes'],
+      ['a classroom write', () => inClub('POST', '/classroom/assignment-files', student()), 'passes'],
+      ['an agent question', () => inClub('POST', '/classroom/agents/a1/messages', student()), 'passes'],
+      ['a refused call', () => call('POST', `/v1/clubs/${randomUUID()}/media`, { refused: true }), 'passes'],
+      ['a platform notice', () => call('POST', '/webhooks/platform1/token1'), 'passes'],
+      ['a billing notice', () => call('POST', '/webhooks/billing'), 'passes'],
+    ];
+    for (const [title, make, expected] of rows) {
+      it(`answers ${title} with: ${expected}`, async () => {
+        expect(await outcome(make(), noon, down)).to.equal(expected);
+      });
+    }
+
+    it('throws an error that does not come from the counters', async () => {
+      const broken = { charge: () => Promise.reject(new TypeError('a mistake')) };
+      const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(TypeError);
+    });
+  });
+});

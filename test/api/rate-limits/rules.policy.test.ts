@@ -1,0 +1,232 @@
+/** The table of the rate limits against the specification (Limits), and which row a request falls under. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { clubWrites, refusedCalls, ruleFor, rules, type Rule } from '../../../api/rate-limits/rules.policy.ts';
+
+const club = `/v1/clubs/${randomUUID()}`;
+const classroom = `${club}/classroom`;
+const minute = 60;
+const hour = 3_600;
+const writes = ['POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** [the request, limit, window in seconds, scope, when the counters are down] */
+const table: readonly [string, string, number, number, string, string][] = [
+  ...writes.map((method): [string, string, number, number, string, string] => [
+    method,
+    `${club}/webhook-endpoints`,
+    60,
+    minute,
+    'club',
+    'pass',
+  ]),
+  ...writes.map((method): [string, string, number, number, string, string] => [
+    method,
+    '/v1/me',
+    60,
+    minute,
+    'ip',
+    'pass',
+  ]),
+  ...writes.map((method): [string, string, number, number, string, string] => [
+    method,
+    `${classroom}/anything`,
+    600,
+    minute,
+    'student',
+    'pass',
+  ]),
+  ['PATCH', club, 60, minute, 'club', 'pass'],
+  ['POST', `${club}/media/${randomUUID()}/complete`, 60, minute, 'club', 'pass'],
+  ['POST', `${club}/operations/of/later`, 60, minute, 'club', 'pass'],
+  ['POST', '/v1/clubs', 60, minute, 'ip', 'pass'],
+  ['POST', '/no/such/path', 60, minute, 'ip', 'pass'],
+  ['POST', '/', 60, minute, 'ip', 'pass'],
+  ['POST', '/v1/auth/sign-in', 10, minute, 'ip', 'refuse'],
+  ['POST', '/v1/auth/verify-email', 10, minute, 'ip', 'refuse'],
+  ['POST', '/v1/auth/verify-email/resend', 10, minute, 'ip', 'refuse'],
+  ['POST', '/v1/auth/reset/confirm', 10, minute, 'ip', 'refuse'],
+  ['POST', '/v1/auth/code/exchange', 10, minute, 'ip', 'refuse'],
+  ['POST', '/v1/auth', 10, minute, 'ip', 'refuse'],
+  ['POST', '/v1/auth/admin/sign-in', 10, minute, 'ip', 'pass'],
+  ['POST', '/v1/auth/admin/sign-up', 10, minute, 'ip', 'pass'],
+  ['POST', '/v1/auth/administration', 10, minute, 'ip', 'refuse'],
+  ['DELETE', '/v1/auth/session', 60, minute, 'ip', 'pass'],
+  ['POST', `${classroom}/sign-up`, 10, minute, 'ip', 'refuse'],
+  ['PUT', `${classroom}/sign-up`, 600, minute, 'student', 'pass'],
+  ['POST', '/webhooks/some-platform/some-token', 600, minute, 'ip', 'pass'],
+  ['POST', '/webhooks/billing', 60, minute, 'ip', 'pass'],
+  ['POST', '/webhooks/a/b/c', 60, minute, 'ip', 'pass'],
+  ['PUT', '/webhooks/some-platform/some-token', 60, minute, 'ip', 'pass'],
+  ['POST', `${classroom}/lessons/l-1/comments`, 10, minute, 'student', 'pass'],
+  ['POST', `${classroom}/posts/p-1/comments`, 10, minute, 'student', 'pass'],
+  ['PATCH', `${classroom}/posts/p-1/comments`, 600, minute, 'student', 'pass'],
+  ['PATCH', `${classroom}/posts/p-1/comments/c-1`, 600, minute, 'student', 'pass'],
+  ['POST', `${classroom}/posts/p-1/comments/c-1/reactions`, 600, minute, 'student', 'pass'],
+  ['POST', `${classroom}/community/spaces/${randomUUID()}/posts`, 20, hour, 'student', 'pass'],
+  ['DELETE', `${classroom}/community/spaces/${randomUUID()}/membership`, 600, minute, 'student', 'pass'],
+  ['POST', `${classroom}/mentorships/m-1/bookings`, 30, hour, 'student', 'pass'],
+  ['DELETE', `${classroom}/mentorships/m-1/sessions/${randomUUID()}`, 30, hour, 'student', 'pass'],
+  ['PUT', `${classroom}/mentorships/m-1/sessions/${randomUUID()}/rating`, 600, minute, 'student', 'pass'],
+  ['PUT', `${classroom}/mentorships/m-1/agenda`, 600, minute, 'student', 'pass'],
+  ['POST', `${classroom}/agents/a-1/messages`, 20, minute, 'student', 'pass'],
+  ['POST', `${classroom}/agent-images`, 600, minute, 'student', 'pass'],
+];
+
+const found = (method: string, path: string): Rule => {
+  const rule = ruleFor({ method, path });
+  if (rule === undefined) throw new Error(`${method} ${path} falls under no rule`);
+  return rule;
+};
+const counterOf = (method: string, path: string) => found(method, path).counter;
+
+describe('rate limit table', () => {
+  for (const [method, path, limit, windowSeconds, scope, whenDown] of table) {
+    const shown = path.replace(club, '{club}').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{id}');
+    it(`${method} ${shown}: ${limit} in ${windowSeconds} s per ${scope}, ${whenDown} when down`, () => {
+      expect(found(method, path)).to.include({ limit, windowSeconds, scope, whenDown });
+    });
+  }
+
+  it('has no row for reads', () => {
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'get']) {
+      for (const [, path] of table) expect(ruleFor({ method, path }), `${method} ${path}`).to.equal(undefined);
+      expect(ruleFor({ method, path: '/v1/auth/session' }), method).to.equal(undefined);
+    }
+  });
+
+  it('counts booking and canceling a mentorship session together', () => {
+    const book = counterOf('POST', `${classroom}/mentorships/m-1/bookings`);
+    expect(counterOf('DELETE', `${classroom}/mentorships/m-1/sessions/s-1`)).to.equal(book);
+  });
+
+  it('counts comments on lessons and posts together', () => {
+    const onLesson = counterOf('POST', `${classroom}/lessons/l-1/comments`);
+    expect(counterOf('POST', `${classroom}/posts/p-1/comments`)).to.equal(onLesson);
+  });
+
+  it('counts sign-in, admin sign-in and sign-up together, and deleting a session as another write', () => {
+    const signIn = counterOf('POST', '/v1/auth/sign-in');
+    expect(counterOf('POST', '/v1/auth/admin/sign-in')).to.equal(signIn);
+    expect(counterOf('POST', `${classroom}/sign-up`)).to.equal(signIn);
+    expect(counterOf('DELETE', '/v1/auth/session')).to.equal(counterOf('PUT', '/v1/me')).and.not.equal(signIn);
+  });
+
+  it('gives every other row a counter of its own', () => {
+    const shared = ['credentials', 'comments', 'mentorship_sessions'];
+    const own = [...rules, refusedCalls].map(({ counter }) => counter).filter((counter) => !shared.includes(counter));
+    expect(own).to.have.length(new Set(own).size);
+    expect(own).to.have.length(rules.length + 1 - 3 - 2 - 2);
+  });
+
+  it('gives all rows of one counter the same limit, window and scope', () => {
+    for (const rule of rules) {
+      const { counter, limit, windowSeconds, scope } = rule;
+      for (const other of rules.filter((candidate) => candidate.counter === counter)) {
+        expect(other, `${other.name}, as ${rule.name}`).to.include({ limit, windowSeconds, scope });
+      }
+    }
+  });
+
+  it('charges refused calls to the write limit of an address', () => {
+    expect(refusedCalls).to.include({ limit: 60, windowSeconds: 60, scope: 'ip', whenDown: 'pass' });
+    expect(rules).not.to.include(refusedCalls);
+    expect(clubWrites).to.include({ limit: 60, windowSeconds: 60, scope: 'club', whenDown: 'pass' });
+  });
+});
+
+const literals = ({ path }: Rule) =>
+  path.split('/').filter((part) => part !== '' && part !== '*' && !part.startsWith('{')).length;
+const encodeAll = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+
+describe('choice of the most specific rate limit row', () => {
+  const write = fc.constantFrom(...writes);
+  const segment = fc.oneof(
+    fc.uuid(),
+    fc.stringMatching(/^[A-Za-z0-9._~-]{1,32}$/),
+    fc.constantFrom('admin', 'classroom', 'sign-up', 'a%2Fb', '%E0%A4%A', '{clubId}', '*'),
+  );
+  const tail = fc.array(segment, { minLength: 1, maxLength: 6 }).map((segments) => segments.join('/'));
+  /** A path of the rule's form, its parameters and its open end filled in. */
+  const instance = (rule: Rule) =>
+    fc.infiniteStream(segment).map((values) => {
+      const next = () => String(values.next().value);
+      return rule.path.replaceAll(/\{\w+\}|\*/g, (hole) => (hole === '*' ? `${next()}/${next()}` : next()));
+    });
+  const requestOf = fc
+    .constantFrom(...rules)
+    .chain((rule) =>
+      fc.record({ rule: fc.constant(rule), method: fc.constantFrom(...rule.methods), path: instance(rule) }),
+    );
+
+  it('finds a club row for every write under /v1/clubs/{clubId}/', () => {
+    fc.assert(
+      fc.property(write, fc.uuid(), tail, (method, id, rest) => {
+        expect(counterOf(method, `/v1/clubs/${id}/${rest}`)).not.to.be.oneOf(['writes', 'platform_notices']);
+      }),
+    );
+  });
+
+  it('finds a row for every write on any path', () => {
+    fc.assert(
+      fc.property(write, fc.string(), (method, path) => {
+        expect(found(method, path).methods).to.include(method);
+      }),
+    );
+  });
+
+  it('finds the row of a matching request, or a more specific one', () => {
+    fc.assert(
+      fc.property(requestOf, ({ rule, method, path }) => {
+        const winner = found(method, path);
+        if (winner !== rule) expect(literals(winner), winner.name).to.be.greaterThan(literals(rule));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('finds no two rows of equal specificity for one path', () => {
+    for (const rule of rules) {
+      for (const other of rules) {
+        if (other === rule || literals(other) !== literals(rule)) continue;
+        if (!other.methods.some((method) => rule.methods.includes(method))) continue;
+        const path = rule.path.replaceAll(/\{\w+\}/g, 'x').replace('*', 'x/y');
+        expect(counterOf(rule.methods[0] ?? '', path), `${rule.name} / ${other.name}`).to.equal(rule.counter);
+      }
+    }
+  });
+
+  it('finds the same row for any case, percent-encoding, and doubled or trailing slashes', () => {
+    const spelling = fc.record({ upper: fc.boolean(), encode: fc.boolean(), repeat: fc.integer({ min: 1, max: 3 }) });
+    fc.assert(
+      fc.property(
+        requestOf,
+        fc.infiniteStream(spelling),
+        fc.nat({ max: 3 }),
+        ({ method, path }, spellings, trailing) => {
+          const respelled = path
+            .split('/')
+            .slice(1)
+            .map((part) => {
+              const { upper, encode, repeat } = spellings.next().value;
+              const cased = upper && !part.includes('%') ? part.toUpperCase() : part;
+              return '/'.repeat(repeat) + (encode && !part.includes('%') ? encodeAll(cased) : cased);
+            })
+            .join('');
+          expect(found(method, respelled + '/'.repeat(trailing)), respelled).to.equal(found(method, path));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('keeps an encoded slash inside a parameter', () => {
+    expect(counterOf('POST', `${classroom}/lessons/a%2Fb/comments`)).to.equal('comments');
+    expect(counterOf('POST', `${classroom}/agents/a%2fb%2Fc/messages`)).to.equal('agent_questions');
+  });
+
+  it('accepts a malformed percent-encoding as a parameter', () => {
+    expect(counterOf('POST', `${classroom}/agents/%E0%A4%A/messages`)).to.equal('agent_questions');
+  });
+});

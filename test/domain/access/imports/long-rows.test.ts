@@ -1,0 +1,55 @@
+/** Rows longer than what is read at a time: what stands in quotes is never taken for a row. */
+import { expect } from 'chai';
+import { studentsOf } from '../../../toolkit/assert/students.ts';
+import { buildClub, type TestClub } from '../../../toolkit/builders/clubs.ts';
+import { importFile, shortReport, storedOf } from '../../../toolkit/drive/imports.ts';
+
+const header = 'email,name,note\n';
+const first = 'first@example.com,First,\n';
+const victim = 'victim@example.com,Victim,\n';
+const last = 'last@example.com,Last,\n';
+
+describe('student import of long rows', () => {
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
+  });
+
+  const emails = async () => (await studentsOf(club)).map(({ email }) => email);
+
+  describe('a row over 128 KB', () => {
+    const quoted = {
+      'of many quoted lines': `real@example.com,Real,"${victim.repeat(6_000)}"\n`,
+      'with a long first quoted line': `real@example.com,Real,"${'x'.repeat(140_000)}\n${victim}"\n`,
+      'with a late quote in a long line': `real@example.com,Real ${'x'.repeat(140_000)},"\n${victim}"\n`,
+      'with a late quote in a line of several pieces': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
+    };
+    for (const [what, row] of Object.entries(quoted)) {
+      it(`${what} fails the import as row_too_long, none of it imported`, async () => {
+        const record = await importFile(club, header + first + row + last);
+        expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1, rows_done: 2 });
+        expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long']);
+        expect(await emails()).to.deep.equal(['first@example.com']);
+        expect(await storedOf(club)).to.deep.equal([]);
+      });
+    }
+
+    it('of quoted lines at the end of the file also fails the import', async () => {
+      const record = await importFile(club, header + first + quoted['of many quoted lines']);
+      expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1 });
+      expect(await emails()).to.deep.equal(['first@example.com']);
+    });
+
+    it('without quotes fails alone, and the other rows are imported', async () => {
+      const record = await importFile(club, `${header}${first}real@example.com,${'x'.repeat(300_000)},\n${last}`);
+      expect(record).to.include({ status: 'completed', created: 2, failed: 1 });
+      expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
+    });
+
+    it('is rejected, but a quoted row of 122 KB is imported', async () => {
+      const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
+      expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
+      expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);
+    });
+  });
+});

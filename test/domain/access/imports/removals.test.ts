@@ -1,0 +1,186 @@
+/** A student who is removed while an import is open stays removed, whichever of the two comes first. */
+import { expect } from 'chai';
+import { removeStudent, updateStudent } from '../../../../domain/identity/students.ts';
+import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { studentsOf } from '../../../toolkit/assert/students.ts';
+import { buildClub, buildStudent, type TestClub } from '../../../toolkit/builders/clubs.ts';
+import { callsOf } from '../../../toolkit/drive/club-calls.ts';
+import { columnsHolding, platformOn, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import {
+  importFile,
+  importPlatform,
+  readImport,
+  runImport,
+  shortReport,
+  step,
+  storedOf,
+  upload,
+} from '../../../toolkit/drive/imports.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+import { databaseOf, recordingEnds } from '../../../toolkit/fakes/databases.ts';
+
+const header = 'email,name\n';
+const person = { name: 'Quirina Holloway', email: 'quirina.holloway@example.com' };
+const row = `${person.email},${person.name}\n`;
+const others = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S\n`).join('');
+
+describe('student import and removal', () => {
+  let club: TestClub;
+  beforeEach(async () => {
+    club = await buildClub();
+  });
+
+  const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
+  const remove = async (studentId: string) => removeStudent(await testPlatform(), club.id, studentId, new Date());
+  const emails = async () => (await studentsOf(club)).map(({ email }) => email);
+
+  /** Name and address are nowhere, and the import is done with its notes. */
+  async function expectNothingLeft(): Promise<void> {
+    for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
+    expect(await storedOf(club)).to.deep.equal([]);
+    const source = await testDatabase();
+    const notes = await source.query<unknown[]>(
+      `SELECT 1 FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id WHERE club_id = $1`,
+      [club.id],
+    );
+    expect(notes).to.deep.equal([]);
+  }
+
+  describe('a student removed while an import is open', () => {
+    for (const status of ['uploading', 'pending']) {
+      it(`fails the student’s rows when removed before the first row (import ${status})`, async () => {
+        const student = await buildStudent(club.id, person);
+        const importId = await begin(
+          `${header}a@example.com,A\n${row.toUpperCase()}b@example.com,B\n${row}`,
+          'invite=true',
+        );
+        const source = await testDatabase();
+        await source.query(`UPDATE student_imports SET status = $2 WHERE id = $1`, [importId, status]);
+        await remove(student.id);
+        await source.query(`UPDATE student_imports SET status = 'pending' WHERE id = $1`, [importId]);
+        await runImport(importId);
+        expect(await shortReport(club, importId)).to.deep.equal([
+          '2 created',
+          '3 failed student_removed',
+          '4 created',
+          '5 failed student_removed',
+        ]);
+        expect(await readImport(club, importId)).to.include({
+          status: 'completed',
+          created: 2,
+          existing: 0,
+          failed: 2,
+        });
+        expect(await emails()).to.deep.equal(['a@example.com', 'b@example.com']);
+        await expectNothingLeft();
+      });
+    }
+
+    it('fails a later row of a student that the import created and an administrator then removed', async () => {
+      const importId = await begin(`${header}${row}${others(600)}${row}`);
+      await step(importId);
+      const { body } = await callsOf(club)('GET', `/students?q=${person.email}`);
+      await remove(body.data[0].id);
+      await runImport(importId);
+      expect(await readImport(club, importId)).to.include({ status: 'completed', created: 601, failed: 1 });
+      expect((await shortReport(club, importId)).at(-1)).to.equal('603 failed student_removed');
+      expect(await emails()).to.have.length(600);
+      await expectNothingLeft();
+    });
+
+    it('recreates neither address of a student whose address was corrected before the removal', async () => {
+      const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
+      const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
+      await updateStudent(await testPlatform(), club.id, student.id, { email: person.email }, new Date());
+      await remove(student.id);
+      await runImport(importId);
+      expect(await shortReport(club, importId)).to.deep.equal(['2 failed student_removed', '3 failed student_removed']);
+      expect(await emails()).to.deep.equal([]);
+      await expectNothingLeft();
+    });
+
+    it('imports both addresses when a student’s address was corrected but the student stays', async () => {
+      const student = await buildStudent(club.id, { email: 'former@example.com' });
+      const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
+      await updateStudent(await testPlatform(), club.id, student.id, { email: 'now@example.com' }, new Date());
+      await runImport(importId);
+      expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
+    });
+
+    it('lets a removal wait for an open batch, then removes what the batch gave', async () => {
+      const student = await buildStudent(club.id, person);
+      const importId = await begin(`${header}${row}new@example.com,N\n`);
+      let removal: Promise<void> = Promise.resolve();
+      const platform = await importPlatform(() => ({
+        failpoint: async (name) => {
+          if (name !== 'batch_written') return;
+          removal = remove(student.id);
+          await untilWaitingForLocks(1);
+        },
+      }));
+      await runImport(importId, platform);
+      await removal;
+      expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
+      expect(await emails()).to.deep.equal(['new@example.com']);
+      for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
+    });
+
+    for (const [what, more] of [
+      ['row alone', ''],
+      ['beside a new student', 'new@example.com,N\n'],
+    ] as const) {
+      it(`restarts a batch that waits for a removal, and fails the row (${what})`, async () => {
+        const student = await buildStudent(club.id, person);
+        const importId = await begin(`${header}${row}${more}`);
+        const usual = await testPlatform();
+        const database = recordingEnds(usual.database);
+        const platform = await importPlatform(() => ({ database }));
+        let running: Promise<unknown> = Promise.resolve();
+        let removing: Transaction | undefined;
+        await withOpenTransaction(
+          async (tx) => {
+            removing = tx;
+            await tx.query(`SELECT FROM students WHERE id = $1 FOR NO KEY UPDATE`, [student.id]);
+          },
+          async () => {
+            running = runImport(importId, platform);
+            await untilWaitingForLocks(1);
+            if (removing) await removeStudent(platformOn(databaseOf(removing)), club.id, student.id, new Date());
+          },
+        );
+        await running;
+        expect((await shortReport(club, importId))[0]).to.equal('2 failed student_removed');
+        expect(await emails()).to.deep.equal(more === '' ? [] : ['new@example.com']);
+        expect(database.ends).to.deep.equal([]);
+        await expectNothingLeft();
+      });
+    }
+
+    it('recreates nobody when removals run during two imports of the same file', async () => {
+      for (let round = 0; round < 5; round++) {
+        club = await buildClub();
+        const leaving = await Promise.all(
+          Array.from({ length: 6 }, (_, at) => buildStudent(club.id, { email: `leaving-${at}@example.com` })),
+        );
+        const file = header + leaving.map(({ email }) => `${email},L\n`).join('') + others(20);
+        const ids = await Promise.all([begin(file), begin(file)]);
+        await Promise.all([...ids.map((id) => runImport(id)), ...leaving.map(({ id }) => remove(id))]);
+        expect(
+          (await emails()).filter((email) => email.startsWith('leaving')),
+          `round ${round}`,
+        ).to.deep.equal([]);
+        expect(await emails(), `round ${round}`).to.have.length(20);
+      }
+    });
+
+    it('imports a removed student again in a later import, and in another club', async () => {
+      const student = await buildStudent(club.id, person);
+      const other = await buildClub();
+      const elsewhere = (await upload(other, header + row)).body.data.id;
+      await remove(student.id);
+      await runImport(elsewhere);
+      expect(await readImport(other, elsewhere)).to.include({ created: 1, failed: 0 });
+      expect(await importFile(club, header + row)).to.include({ created: 1, failed: 0 });
+    });
+  });
+});

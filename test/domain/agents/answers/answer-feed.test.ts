@@ -1,0 +1,202 @@
+/** The feed against a model: whoever follows an answer, from wherever and however often, gets one contiguous piece of it. */
+import { readConfig } from '../../../../config.ts';
+import { createAnswerFeed, type AnswerFeed } from '../../../../domain/agents/answers/answer-feed.ts';
+import type { Id } from '../../../../platform/core/ids.ts';
+import { buildClub } from '../../../toolkit/builders/clubs.ts';
+import { buildAsker, buildCharge, type Asker } from '../../../toolkit/builders/questions.ts';
+import { appendWithoutNotify, appendWords, endAnswer, foldLog } from '../../../toolkit/drive/answers.ts';
+import { until } from '../../../toolkit/drive/until.ts';
+import { withoutTimersOf } from '../../../toolkit/fakes/timers.ts';
+import { testDatabase } from '../../../toolkit/stack/database.ts';
+import { expect } from 'chai';
+import fc from 'fast-check';
+
+interface Follower {
+  from: number;
+  got: string[];
+  /** Resolves with whether it got all of the answer. */
+  over: Promise<boolean>;
+  leave: () => void;
+  left: boolean;
+}
+
+type Act =
+  | { do: 'append' | 'append silently'; texts: string[] }
+  | { do: 'attach'; feed: number; at: number }
+  | { do: 'come back' | 'leave'; who: number }
+  | { do: 'pause' };
+
+const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 });
+const who = fc.nat(20);
+const acts = fc.array(
+  fc.oneof<fc.Arbitrary<Act>[]>(
+    fc.record({ do: fc.constantFrom('append', 'append', 'append silently'), texts }),
+    fc.record({ do: fc.constant('attach'), feed: fc.nat(1), at: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ do: fc.constantFrom('come back', 'leave'), who }),
+    fc.record({ do: fc.constant('pause') }),
+  ),
+  { minLength: 3, maxLength: 25 },
+);
+
+describe('feed of answers', function () {
+  this.timeout(120_000);
+  const feeds: AnswerFeed[] = [];
+  let asker: Asker;
+  before('two processes’ feeds', async () => {
+    const source = await testDatabase();
+    const databaseUrl = readConfig().database.url.reveal();
+    for (let count = 0; count < 2; count++) feeds.push(createAnswerFeed({ source, databaseUrl, onFailure() {} }));
+    asker = await buildAsker((await buildClub()).id);
+  });
+  after(() => Promise.all(feeds.map((feed) => feed.stop())));
+
+  const follow = (feed: number, answerId: Id, from: number): Follower => {
+    const leaving = new AbortController();
+    const follower: Follower = {
+      from,
+      got: [],
+      over: Promise.resolve(false),
+      left: false,
+      leave: () => {
+        follower.left = true;
+        leaving.abort();
+      },
+    };
+    follower.over = (async () => {
+      const parts = (feeds[feed] ?? fail()).follow(answerId, from, leaving.signal);
+      let part = await parts.next();
+      for (; !part.done; part = await parts.next()) follower.got.push(part.value);
+      return part.value;
+    })();
+    return follower;
+  };
+
+  /** Runs with a further feed that only NOTIFY calls: its poll never comes. @param work is given the feed's place */
+  const withoutPolls = (work: (feed: number) => Promise<void>) =>
+    withoutTimersOf(1_000, async () => {
+      const feed = createAnswerFeed({
+        source: await testDatabase(),
+        databaseUrl: readConfig().database.url.reveal(),
+        onFailure() {},
+      });
+      const place = feeds.push(feed) - 1;
+      try {
+        await work(place);
+      } finally {
+        feeds.pop();
+        await feed.stop();
+      }
+    });
+
+  it('gives each follower one contiguous piece, for any words, attaches and disconnects', async () => {
+    await fc.assert(
+      fc.asyncProperty(acts, fc.boolean(), async (planned, isFolded) => {
+        const answerId = await buildCharge(asker, 1n, new Date());
+        let written: string[] = [];
+        const followers: Follower[] = [follow(0, answerId, 0)];
+        for (const act of planned) {
+          if ('texts' in act) {
+            await (act.do === 'append' ? appendWords : appendWithoutNotify)(answerId, ...act.texts);
+            written = [...written, ...Array.from(act.texts.join(''))];
+          } else if ('at' in act) {
+            followers.push(follow(act.feed, answerId, Math.floor(act.at * written.length)));
+          } else if (!('who' in act)) await new Promise((resolve) => setTimeout(resolve, 5));
+          else {
+            const follower = followers[act.who % followers.length] ?? fail();
+            follower.leave();
+            await follower.over;
+            // Its connection was cut: it goes on, at another process, with what it has not got.
+            const received = Array.from(follower.got.join('')).length;
+            if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
+          }
+        }
+        await endAnswer(answerId, { text: 'end' });
+        written = [...written, 'e', 'n', 'd'];
+        if (isFolded) await foldLog(answerId);
+        for (const { from, got, over, left } of followers) {
+          const isWhole = await over;
+          const text = got.join('');
+          const piece = written.slice(from, from + Array.from(text).length).join('');
+          expect(text).to.equal(piece);
+          if (!left) expect([isWhole, text]).to.deep.equal([true, written.slice(from).join('')]);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('delivers an existing long text in pieces, without waiting for a poll between them', async () => {
+    const answerId = await buildCharge(asker, 1n, new Date());
+    await endAnswer(answerId, { text: 'x'.repeat(400_000) });
+    await withoutPolls(async (feed) => {
+      const follower = follow(feed, answerId, 0);
+      expect([await follower.over, follower.got.join('').length]).to.deep.equal([true, 400_000]);
+      expect(follower.got.length).to.be.above(20);
+    });
+  });
+
+  it('delivers words by its poll when a NOTIFY is lost', async () => {
+    const answerId = await buildCharge(asker, 1n, new Date());
+    const follower = follow(0, answerId, 0);
+    await appendWithoutNotify(answerId, 'words');
+    await endAnswer(answerId, { notified: false });
+    expect([await follower.over, follower.got.join('')]).to.deep.equal([true, 'words']);
+  });
+
+  it('reads for 50 followers with a few queries', async () => {
+    const source = await testDatabase();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => buildCharge(asker, 1n, new Date())));
+    await withoutPolls(async (feed) => {
+      const followers = answers.map((answerId) => follow(feed, answerId, 0));
+      const looks = looksAt(source);
+      for (const answerId of answers) await appendWithoutNotify(answerId, 'words');
+      await endAnswer(answers[0] ?? '');
+      expect(await followers[0]?.over).to.equal(true);
+      await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ got }) => got.length > 0));
+      const sizes = looks.stop();
+      expect(sizes, 'followers read for at once').to.include(50);
+      expect(sizes).to.have.length.below(10);
+      for (const follower of followers) follower.leave();
+      await Promise.all(followers.map(({ over }) => over));
+    });
+  });
+
+  it('ends its followers when it stops, without reporting the end of the answer', async () => {
+    const source = await testDatabase();
+    const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
+    feeds.push(feed);
+    const answerId = await buildCharge(asker, 1n, new Date());
+    const follower = follow(feeds.length - 1, answerId, 0);
+    await appendWords(answerId, 'words');
+    feeds.pop();
+    await feed.stop();
+    expect(await follower.over).to.equal(false);
+  });
+
+  it('ends without words for an unknown answer', async () => {
+    const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
+    expect([await follower.over, follower.got]).to.deep.equal([true, []]);
+  });
+});
+
+function fail(): never {
+  throw new Error('There is one.');
+}
+
+/** Watches the looks of feeds at this database, through its pool. @returns what gives how many followers each was for */
+function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
+  const pool = (source.driver as unknown as { master: { query: (...given: unknown[]) => unknown } }).master;
+  const { query } = pool;
+  const sizes: number[] = [];
+  pool.query = (...given) => {
+    const { name, values } = given[0] as { name?: string; values?: unknown[][] };
+    if (name === 'answer_parts') sizes.push(values?.[0]?.length ?? 0);
+    return query.apply(pool, given);
+  };
+  return {
+    stop() {
+      pool.query = query;
+      return sizes;
+    },
+  };
+}

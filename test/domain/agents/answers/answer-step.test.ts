@@ -1,0 +1,175 @@
+import { stepAnswer } from '../../../../domain/agents/answers/answer-step.ts';
+import { costOf } from '../../../../domain/agents/prompt/prices.policy.ts';
+import { answerRow, callRows, citationRows, expectSettled, logOf, monthOf } from '../../../toolkit/assert/answers.ts';
+import { foundPassages } from '../../../toolkit/builders/found-passages.ts';
+import { buildConversation, buildQuestion, reservedMicros } from '../../../toolkit/builders/questions.ts';
+import { buildSource } from '../../../toolkit/builders/sources.ts';
+import { useAnswering } from '../../../toolkit/drive/answering.ts';
+import { testDatabase } from '../../../toolkit/stack/database.ts';
+import { expect } from 'chai';
+
+describe('the step of an answer', function () {
+  this.timeout(20_000);
+  const answering = useAnswering();
+  const { answer, model, step } = answering;
+
+  it('records text, log, citations, call and charge, and reports numbers alone', async () => {
+    const conversation = await buildConversation();
+    const { id } = await buildSource(conversation.clubId);
+    const script = {
+      blocks: [
+        { deltas: ['The pause ', 'is ', 'ten minutes.'], citations: [{ result: 0, start: 1, end: 3 }] },
+        { deltas: [' Ask \u{1F98A}.'] },
+      ],
+    };
+    const { question, step: outcome } = await answer(script, {
+      question: await buildQuestion({}, conversation),
+      passages: foundPassages({ id }, [['One. ', 'Two. '], ['Three.']]),
+    });
+    const text = 'The pause is ten minutes. Ask \u{1F98A}.';
+    const row = await answerRow(question.answerId);
+    expect(row).to.include({ status: 'complete', content: text, errorCode: null, callNo: 1, leaseUntil: null });
+    expect(row.begunAt).to.be.instanceOf(Date);
+    expect(row.completedAt).to.be.instanceOf(Date);
+    expect(await logOf(question.answerId)).to.equal(text);
+    const [citation, ...others] = await citationRows(question.answerId);
+    expect(others).to.deep.equal([]);
+    expect(citation).to.include({
+      citedText: 'Two. Three.',
+      sourceId: id,
+      sourceKind: 'media',
+      sourceTitle: 'Handbook',
+      pageFrom: 1,
+      pageTo: 2,
+    });
+    const [call, ...further] = await callRows(question.answerId);
+    expect(further).to.deep.equal([]);
+    expect(call).to.include({ callNo: 1, outcome: 'answered', errorCode: null, estimated: false });
+    expect(call?.requestId).to.equal(model().requests[0]?.id);
+    const { inputTokens = 0, outputTokens = 0, cacheWriteTokens = 0, cacheReadTokens = 0 } = call ?? {};
+    const use = { input: inputTokens, output: outputTokens, cacheWrite: cacheWriteTokens, cacheRead: cacheReadTokens };
+    const cost = Number(costOf('claude-sonnet-5-5', use, new Date()));
+    expect(cost).to.be.above(0);
+    expect(Number(call?.costMicros)).to.equal(cost);
+    await expectSettled(question, cost);
+    const report = {
+      status: 'complete',
+      model: 'claude-sonnet-5-5',
+      calls: 1,
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      cache_write_tokens: cacheWriteTokens,
+      cache_read_tokens: cacheReadTokens,
+      cost_micros: cost,
+      abandoned_micros: 0,
+    };
+    expect(outcome).to.deep.equal({ done: true, outcome: report });
+    expect(answering.ended).to.deep.equal([report]);
+    expect(answering.rings()).to.be.at.least(2);
+  });
+
+  it('does nothing once the answer has ended: asks nobody, charges and reports nothing', async () => {
+    const { question, step: first } = await answer([]);
+    const before = await monthOf(question.clubId);
+    expect(await step(question.questionId)).to.deep.equal(first);
+    expect(model().requests).to.have.length(1);
+    expect(answering.ended).to.have.length(1);
+    expect(await monthOf(question.clubId)).to.deep.equal(before);
+  });
+
+  for (const [stopReason, status] of [
+    ['end_turn', 'complete'],
+    ['stop_sequence', 'complete'],
+    ['max_tokens', 'truncated'],
+    ['model_context_window_exceeded', 'truncated'],
+    ['refusal', 'refused'],
+    ['tool_use', 'failed'],
+    ['pause_turn', 'failed'],
+  ] as const)
+    it(`ends as ${status} with what was said when the model stops with ${stopReason}`, async () => {
+      const isFailed = status === 'failed';
+      const { question, step: ended } = await answer({ answer: ['Some ', 'words'], stopReason });
+      expect(ended).to.have.nested.property('outcome.status', status);
+      const errorCode = isFailed ? 'internal_error' : null;
+      expect(await answerRow(question.answerId)).to.include({ status, content: 'Some words', errorCode });
+      expect(await logOf(question.answerId)).to.equal('Some words');
+      const [call] = await callRows(question.answerId);
+      expect(call).to.include({ outcome: isFailed ? 'failed' : 'answered', estimated: false });
+      await expectSettled(question, Number(call?.costMicros));
+    });
+
+  it('truncates at the size cap that the agent had when the question came', async () => {
+    const { question } = await answer(
+      { answer: ['12345678', '9'] },
+      { question: await buildQuestion({ maxTokens: 2 }) },
+    );
+    expect(await answerRow(question.answerId)).to.include({ status: 'truncated', content: '12345678' });
+  });
+
+  it('completes an answer without a word', async () => {
+    const { question } = await answer({ answer: [] });
+    expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: '' });
+    expect(await logOf(question.answerId)).to.equal('');
+  });
+
+  it('gives back what is reserved', async () => {
+    const question = await buildQuestion();
+    expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: Number(reservedMicros) });
+    await step(question.questionId);
+    expect((await monthOf(question.clubId)).reserved).to.equal(0);
+  });
+
+  it('reports gone when nothing is left of the question', async () => {
+    const gone = await step('00000000-0000-4000-8000-000000000000');
+    expect(gone).to.deep.equal({ done: true, outcome: { status: 'gone' } });
+  });
+
+  describe('claims', () => {
+    it('waits for the lease of another step that asks', async () => {
+      const question = await buildQuestion();
+      const release = Promise.withResolvers<void>();
+      const claimed = Promise.withResolvers<void>();
+      const failpoint = async (name: string) => {
+        if (name !== 'answer_claimed') return;
+        claimed.resolve();
+        await release.promise;
+      };
+      const begun = performance.now();
+      const first = step(question.questionId, { failpoint });
+      await claimed.promise;
+      const now = Date.now();
+      const second = await step(question.questionId, { now });
+      expect(second).to.include({ done: false, waitingFor: 'lease' });
+      // The lease is of 20 s, by the database's clock; it has run since the claim.
+      const mostPassed = Math.ceil(performance.now() - begun);
+      expect((second.done ? 0 : second.at) - now).to.be.within(20_000 - mostPassed, 20_000);
+      release.resolve();
+      expect(await first).to.include({ done: true });
+      expect(model().requests).to.have.length(1);
+    });
+
+    it('lets one of ten concurrent steps ask', async () => {
+      const question = await buildQuestion();
+      await Promise.all(Array.from({ length: 10 }, () => step(question.questionId)));
+      expect(model().requests).to.have.length(1);
+      expect((await callRows(question.answerId)).map(({ outcome }) => outcome)).to.deep.equal(['answered']);
+      expect(answering.ended).to.have.length(1);
+    });
+
+    it('commits the call before the request is made', async () => {
+      const question = await buildQuestion();
+      const { askModel, ...platform } = await answering.platform();
+      if (!askModel) throw new Error('It is configured.');
+      let atTheModel: unknown;
+      const looking: typeof askModel = async function* (request, signal) {
+        const source = await testDatabase();
+        const statement = `SELECT call_no, outcome, estimated FROM agent_calls WHERE answer_id = $1`;
+        [atTheModel] = await source.query<unknown[]>(statement, [question.answerId]);
+        yield* askModel(request, signal);
+      };
+      const { signal } = new AbortController();
+      await stepAnswer({ ...platform, askModel: looking }, question.questionId, Date.now(), signal);
+      expect(atTheModel).to.deep.equal({ call_no: 1, outcome: null, estimated: true });
+    });
+  });
+});

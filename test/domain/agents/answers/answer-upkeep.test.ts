@@ -1,0 +1,154 @@
+import { expect } from 'chai';
+import { foldAnswerLogs } from '../../../../domain/agents/answers/answer-logs.ts';
+import { stepAnswer } from '../../../../domain/agents/answers/answer-step.ts';
+import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
+import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
+import { answerRow, callRows, chargeRow, logOf, monthOf } from '../../../toolkit/assert/answers.ts';
+import { useAnswering } from '../../../toolkit/drive/answering.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { buildQuestion, type TestQuestion } from '../../../toolkit/builders/questions.ts';
+import { until } from '../../../toolkit/drive/until.ts';
+
+const second = 1_000;
+const hour = 3_600 * second;
+
+describe('upkeep of answers', function () {
+  this.timeout(20 * second);
+  const answering = useAnswering();
+
+  describe('the log', () => {
+    const foldedAt = async (question: TestQuestion, ms: number) => {
+      const { completedAt } = await answerRow(question.answerId);
+      await foldAnswerLogs(await testDatabase(), new Date((completedAt?.getTime() ?? 0) + ms));
+      return (await answerRow(question.answerId)).logFoldedAt !== null;
+    };
+
+    it('is deleted an hour after the answer’s end, and its text stays in the answer', async () => {
+      const question = await buildQuestion();
+      answering.model().next({ answer: ['One ', 'two'] });
+      await answering.step(question.questionId);
+      expect(await foldedAt(question, hour)).to.equal(false);
+      expect(await logOf(question.answerId)).to.equal('One two');
+      expect(await foldedAt(question, hour + 1)).to.equal(true);
+      expect(await logOf(question.answerId)).to.equal('');
+      expect((await answerRow(question.answerId)).content).to.equal('One two');
+    });
+
+    it('of an answer in progress stays', async () => {
+      const { answerId } = await buildQuestion();
+      const source = await testDatabase();
+      await source.query(`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'x')`, [
+        answerId,
+      ]);
+      await foldAnswerLogs(source, new Date(Date.now() + 100 * hour));
+      expect(await logOf(answerId)).to.equal('x');
+    });
+  });
+
+  describe('the sweeper', () => {
+    const isRescued = async (question: TestQuestion, columns: string) => {
+      const { database } = await testPlatform();
+      await database.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);
+      await rescueOverdue(database, new Date());
+      const [row] = await database.source.query<{ attributes: object }[]>(
+        `SELECT attributes FROM wakes WHERE workflow_id = $1`,
+        [`agent-answer/${question.questionId}`],
+      );
+      return row?.attributes;
+    };
+    const late = `looks_at = clock_timestamp() - interval '121 s'`;
+
+    it('wakes an answer that is overdue by two minutes, with its search attributes', async () => {
+      const question = await buildQuestion();
+      expect(await isRescued(question, late)).to.deep.equal({ ClubId: question.clubId, AgentId: question.agentId });
+    });
+
+    it('leaves an answer that is less overdue, leased or ended', async () => {
+      for (const columns of [
+        `looks_at = clock_timestamp() - interval '100 s'`,
+        `${late}, lease_until = clock_timestamp() + interval '10 s'`,
+        `${late}, status = 'complete', completed_at = created_at`,
+      ])
+        expect(await isRescued(await buildQuestion(), columns), columns).to.equal(undefined);
+    });
+  });
+
+  describe('a deletion of the conversation', () => {
+    it('during the stream closes it, deletes the words and charges the use once', async () => {
+      const question = await buildQuestion();
+      const { answerId, conversationId, clubId } = question;
+      answering.model().next({ answer: Array.from({ length: 200 }, () => 'word '), delayMs: 50 });
+      const stepping = answering.step(question.questionId);
+      await until('first words', { timeoutMs: 10 * second }, async () => (await logOf(answerId)) !== '');
+      const { database } = await testPlatform();
+      await inTransaction(database, (tx) =>
+        eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()),
+      );
+      expect(await stepping).to.have.nested.property('outcome.error_code', 'conversation_deleted');
+      expect(answering.model().closedByClient()).to.equal(1);
+      expect(await logOf(answerId)).to.equal('');
+      expect(await answerRow(answerId)).to.include({
+        status: 'failed',
+        content: '',
+        errorCode: 'conversation_deleted',
+      });
+      const [call] = await callRows(answerId);
+      expect(call).to.include({ outcome: 'failed', errorCode: 'conversation_deleted', estimated: true });
+      expect(call?.outputTokens).to.be.above(0);
+      expect((await chargeRow(answerId)).costMicros).to.equal(call?.costMicros);
+      expect(await monthOf(clubId)).to.deep.equal({ spent: Number(call?.costMicros), reserved: 0 });
+    });
+
+    it('before the call prevents it, and releases the reserve', async () => {
+      const question = await buildQuestion();
+      const { database } = await testPlatform();
+      await inTransaction(database, (tx) =>
+        eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
+      );
+      expect(await answering.step(question.questionId)).to.have.nested.property(
+        'outcome.error_code',
+        'student_removed',
+      );
+      expect(answering.model().requests).to.have.length(0);
+      expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
+    });
+
+    it('between claim and first event abandons the call, at no cost for the club', async () => {
+      const question = await buildQuestion();
+      const platform = await answering.platform({
+        async failpoint(name) {
+          if (name !== 'answer_called') return;
+          await inTransaction((await testPlatform()).database, (tx) =>
+            eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
+          );
+        },
+      });
+      const step = await stepAnswer(platform, question.questionId, Date.now(), new AbortController().signal);
+      expect(step).to.have.nested.property('outcome.error_code', 'student_removed');
+      expect((await callRows(question.answerId)).map(({ outcome }) => outcome)).to.deep.equal(['abandoned']);
+      expect(await logOf(question.answerId)).to.equal('');
+      expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
+    });
+
+    it('between last word and end stands: the words stay deleted, and the use is charged', async () => {
+      const question = await buildQuestion();
+      answering.model().next({ answer: ['One ', 'two'] });
+      const platform = await answering.platform({
+        async failpoint(name) {
+          if (name !== 'answer_ending') return;
+          await inTransaction((await testPlatform()).database, (tx) =>
+            eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
+          );
+        },
+      });
+      await stepAnswer(platform, question.questionId, Date.now(), new AbortController().signal);
+      expect(await answerRow(question.answerId)).to.include({ status: 'failed', content: '' });
+      expect(await logOf(question.answerId)).to.equal('');
+      const [call] = await callRows(question.answerId);
+      expect(call).to.include({ estimated: false, errorCode: 'conversation_deleted' }); // the model had counted
+      expect((await monthOf(question.clubId)).spent).to.equal(Number(call?.costMicros));
+      expect(answering.ended).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import {
+  answerRules,
+  endOf,
+  errorAfterBegin,
+  failureOfStatus,
+  failureOfType,
+  nextCallAt,
+} from '../../../../domain/agents/answers/answers.policy.ts';
+import { retryAfterMsOf } from '../../../../platform/infra/model/model.ts';
+
+const second = 1_000;
+
+describe('rules of an answer’s run', () => {
+  it('treat 429 and 529 as overloaded, 5xx, 408 and 409 as unavailable, and other 4xx as rejected', () => {
+    const kinds = (...statuses: number[]) => [...new Set(statuses.map(failureOfStatus))];
+    expect(kinds(429, 529)).to.deep.equal(['overloaded']);
+    expect(kinds(500, 502, 503, 504, 599, 408, 409)).to.deep.equal(['unavailable']);
+    expect(kinds(400, 401, 402, 403, 404, 413, 422)).to.deep.equal(['rejected']);
+  });
+
+  it('map the type of an error event to a failure', () => {
+    expect(failureOfType('overloaded_error')).to.equal('overloaded');
+    expect(failureOfType('rate_limit_error')).to.equal('overloaded');
+    expect(failureOfType('invalid_request_error')).to.equal('rejected');
+    expect(failureOfType('api_error')).to.equal('unavailable');
+    expect(failureOfType('constructor')).to.equal('unavailable');
+    expect(errorAfterBegin('silent')).to.equal('model_silent');
+    expect(errorAfterBegin('overloaded')).to.equal('interrupted');
+  });
+
+  it('treat an unknown stop reason as an internal error', () => {
+    for (const reason of [null, '', 'tool_use', 'constructor'])
+      expect(endOf(reason), String(reason)).to.deep.equal({ status: 'failed', errorCode: 'internal_error' });
+  });
+
+  it('wait 1 s, then 4 s, then give up', () => {
+    expect(nextCallAt(1, 0, 10)).to.equal(10 + second);
+    expect(nextCallAt(2, 0, 10)).to.equal(10 + 4 * second);
+    expect(nextCallAt(3, 0, 10)).to.equal(undefined);
+  });
+
+  it('let Retry-After lengthen a wait, but never shorten it', () => {
+    expect(nextCallAt(1, 0, 0, 7 * second)).to.equal(7 * second);
+    expect(nextCallAt(2, 0, 0, 2 * second)).to.equal(4 * second);
+  });
+
+  it('allow no call after two minutes', () => {
+    const last = answerRules.beginWithinMs;
+    expect(last).to.equal(120 * second);
+    expect(nextCallAt(1, 0, last - second - 1)).to.equal(last - 1);
+    expect(nextCallAt(1, 0, last - second)).to.equal(undefined);
+    expect(nextCallAt(1, 0, 0, last)).to.equal(undefined);
+  });
+
+  it('read Retry-After as seconds or a date, and anything else as 0', () => {
+    const now = Date.parse('2026-03-01T12:00:00Z');
+    expect(retryAfterMsOf('7', now)).to.equal(7 * second);
+    expect(retryAfterMsOf('0.5', now)).to.equal(500);
+    expect(retryAfterMsOf('Sun, 01 Mar 2026 12:00:30 GMT', now)).to.equal(30 * second);
+    for (const nothing of [null, '', ' ', 'soon', '-3', 'Sun, 01 Mar 2026 11:00:00 GMT', 'Infinity'])
+      expect(retryAfterMsOf(nothing, now), String(nothing)).to.equal(0);
+  });
+});

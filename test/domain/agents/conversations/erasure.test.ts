@@ -1,0 +1,61 @@
+/** A conversation is deleted anywhere in the making of an answer: no word stays, and what was used is settled, once. */
+import { expect } from 'chai';
+import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
+import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { answerRow, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
+import { useAnswering } from '../../../toolkit/drive/answering.ts';
+import { columnsHolding, testPlatform } from '../../../toolkit/stack/database.ts';
+import { buildQuestion, reservedMicros } from '../../../toolkit/builders/questions.ts';
+
+describe('deletion of a conversation during its answer', function () {
+  this.timeout(20_000);
+  const answering = useAnswering();
+
+  const places = [
+    { at: 'its beginning', charged: false, status: 'failed' },
+    { at: 'answer_claimed', charged: false, status: 'failed' },
+    { at: 'answer_begun', charged: true, status: 'failed' },
+    { at: 'answer_delta', charged: true, status: 'failed' },
+    { at: 'answer_ending', charged: true, status: 'failed' },
+    { at: 'its end', charged: true, status: 'complete' },
+  ];
+  for (const { at, charged, status } of places)
+    it(`at ${at} leaves no words of a ${status} answer, and charges ${charged ? 'its use' : 'nothing'}`, async () => {
+      const { database } = await testPlatform();
+      const word = `word${crypto.randomUUID()}`;
+      const question = await buildQuestion({ content: `Question ${word}` });
+      const erase = () =>
+        inTransaction(database, (tx) =>
+          eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
+        );
+      answering.model().next({ blocks: [{ deltas: [`First ${word} `, `second ${word} `, `third ${word}`] }] });
+      let erased = false;
+      const failpoint = async (name: string) => {
+        if (name !== at || erased) return;
+        erased = true;
+        await erase();
+      };
+      if (at === 'its beginning') await erase();
+      expect(Number((await chargeRow(question.answerId)).reservedMicros)).to.equal(Number(reservedMicros));
+      await answering.step(question.questionId, { failpoint });
+      if (at === 'its end') await erase();
+      const settled = async () => {
+        const { costMicros, settledAt } = await chargeRow(question.answerId);
+        expect(settledAt).to.be.instanceOf(Date);
+        expect(await monthOf(question.clubId)).to.deep.equal({ spent: Number(costMicros), reserved: 0 });
+        return Number(costMicros);
+      };
+      await answering.step(question.questionId); // its run was woken by the erasure
+      const cost = await settled();
+      expect(cost > 0).to.equal(charged);
+      expect(await answerRow(question.answerId)).to.include({
+        status,
+        content: '',
+        errorCode: status === 'failed' ? 'conversation_deleted' : null,
+      });
+      expect(await columnsHolding(word)).to.deep.equal([]);
+      await answering.step(question.questionId);
+      expect(await settled()).to.equal(cost);
+      expect(answering.model().requests.length).to.be.at.most(1);
+    });
+});

@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { longestTitle, titleOf } from '../../../../domain/agents/conversations/title.policy.ts';
+import { isStorableText } from '../../../../platform/core/storable-text.ts';
+
+const lengthOf = (text: string) => Array.from(text).length;
+
+describe('title of a conversation', () => {
+  it('is the first line of the question', () => {
+    for (const lineBreak of ['\n', '\r\n', '\r', '\u2028', '\u2029'])
+      expect(titleOf(`Which knot?${lineBreak}Why?`), JSON.stringify(lineBreak)).to.equal('Which knot?');
+  });
+
+  it('skips blank lines and tidies white space', () => {
+    expect(titleOf('\n \t\n\u00a0\n  Which \t knot? \n')).to.equal('Which knot?');
+  });
+
+  it('has at most 120 characters', () => {
+    expect(titleOf('a'.repeat(120))).to.equal('a'.repeat(120));
+    expect(titleOf('a'.repeat(121))).to.equal('a'.repeat(120));
+    expect(titleOf('🪢'.repeat(121))).to.equal('🪢'.repeat(120));
+  });
+
+  it('does not cut through an emoji or an accented letter', () => {
+    const family = '👩‍👩‍👧‍👦'; // seven code points
+    expect(titleOf(family.repeat(20))).to.equal(family.repeat(17));
+    expect(titleOf(`${'a'.repeat(119)}e\u0301\u0323`)).to.equal('a'.repeat(119));
+  });
+
+  it('cuts a single character that is longer than a title', () => {
+    expect(titleOf(`a${'\u0301'.repeat(500)}`)).to.equal(`\u00e1${'\u0301'.repeat(119)}`);
+  });
+
+  it('is never blank, never too long, and always storable', () => {
+    const asked = fc.string({ unit: 'binary', minLength: 1, maxLength: 400 }).filter((text) => /\S/.test(text));
+    fc.assert(
+      fc.property(fc.oneof(asked, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 })), (question) => {
+        fc.pre(isStorableText(question) && /\S/.test(question));
+        const title = titleOf(question);
+        expect(title).to.match(/\S/);
+        expect(lengthOf(title)).to.be.at.most(longestTitle);
+        expect(isStorableText(title)).to.equal(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { citationsOf, type SentResult } from '../../../../domain/agents/prompt/citations.policy.ts';
+
+const sent: SentResult[] = [
+  {
+    sourceId: 'a',
+    sourceKind: 'media',
+    sourceTitle: 'Handbook',
+    blocks: [
+      { text: 'One. ', page: 3 },
+      { text: 'Two. ', page: 3 },
+      { text: 'Three.', page: 4 },
+    ],
+  },
+  { sourceId: 'b', sourceKind: 'lesson', sourceTitle: 'Lesson', blocks: [{ text: 'Four.', page: null }] },
+];
+const cite = (result: number, startBlock: number, endBlock: number) => ({ result, startBlock, endBlock });
+
+describe('citations', () => {
+  it('have the text of their blocks, their source, and the first and last page', () => {
+    const { citations, dropped } = citationsOf([cite(0, 1, 3), cite(1, 0, 1), cite(0, 0, 1)], sent);
+    expect(dropped).to.equal(0);
+    expect(citations).to.deep.equal([
+      { citedText: 'Two. Three.', sourceId: 'a', sourceKind: 'media', sourceTitle: 'Handbook', pageFrom: 3, pageTo: 4 },
+      { citedText: 'Four.', sourceId: 'b', sourceKind: 'lesson', sourceTitle: 'Lesson', pageFrom: null, pageTo: null },
+      { citedText: 'One. ', sourceId: 'a', sourceKind: 'media', sourceTitle: 'Handbook', pageFrom: 3, pageTo: 3 },
+    ]);
+  });
+
+  it('appear once, at their first place', () => {
+    const { citations } = citationsOf([cite(1, 0, 1), cite(0, 0, 1), cite(1, 0, 1)], sent);
+    expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.', 'One. ']);
+  });
+
+  for (const [result, start, end] of [
+    [2, 0, 1],
+    [-1, 0, 1],
+    [0, 0, 4],
+    [0, 3, 4],
+    [0, -1, 1],
+    [0, 1, 1],
+    [0, 2, 1],
+    [0.5, 0, 1],
+    [0, 0.5, 1],
+    [0, 0, 1.5],
+    [Number.NaN, 0, 1],
+  ] as const) {
+    it(`of result ${result}, blocks ${start} to ${end}, are dropped as never sent, and others stay`, () => {
+      const { citations, dropped } = citationsOf([cite(result, start, end), cite(1, 0, 1)], sent);
+      expect(dropped).to.equal(1);
+      expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.']);
+    });
+  }
+});

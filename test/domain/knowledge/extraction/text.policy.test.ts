@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { cleanLine, cleanText, hasWords, lengthOf } from '../../../../domain/knowledge/extraction/text.policy.ts';
+import { isStorableText } from '../../../../platform/core/storable-text.ts';
+
+describe('text of passages', () => {
+  const anyText = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => `${text}\uD83D\u0000${text}\uDE00`);
+
+  it('can be stored in Postgres after cleaning, and cleaning again changes nothing', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const clean = cleanText(text);
+        expect(isStorableText(clean)).to.equal(true);
+        expect(clean).to.equal(clean.normalize('NFC'));
+        expect(cleanText(clean)).to.equal(clean);
+        expect(cleanLine(text)).not.to.match(/^\s|\s$|\s\s|[^\S ]/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  for (const { what, text, clean } of [
+    { what: 'loses NUL and other control characters', text: 'a\u0000b\u0007c\u009Fd', clean: 'abcd' },
+    { what: 'has the replacement character for half of a surrogate pair', text: 'a\uD83Db', clean: 'a\uFFFDb' },
+    { what: 'has letters composed with their accents', text: 'Sa\u0303o', clean: 'São' },
+    { what: 'loses soft hyphens and zero-width spaces', text: 'sail\u00ADing\u200B boat\uFEFF', clean: 'sailing boat' },
+    { what: 'loses marks of direction', text: 'a\u202Eb\u2066c', clean: 'abc' },
+    {
+      what: 'keeps a joiner between emoji, and loses one between letters',
+      text: '👩\u200D🚀 a\u200Db',
+      clean: '👩\u200D🚀 ab',
+    },
+    { what: 'has plain spaces for hard spaces', text: '10\u00A0000\u202Fkm', clean: '10 000 km' },
+    { what: 'has line feeds for all line ends', text: 'a\r\nb\rc\u2028d', clean: 'a\nb\nc\nd' },
+  ]) {
+    it(what, () => expect(cleanText(text)).to.equal(clean));
+  }
+
+  it('has its length counted in characters, not in surrogates', () => {
+    expect(lengthOf('a👩‍🚀é')).to.equal(Array.from('a👩‍🚀é').length);
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(lengthOf(text)).to.equal(Array.from(text).length);
+      }),
+    );
+  });
+
+  it('has words where it has letters or digits', () => {
+    expect(['ç', '7', 'x'].every(hasWords)).to.equal(true);
+    expect(['', ' ', '•—…', '|'].some(hasWords)).to.equal(false);
+  });
+});

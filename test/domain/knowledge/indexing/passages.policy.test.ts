@@ -1,0 +1,263 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { languages } from '../../../../domain/agents/agents.policy.ts';
+import { cutPassages, passageLength, type Passage } from '../../../../domain/knowledge/indexing/passages.policy.ts';
+import { SectionBuilder, type Paragraph, type Section } from '../../../../domain/knowledge/extraction/sections.ts';
+import { lengthOf } from '../../../../domain/knowledge/extraction/text.policy.ts';
+import { sentences } from '../../../toolkit/builders/office-files.ts';
+
+const cut = (sections: Section[]): Passage[] => [...cutPassages(sections, 'en')];
+const section = (...paragraphs: (string | Paragraph)[]): Section => ({
+  page: 3,
+  headings: ['Knots', 'Bends'],
+  paragraphs: paragraphs.map((given) => (typeof given === 'string' ? { text: given, kind: 'prose' } : given)),
+});
+const wordsOf = (texts: string[]) =>
+  texts
+    .join(' ')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+const lettersOf = (texts: string[]) => texts.join('').replace(/\s+/g, '');
+
+describe('cutting sections into passages', () => {
+  const word = fc.oneof(
+    {
+      weight: 30,
+      arbitrary: fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'é'), minLength: 1, maxLength: 12 }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.constantFrom('Dr.', 'No!', 'e.g.', 'well-known', '👩‍🚀', '3.', 'Ende.', 'Sim?', 'São', '(see'),
+    },
+    { weight: 1, arbitrary: fc.integer({ min: 200, max: 1_500 }).map((length) => 'ñ'.repeat(length)) },
+    { weight: 1, arbitrary: fc.integer({ min: 100, max: 900 }).map((length) => '🦀'.repeat(length)) },
+  );
+  const separator = fc.constantFrom(' ', ' ', ' ', ' ', '. ', ', ', '? ', '\n', '\n    ', '\t');
+  const text = fc
+    .array(fc.tuple(word, separator), { minLength: 1, maxLength: 260 })
+    .map((parts) => parts.flat().join(''));
+  const paragraph = fc.record({ text, kind: fc.constantFrom<Paragraph['kind']>('prose', 'prose', 'row', 'lines') });
+  const builtSections = fc
+    .array(
+      fc.oneof(
+        { weight: 8, arbitrary: paragraph },
+        {
+          weight: 2,
+          arbitrary: fc.record({ level: fc.integer({ min: 1, max: 3 }), text: fc.string({ maxLength: 30 }) }),
+        },
+        { weight: 1, arbitrary: fc.constant('page' as const) },
+      ),
+      { maxLength: 14 },
+    )
+    .map((parts) => {
+      const builder = new SectionBuilder();
+      let page = 0;
+      for (const part of parts) {
+        if (part === 'page') builder.startPage((page += 1), true);
+        else if ('level' in part) builder.heading(part.level, part.text);
+        else builder.paragraph(part);
+      }
+      return builder.end();
+    });
+
+  /** The passages of each section: they come in its order, and each belongs to one. */
+  function bySection(sections: readonly Section[]): { given: Section; passages: Passage[] }[] {
+    return sections.map((given) => ({ given, passages: cut([given]) }));
+  }
+
+  it('keeps every word in order, and each passage within one section', () => {
+    fc.assert(
+      fc.property(builtSections, (sections) => {
+        for (const { given, passages } of bySection(sections)) {
+          const texts = given.paragraphs.map((one) => one.text);
+          expect(lettersOf(passages.map((one) => one.text))).to.equal(lettersOf(texts));
+          if (wordsOf(texts).every((one) => lengthOf(one) <= 300))
+            expect(wordsOf(passages.map((one) => one.text))).to.deep.equal(wordsOf(texts));
+          for (const { page, headings } of passages)
+            expect({ page, headings }).to.deep.equal({ page: given.page, headings: given.headings });
+        }
+        expect(cut(sections)).to.deep.equal(bySection(sections).flatMap(({ passages }) => passages));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('makes passages of 300 to 600 characters, except a shorter last one of a section', () => {
+    fc.assert(
+      fc.property(builtSections, (sections) => {
+        for (const { passages } of bySection(sections)) {
+          for (const [at, passage] of passages.entries()) {
+            const length = lengthOf(passage.text);
+            expect(length).to.be.at.most(passageLength.most);
+            expect(length).to.be.at.least(at === passages.length - 1 ? 1 : passageLength.least);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('makes blocks that join to the passage’s text, none empty, without outer white space', () => {
+    fc.assert(
+      fc.property(builtSections, (sections) => {
+        for (const { blocks, text: whole } of cut(sections)) {
+          expect(blocks.join('')).to.equal(whole);
+          expect(whole).to.equal(whole.trim());
+          for (const block of blocks) expect(block.trim()).to.not.equal('');
+        }
+      }),
+    );
+  });
+
+  it('gives the same passages for the same sections, in each language', () => {
+    fc.assert(
+      fc.property(builtSections, fc.constantFrom(...languages), (sections, language) => {
+        expect([...cutPassages(sections, language)]).to.deep.equal([
+          ...cutPassages(structuredClone(sections), language),
+        ]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('makes each sentence a block', () => {
+    const [passage, ...others] = cut([section('A bowline holds. Does it slip? No! "Never," he said.')]);
+    expect(others).to.deep.equal([]);
+    expect(passage).to.deep.equal({
+      page: 3,
+      headings: ['Knots', 'Bends'],
+      blocks: ['A bowline holds. ', 'Does it slip? ', 'No! ', '"Never," he said.'],
+      text: 'A bowline holds. Does it slip? No! "Never," he said.',
+    });
+  });
+
+  it('does not end a sentence at an abbreviation', () => {
+    const [passage] = cut([section('Ask Dr. Quay about it. See fig. 3, p. 40. O Sr. Silva sabe.')]);
+    expect(passage?.blocks).to.deep.equal(['Ask Dr. Quay about it. ', 'See fig. 3, p. 40. ', 'O Sr. Silva sabe.']);
+  });
+
+  it('makes each table row and each line of code a block', () => {
+    const [passage] = cut([
+      section(
+        { kind: 'row', text: 'Knot | Use' },
+        { kind: 'row', text: 'Reef | Sails' },
+        { kind: 'lines', text: 'if (tide) {\n    wait();\n}' },
+      ),
+    ]);
+    expect(passage?.blocks).to.deep.equal(['Knot | Use\n', 'Reef | Sails\n', 'if (tide) {\n    ', 'wait();\n', '}']);
+  });
+
+  it('cuts a sentence longer than a passage between words, best after a comma', () => {
+    const clause = 'when the wind turns and the boat swings round its anchor in the dark bay,';
+    const passages = cut([section(`${Array.from({ length: 12 }, () => clause).join(' ')} we row.`)]);
+    expect(passages.length).to.equal(2);
+    expect(passages[0]?.text.endsWith('dark bay,')).to.equal(true);
+    expect(passages[1]?.text.startsWith('when the wind')).to.equal(true);
+  });
+
+  it('does not make a passage too short at long white space', () => {
+    const line = `${'x'.repeat(285)}${' '.repeat(40)}${'y'.repeat(500)}`;
+    const [first, second, ...others] = cut([section({ kind: 'lines', text: line })]);
+    expect(lengthOf(first?.text ?? '')).to.be.within(300, 600);
+    expect(lettersOf([first?.text ?? '', second?.text ?? ''])).to.equal(lettersOf([line]));
+    expect(others).to.deep.equal([]);
+  });
+
+  it('keeps sentences whole', () => {
+    const blocks = cut([section(sentences(60, 3))]).flatMap((passage) => passage.blocks);
+    expect(blocks).to.have.length(60);
+    expect(blocks.filter((block) => !/^The .*\.$/.test(block.trim()))).to.deep.equal([]);
+  });
+
+  it('begins a new passage with a paragraph that does not fit', () => {
+    const first = sentences(8, 1);
+    const second = sentences(8, 2);
+    expect(lengthOf(first)).to.be.within(300, 600);
+    expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
+  });
+
+  it('joins a short rest to the passage before it, or shares their text', () => {
+    const joined = cut([section(sentences(8, 1), 'So it is.')]);
+    expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
+    const shared = cut([section(sentences(13, 1))]);
+    expect(shared.length).to.equal(2);
+    for (const { text: shown } of shared) expect(lengthOf(shown), shown).to.be.within(300, 600);
+  });
+});
+
+describe('sections', () => {
+  const built = (build: (builder: SectionBuilder) => void) => {
+    const builder = new SectionBuilder();
+    build(builder);
+    return builder
+      .end()
+      .map(({ page, headings, paragraphs }) => ({ page, headings, texts: paragraphs.map(({ text }) => text) }));
+  };
+  const prose = (text: string) => ({ text, kind: 'prose' as const });
+
+  it('have the path of their headings', () => {
+    const sections = built((builder) => {
+      builder.paragraph(prose('before'));
+      builder.heading(1, 'One');
+      builder.heading(2, 'Two');
+      builder.paragraph(prose('under two'));
+      builder.heading(3, 'Three');
+      builder.paragraph(prose('under three'));
+      builder.heading(2, 'Four');
+      builder.paragraph(prose('under four'));
+    });
+    expect(sections).to.deep.equal([
+      { page: null, headings: [], texts: ['before'] },
+      { page: null, headings: ['One', 'Two'], texts: ['under two'] },
+      { page: null, headings: ['One', 'Two', 'Three'], texts: ['under three'] },
+      { page: null, headings: ['One', 'Four'], texts: ['under four'] },
+    ]);
+  });
+
+  it('have a heading without text as their text', () => {
+    const sections = built((builder) => {
+      builder.heading(1, 'Alone');
+      builder.heading(1, 'With text');
+      builder.paragraph(prose('text'));
+      builder.heading(2, 'Last');
+    });
+    expect(sections).to.deep.equal([
+      { page: null, headings: [], texts: ['Alone'] },
+      { page: null, headings: ['With text'], texts: ['text'] },
+      { page: null, headings: ['With text'], texts: ['Last'] },
+    ]);
+  });
+
+  it('keep document headings across pages, but not page headings', () => {
+    const of = (keepsHeadings: boolean) =>
+      built((builder) => {
+        builder.startPage(1, keepsHeadings);
+        builder.heading(1, 'One');
+        builder.paragraph(prose('first'));
+        builder.startPage(2, keepsHeadings);
+        builder.paragraph(prose('second'));
+      }).map(({ page, headings }) => ({ page, headings }));
+    expect(of(true)).to.deep.equal([
+      { page: 1, headings: ['One'] },
+      { page: 2, headings: ['One'] },
+    ]);
+    expect(of(false)).to.deep.equal([
+      { page: 1, headings: ['One'] },
+      { page: 2, headings: [] },
+    ]);
+  });
+
+  it('have an overlong heading as their text', () => {
+    const long = 'word '.repeat(60).trim();
+    expect(built((builder) => builder.heading(1, long))).to.deep.equal([{ page: null, headings: [], texts: [long] }]);
+  });
+
+  it('are rejected as too_large beyond ten million characters', () => {
+    const builder = new SectionBuilder();
+    const text = 'x'.repeat(1_000_000);
+    for (let at = 0; at < 10; at++) builder.paragraph(prose(text));
+    expect(() => builder.paragraph(prose('x')))
+      .to.throw()
+      .with.property('code', 'too_large');
+  });
+});

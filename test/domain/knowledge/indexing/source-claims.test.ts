@@ -1,0 +1,209 @@
+/** Who may index a source: claims under a lease, and what happens to one whose source changes or goes meanwhile. */
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { ClaimLost, holdClaim } from '../../../../domain/knowledge/indexing/claims.ts';
+import { insertPassages, recordPassages, type Indexed } from '../../../../domain/knowledge/indexing/record.ts';
+import { inTransaction, type Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { passagesOf, sourceRow, textsOf } from '../../../toolkit/assert/sources.ts';
+import { book } from '../../../toolkit/builders/office-files.ts';
+import { buildFileSource, buildLessonSource, type TestSource } from '../../../toolkit/builders/sources.ts';
+import {
+  alterSource,
+  changeLesson,
+  claimOf,
+  removeSource,
+  stepSource,
+  wantAnew,
+  whenRead,
+} from '../../../toolkit/drive/indexing.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
+import { databaseOf } from '../../../toolkit/fakes/databases.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testObjectStore } from '../../../toolkit/stack/storage.ts';
+
+const ready = (passages: number) => ({ done: true, outcome: 'ready', passages });
+
+describe('the claim of a source', function () {
+  this.timeout(60_000);
+
+  it('keeps other steps waiting while its lease runs', async () => {
+    const source = await buildLessonSource('Text.');
+    const others: unknown[] = [];
+    await stepSource(
+      source,
+      whenRead(async () => void others.push(await stepSource(source))),
+    );
+    expect(others[0]).to.include({ done: false });
+    expect((await sourceRow(source)).fence).to.equal(1);
+  });
+
+  it('passes to another step when its lease has run out; the first step then records nothing', async () => {
+    const source = await buildLessonSource('Text.');
+    const first = stepSource(
+      source,
+      whenRead(async () => {
+        await alterSource(source, `lease_until = now() - interval '1 s'`);
+        await (await testDatabase()).query(`UPDATE lessons SET content = 'Newer.' WHERE id = $1`, [source.lessonId]);
+        expect(await stepSource(source)).to.deep.equal(ready(1));
+      }),
+    );
+    expect(await first).to.deep.equal(ready(1));
+    expect(await textsOf(source)).to.deep.equal(['Newer.']);
+    expect(await sourceRow(source)).to.include({ fence: 2, attempts: 2, leaseUntil: null });
+  });
+
+  it('is renewed while the work goes on', async () => {
+    const source = await buildLessonSource('Text.');
+    const leases: number[] = [];
+    const renewed = whenRead(async () => {
+      const before = (await sourceRow(source)).leaseUntil?.getTime() ?? 0;
+      for (let tries = 0; tries < 200 && leases.length === 0; tries++) {
+        const { leaseUntil } = await sourceRow(source);
+        if (leaseUntil && leaseUntil.getTime() > before) leases.push(leaseUntil.getTime() - before);
+        else await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    });
+    await stepSource(source, renewed);
+    expect(leases).to.have.length(1);
+  });
+
+  const losses: Record<string, (source: TestSource) => Promise<void>> = {
+    'the source is deleted': removeSource,
+    'somebody else claims the source': (source) => alterSource(source, 'fence = fence + 1'),
+    'other content is wanted': wantAnew,
+  };
+  for (const [when, lose] of Object.entries(losses))
+    it(`stops the reading at its next renewal when ${when}`, async () => {
+      const source = await buildLessonSource('Text.');
+      const { database } = await testPlatform();
+      const held = holdClaim(database, await claimOf(source), () => {}, new AbortController().signal);
+      const aborted = once(held.signal, 'abort');
+      await lose(source);
+      await aborted;
+      held.letGo();
+      expect(held.signal.reason).to.be.instanceOf(ClaimLost);
+    });
+
+  it('records nothing when other content is wanted meanwhile, and the source is due again at once', async () => {
+    const source = await buildLessonSource('Old.');
+    const step = await stepSource(
+      source,
+      whenRead(() => changeLesson(source, 'New.')),
+    );
+    expect(step).to.include({ done: false, attempt: 1 });
+    expect(await textsOf(source)).to.deep.equal([]);
+    expect(await sourceRow(source)).to.include({ status: 'pending', leaseUntil: null, attempts: 0 });
+    expect(await stepSource(source)).to.deep.equal(ready(1));
+    expect(await textsOf(source)).to.deep.equal(['New.']);
+  });
+
+  it('does not fail new content for what was wrong with the old', async () => {
+    const source = await buildFileSource(null);
+    const step = await stepSource(
+      source,
+      whenRead(() => wantAnew(source)),
+    );
+    expect(step).to.include({ done: false });
+    expect(await sourceRow(source)).to.include({ status: 'pending', errorCode: null });
+  });
+
+  it('ends as gone, without passages, when the source is deleted meanwhile or was before', async () => {
+    const source = await buildLessonSource('Text.');
+    const outcomes: string[] = [];
+    const step = await stepSource(source, {
+      ...whenRead(() => removeSource(source)),
+      onOutcome: (outcome) => outcomes.push(outcome),
+    });
+    expect(step).to.deep.equal({ done: true, outcome: 'gone' });
+    expect(outcomes).to.deep.equal(['gone']);
+    expect(await passagesOf(source)).to.deep.equal([]);
+    expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'gone' });
+  });
+
+  it('is not taken of a source with nothing left to do', async () => {
+    const source = await buildLessonSource('Text.');
+    await stepSource(source);
+    expect(await stepSource(source)).to.deep.equal(ready(1));
+    expect((await sourceRow(source)).fence).to.equal(1);
+  });
+
+  it('is given back when the worker stops, and the attempt does not count', async () => {
+    const source = await buildFileSource(await book(300));
+    const stop = new AbortController();
+    const storage = {
+      async read(key: string, offset: number, length: number) {
+        const piece = await (await testObjectStore()).read(key, offset, length);
+        setImmediate(() => stop.abort(new Error('stop'))); // the thread that reads it out has begun, and needs longer
+        return piece;
+      },
+    };
+    const step = stepSource(source, { storage }, { stop: stop.signal });
+    expect(await step).to.include({ done: false, attempt: 1 });
+    expect(await sourceRow(source)).to.include({ status: 'pending', attempts: 0, leaseUntil: null, errorCode: null });
+    expect(await stepSource(source)).to.include({ outcome: 'ready', pages: 300 });
+  });
+
+  it('writes passages without holding up those who change the source or take it away', async () => {
+    const source = await buildLessonSource('Old.');
+    await stepSource(source);
+    await wantAnew(source);
+    const { database } = await testPlatform();
+    const claim = await claimOf(source);
+    const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.' }];
+    const recording = database.source.transaction(async (tx) => {
+      await insertPassages(tx, claim, { title: 'T', language: 'en', pageCount: null, passages });
+      await alterSource(source, `updated_at = now()`); // by another connection: it would wait for ever
+      const lock = `SELECT id FROM agent_sources WHERE id = $1 FOR UPDATE NOWAIT`;
+      expect(await database.source.query(lock, [source.id])).to.deep.equal([{ id: source.id }]);
+      throw new Error('enough');
+    });
+    expect(await recording.catch((error: Error) => error.message)).to.equal('enough');
+    expect(await textsOf(source)).to.deep.equal(['Old.']);
+  });
+
+  describe('of a source that is taken away while its passages are replaced', () => {
+    const passages = Array.from({ length: 400 }, (_, page) => ({ page, headings: [], blocks: ['New.'], text: 'New.' }));
+    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, passages };
+    /** A source of 40 pages whose text is wanted anew, claimed. */
+    const claimed = async () => {
+      const source = await buildFileSource(await book(40));
+      await stepSource(source);
+      await wantAnew(source);
+      const { database } = await testPlatform();
+      return { source, claim: await claimOf(source), database };
+    };
+    const takeAway = async (tx: Transaction, { id }: TestSource) => {
+      await tx.query(`SELECT FROM agent_sources WHERE id = $1 FOR UPDATE`, [id]);
+      await tx.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
+    };
+
+    it('loses the claim, and leaves no passage, when it is taken away first', async () => {
+      const { source, claim, database } = await claimed();
+      let recording: Promise<unknown> = Promise.resolve();
+      await withOpenTransaction(
+        (tx) => takeAway(tx, source),
+        async () => {
+          recording = recordPassages(database, claim, indexed, new Date()).catch((error: unknown) => error);
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect(await recording).to.be.instanceOf(ClaimLost);
+      expect(await passagesOf(source)).to.deep.equal([]);
+    });
+
+    it('leaves no passage when they are recorded first', async () => {
+      const { source, claim, database } = await claimed();
+      let taking: Promise<unknown> = Promise.resolve();
+      await withOpenTransaction(
+        (tx) => recordPassages(databaseOf(tx), claim, indexed, new Date()),
+        async (tx) => {
+          expect(await tx.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [source.id])).to.have.length(400);
+          taking = inTransaction(database, (other) => takeAway(other, source));
+          await untilWaitingForLocks(1);
+        },
+      );
+      await taking;
+      expect(await passagesOf(source)).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,78 @@
+/** Faults of ours while a source is indexed: tried again, after growing waits, until the last attempt. */
+import { expect } from 'chai';
+import { mostAttempts, waitAfter } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
+import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
+import { sourceRow } from '../../../toolkit/assert/sources.ts';
+import { buildFileSource, buildLessonSource } from '../../../toolkit/builders/sources.ts';
+import { alterSource, stepSource, wantAnew } from '../../../toolkit/drive/indexing.ts';
+import { testPlatform } from '../../../toolkit/stack/database.ts';
+
+const storage = { read: () => Promise.reject(new Error('a fault of ours')) };
+const indexingFailed = { done: true, outcome: 'failed', error: 'indexing_failed' };
+
+describe('a source whose indexing meets a fault', function () {
+  this.timeout(60_000);
+
+  it('is tried again after 5 s, 30 s, 2, 10, 30 and 60 min, and then fails with indexing_failed', async () => {
+    const source = await buildFileSource('Text.');
+    const faults: unknown[] = [];
+    const waits: number[] = [];
+    let now = Date.now();
+    for (let attempt = 1; attempt < mostAttempts; attempt++) {
+      const step = await stepSource(source, { storage, onFault: (error) => faults.push(error) }, { now });
+      if (step.done) throw new Error('It was given up.');
+      expect(step.attempt).to.equal(attempt + 1);
+      const waiting = { status: 'pending', errorCode: null, attempts: attempt, leaseUntil: null };
+      expect(await sourceRow(source)).to.include(waiting);
+      expect(await stepSource(source, {}, { now: step.at - 1 }), 'not before it is due').to.deep.equal(step);
+      waits.push(step.at - now);
+      now = step.at;
+    }
+    expect(waits).to.deep.equal([5, 30, 120, 600, 1_800, 3_600].map((seconds) => seconds * 1_000));
+    expect(await stepSource(source, { storage }, { now })).to.deep.equal(indexingFailed);
+    expect(faults).to.have.length(mostAttempts - 1);
+  });
+
+  it('has a wait for every attempt but the last', () => {
+    const waits = [waitAfter(1), waitAfter(mostAttempts - 1), waitAfter(mostAttempts)];
+    expect(waits).to.deep.equal([5_000, 3_600_000, undefined]);
+  });
+
+  it('is ready, without an error, once the fault has passed', async () => {
+    const source = await buildFileSource('Text.');
+    const step = await stepSource(source, { storage });
+    if (step.done) throw new Error('It was given up.');
+    const ready = { done: true, outcome: 'ready', passages: 1 };
+    expect(await stepSource(source, {}, { now: step.at })).to.deep.equal(ready);
+    expect(await sourceRow(source)).to.include({ status: 'ready', errorCode: null });
+  });
+
+  it('begins with the first attempt when it is indexed by hand after it failed', async () => {
+    const source = await buildFileSource('Text.');
+    const failed = `status = 'failed', error_code = 'indexing_failed', attempts = ${mostAttempts}, looks_at = NULL`;
+    await alterSource(source, failed);
+    await wantAnew(source);
+    expect(await stepSource(source, { storage })).to.include({ done: false, attempt: 2 });
+  });
+
+  it('fails when every worker has died of it', async () => {
+    const source = await buildFileSource('Text.');
+    await alterSource(source, `status = 'indexing', attempts = ${mostAttempts}, lease_until = now() - interval '1 s'`);
+    expect(await stepSource(source)).to.deep.equal(indexingFailed);
+  });
+
+  it('is woken by the sweeper when it is overdue and nobody is at work on it', async () => {
+    const [overdue, leased, waiting, done] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
+    if (!overdue || !leased || !waiting || !done) throw new Error('They were not built.');
+    for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);
+    await alterSource(leased, `lease_until = now() + interval '1 min'`);
+    await alterSource(done, `status = 'ready', looks_at = NULL`);
+    const { database } = await testPlatform();
+    await rescueOverdue(database, new Date());
+    const woken = await database.source.query<{ id: string }[]>(
+      `SELECT subject_id AS id FROM wakes WHERE workflow_type = 'sourceIndex' AND subject_id = ANY ($1)`,
+      [[overdue.id, leased.id, waiting.id, done.id]],
+    );
+    expect(woken).to.deep.equal([{ id: overdue.id }]);
+  });
+});

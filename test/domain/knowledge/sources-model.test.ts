@@ -1,0 +1,53 @@
+/** Whatever is done to agents, material, courses, lessons and files, the club's index is as the model of the rules says. */
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { syncSources } from '../../../domain/knowledge/sources.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { indexedSourcesOf } from '../../toolkit/assert/sources.ts';
+import { wakesBy } from '../../toolkit/assert/wakes.ts';
+import { anyAct, openIndexedClub, perform, SourceIndexModel, type Act } from '../../toolkit/model/source-index.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
+
+/** Each sequence begins with some, so that much of it is about them. */
+const firstLessons = [0, 1, 0].map((course): Act => ({ kind: 'create', details: { course, published: true } }));
+const lengths = { minLength: 4, maxLength: 20, size: 'max' } as const;
+
+describe('the club’s index, against a model', () => {
+  it('holds the wanted sources after any changes, and raises versions only with new words', async function () {
+    this.timeout(180_000);
+    const { database } = await testPlatform();
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyAct, lengths), async (acts) => {
+        const club = await openIndexedClub();
+        const { clubId } = club;
+        const model = new SourceIndexModel(club);
+        for (const act of [...firstLessons, ...acts]) {
+          let changed: Id[] = [];
+          const woken = await wakesBy(clubId, async () => {
+            changed = await perform(act, club, model);
+          });
+          const toRead = model.settle(changed);
+          const index = await indexedSourcesOf(clubId);
+          const sources = index.map((one) => [one.itemId, one.title, one.wantedVersion, one.status]);
+          const wanted = [...model.index].toSorted(([a], [b]) => (a < b ? -1 : 1));
+          expect(sources, JSON.stringify(act)).to.deep.equal(
+            wanted.map(([id, { title, version }]) => [id, title, version, 'pending']),
+          );
+          const due = index.filter(({ itemId }) => toRead.includes(itemId));
+          expect(woken, JSON.stringify(act)).to.deep.equal(
+            due.map(({ id }) => workflowIdOf('sourceIndex', id)).toSorted(),
+          );
+        }
+        const before = await indexedSourcesOf(clubId);
+        const again = await wakesBy(clubId, () =>
+          inTransaction(database, (tx) => syncSources(tx, clubId, { wholeClub: true }, new Date())),
+        );
+        expect(again).to.deep.equal([]);
+        expect(await indexedSourcesOf(clubId)).to.deep.equal(before);
+      }),
+      { numRuns: Number(process.env.SOURCES_MODEL_SEQUENCES ?? 40) },
+    );
+  });
+});

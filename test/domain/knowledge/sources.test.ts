@@ -1,0 +1,267 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { updateAgent } from '../../../domain/agents/setup/agents.ts';
+import { languages } from '../../../domain/agents/agents.policy.ts';
+import { setMaterial } from '../../../domain/agents/setup/material.ts';
+import { syncSources } from '../../../domain/knowledge/sources.ts';
+import { updateClub } from '../../../domain/clubs/settings.ts';
+import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { updateCourse } from '../../../domain/learning/courses/courses.ts';
+import { createLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
+import { indexedSourcesOf } from '../../toolkit/assert/sources.ts';
+import { buildAgent } from '../../toolkit/builders/agents.ts';
+import { buildClub } from '../../toolkit/builders/clubs.ts';
+import { buildLesson } from '../../toolkit/builders/courses.ts';
+import { buildMedia } from '../../toolkit/builders/media.ts';
+import { buildPassages } from '../../toolkit/builders/sources.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/races.ts';
+import { recordingEnds } from '../../toolkit/fakes/databases.ts';
+import { changeFile, openIndexedClub } from '../../toolkit/model/source-index.ts';
+import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+
+/** What should stand in a club's index, told from its rows alone. */
+async function wantedOf(clubId: Id): Promise<Id[]> {
+  const source = await testDatabase();
+  const rows = await source.query<{ id: Id }[]>(
+    `SELECT lesson.id FROM lessons lesson JOIN courses course ON course.id = lesson.course_id
+       JOIN agent_materials material ON material.lesson_id = lesson.id OR material.course_id = course.id
+       JOIN agents agent ON agent.id = material.agent_id
+      WHERE lesson.club_id = $1 AND lesson.published_at IS NOT NULL AND lesson.removed_at IS NULL
+        AND course.status = 'published' AND agent.status <> 'archived'
+      UNION
+     SELECT file.id FROM media file JOIN agent_materials material ON material.media_id = file.id
+       JOIN agents agent ON agent.id = material.agent_id
+      WHERE file.club_id = $1 AND file.status = 'ready' AND NOT file.archived AND file.removed_at IS NULL
+        AND agent.status <> 'archived'
+      ORDER BY 1`,
+    [clubId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+const indexedItems = async (clubId: Id) => (await indexedSourcesOf(clubId)).map(({ itemId }) => itemId);
+
+/** Makes these the whole material of an agent. */
+async function give(
+  clubId: Id,
+  agentId: Id,
+  { courses = [], lessons = [], files = [] }: Partial<Record<'courses' | 'lessons' | 'files', readonly Id[]>>,
+): Promise<void> {
+  const { database } = await testPlatform();
+  const material = { course_ids: [...courses], lesson_ids: [...lessons], media_ids: [...files] };
+  await setMaterial(database, clubId, agentId, material, new Date());
+}
+
+describe('the sources of a club’s index', () => {
+  it('stay as they are when another club changes', async () => {
+    const { database } = await testPlatform();
+    const [ours, theirs] = [await openIndexedClub(), await openIndexedClub()];
+    for (const { clubId, agents, files } of [ours, theirs])
+      await give(clubId, agents[0].id, { files: files.map(({ id }) => id) });
+    const before = await indexedSourcesOf(theirs.clubId);
+    await updateClub(database, ours.clubId, { language: 'pt' }, new Date());
+    const foreign = { mediaIds: theirs.files.map(({ id }) => id), contentChanged: true };
+    await inTransaction(database, (tx) => syncSources(tx, ours.clubId, foreign, new Date()));
+    expect((await indexedSourcesOf(ours.clubId)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([2, 2]);
+    expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
+  });
+
+  it('become pending and due at once when their content changes, and keep id and passages', async () => {
+    const { database } = await testPlatform();
+    const source = await testDatabase();
+    const [{ id: clubId }, now] = [await buildClub(), new Date()];
+    const [agent, file] = [await buildAgent(clubId), await buildMedia(clubId)];
+    await give(clubId, agent.id, { files: [file.id] });
+    const [{ id } = { id: '' }] = await indexedSourcesOf(clubId);
+    await source.query(
+      `UPDATE agent_sources SET status = 'failed', error_code = 'unreadable', attempts = 3, looks_at = NULL, indexed_version = 1,
+              passage_count = 1 WHERE id = $1`,
+      [id],
+    );
+    await buildPassages({ id, clubId }, ['Words.']);
+    const changed = { mediaIds: [file.id], contentChanged: true };
+    await inTransaction(database, (tx) => syncSources(tx, clubId, changed, now));
+    const [row] = await source.query<object[]>(
+      `SELECT id, status, error_code, attempts, looks_at, wanted_version, indexed_version, passage_count FROM agent_sources
+        WHERE club_id = $1`,
+      [clubId],
+    );
+    expect(row).to.deep.equal({
+      id,
+      status: 'pending',
+      error_code: null,
+      attempts: 0,
+      looks_at: now,
+      wanted_version: 2,
+      indexed_version: 1,
+      passage_count: 1,
+    });
+    expect(await source.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [id])).to.have.length(1);
+  });
+});
+
+const each = <T>(of: fc.Arbitrary<T>, count: number) => fc.array(of, { minLength: count, maxLength: count });
+/** What all administrators of a world do at the same time: two agents, six lessons, two courses and two files change at once. */
+const everything = fc.record({
+  agents: each(
+    fc.record({
+      courses: fc.subarray([0, 1]),
+      lessons: fc.subarray([0, 1, 2, 3, 4, 5]),
+      files: fc.subarray([0, 1]),
+      status: fc.constantFrom('published', 'published', 'archived'),
+    }),
+    2,
+  ),
+  published: each(fc.constantFrom(true, true, false), 6),
+  statuses: each(fc.constantFrom('published', 'published', 'draft'), 2),
+  archived: each(fc.constantFrom(false, false, true), 2),
+});
+
+describe('administrators who change material at the same time', () => {
+  it('index a lesson that is published after its course becomes material, both uncommitted', async () => {
+    const { database } = await testPlatform();
+    const { clubId, courses, agents } = await openIndexedClub();
+    const { id } = await buildLesson(courses[0], { published: false });
+    let publishing: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      async (tx) => {
+        await tx.query(`INSERT INTO agent_materials (id, agent_id, course_id) VALUES (gen_random_uuid(), $1, $2)`, [
+          agents[0].id,
+          courses[0].id,
+        ]);
+        await syncSources(tx, clubId, { courseIds: [courses[0].id] }, new Date());
+      },
+      async () => {
+        publishing = updateLesson(database, clubId, id, { published: true }, new Date());
+        await untilWaitingForLocks(1);
+      },
+    );
+    await publishing;
+    expect(await indexedItems(clubId)).to.deep.equal([id]);
+  });
+
+  it('index a lesson that is published before its course becomes material, both uncommitted', async () => {
+    const { clubId, courses, agents } = await openIndexedClub();
+    const { id } = await buildLesson(courses[0], { published: false });
+    let giving: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      async (tx) => {
+        await tx.query(`UPDATE lessons SET published_at = now() WHERE id = $1`, [id]);
+        await syncSources(tx, clubId, { lessonIds: [id] }, new Date());
+      },
+      async () => {
+        giving = give(clubId, agents[0].id, { courses: [courses[0].id] });
+        await untilWaitingForLocks(1);
+      },
+    );
+    await giving;
+    expect(await indexedItems(clubId)).to.deep.equal([id]);
+  });
+
+  for (const first of ['file', 'lesson'] as const)
+    it(`wait for an answer that cites a file and a lesson, the ${first} with the lower id, without a deadlock`, async () => {
+      const { clubId, courses, files, agents } = await openIndexedClub();
+      const [lesson, agent] = [await buildLesson(courses[0]), agents[0].id];
+      const material = { files: [files[0].id], lessons: [lesson.id] };
+      // The one that comes first here has the lower id.
+      await give(clubId, agent, first === 'file' ? { files: material.files } : { lessons: material.lessons });
+      await give(clubId, agent, material);
+      const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
+      expect(ids).to.have.length(2);
+      // As the end of an answer takes them: one after the other, by id.
+      const share = (tx: Transaction, id: Id | undefined) =>
+        tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
+      let emptied: Promise<unknown> = Promise.resolve();
+      await withOpenTransaction(
+        (tx) => share(tx, ids[0]),
+        async (tx) => {
+          emptied = give(clubId, agent, {});
+          await untilWaitingForLocks(1);
+          await share(tx, ids[1]);
+        },
+      );
+      await emptied;
+      expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
+    });
+
+  it('index what is wanted and end no transaction early, with everything changed at once in many rounds', async function () {
+    this.timeout(120_000);
+    const usual = await testPlatform();
+    const database = recordingEnds(usual.database);
+    const world = await openIndexedClub();
+    const { clubId } = world;
+    const now = new Date();
+    const lessons: Id[] = [];
+    for (let at = 0; at < 6; at++) {
+      const moduleId = world.courses[at % 2]?.moduleIds[0] ?? '';
+      lessons.push((await createLesson(database, clubId, moduleId, { title: 'a', published: true }, now)).id);
+    }
+    const property = fc.asyncProperty(fc.array(everything, { minLength: 15, maxLength: 15 }), async (rounds) => {
+      for (const [at, { agents, published, statuses, archived }] of rounds.entries()) {
+        const chosen = (from: readonly { id: Id }[], places: readonly number[]) =>
+          places.flatMap((place) => from[place]?.id ?? []);
+        await Promise.all([
+          ...world.agents.flatMap(({ id }, place) => {
+            const { courses = [], lessons: own = [], files = [], status = 'published' } = agents[place] ?? {};
+            const material = {
+              course_ids: chosen(world.courses, courses),
+              lesson_ids: own.flatMap((lesson) => lessons[lesson] ?? []),
+              media_ids: chosen(world.files, files),
+            };
+            return [
+              setMaterial(database, clubId, id, material, now),
+              updateAgent(database, clubId, id, { status }, now),
+            ];
+          }),
+          ...lessons.map((id, place) =>
+            updateLesson(database, clubId, id, { content: `${at}`, published: published[place] ?? true }, now),
+          ),
+          ...world.courses.map(({ id }, place) =>
+            updateCourse(database, clubId, id, { status: statuses[place] ?? 'published' }, now),
+          ),
+          ...world.files.map(({ id }, place) => changeFile(clubId, id, `archived = ${archived[place] ?? false}`)),
+          updateClub(database, clubId, { language: languages[at % languages.length] ?? 'en' }, now),
+        ]);
+        expect(await indexedItems(clubId), `round ${at}`).to.deep.equal(await wantedOf(clubId));
+      }
+      expect(database.ends).to.deep.equal([]);
+    });
+    await fc.assert(property, { numRuns: 1, endOnFailure: true }); // a failure prints its seed
+  });
+
+  it('wait for a transaction that cites eight sources by their ids, without a deadlock', async () => {
+    const usual = await testPlatform();
+    const database = recordingEnds(usual.database);
+    const { id: clubId } = await buildClub();
+    const agent = await buildAgent(clubId);
+    const files = await Promise.all(Array.from({ length: 8 }, () => buildMedia(clubId)));
+    const given: Id[] = [];
+    // So that neither the files nor the rows on their pages have the order of the sources' ids.
+    for (const { id } of files.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
+      given.push(id);
+      await give(clubId, agent.id, { files: given });
+    }
+    const source = await testDatabase();
+    await source.query(
+      `UPDATE agent_sources SET title = 'b' WHERE id = (SELECT min(id::text)::uuid FROM agent_sources WHERE club_id = $1)`,
+      [clubId],
+    );
+    const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
+    const share = (tx: Transaction, id: Id | undefined) =>
+      tx.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE`, [id]);
+    const nothing = { course_ids: [], lesson_ids: [], media_ids: [] };
+    let emptied: Promise<unknown> = Promise.resolve();
+    await withOpenTransaction(
+      (tx) => share(tx, ids[0]),
+      async (tx) => {
+        emptied = setMaterial(database, clubId, agent.id, nothing, new Date());
+        await untilWaitingForLocks(1);
+        for (const id of ids.slice(1)) await share(tx, id);
+      },
+    );
+    await emptied;
+    expect(database.ends).to.deep.equal([]);
+    expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
+  });
+});

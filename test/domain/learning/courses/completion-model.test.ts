@@ -1,0 +1,131 @@
+/** Random acts on a course, by a student and by administrators, against a model in a few lines: the same facts, the same progress. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { DomainError } from '../../../../platform/core/errors.ts';
+import { listCourses } from '../../../../domain/learning/courses/classroom.ts';
+import { completeLesson, undoCompletion } from '../../../../domain/learning/courses/completion.ts';
+import { updateCourse } from '../../../../domain/learning/courses/courses.ts';
+import { removeLesson, updateLesson } from '../../../../domain/learning/courses/lessons.ts';
+import { completionsOf } from '../../../toolkit/assert/facts.ts';
+import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { buildLearner, buildOpenCourse } from '../../../toolkit/builders/access.ts';
+import { buildClub } from '../../../toolkit/builders/clubs.ts';
+
+const lessons = 3;
+
+const acts = fc.array(
+  fc.record({
+    kind: fc.oneof(
+      { weight: 4, arbitrary: fc.constant('complete' as const) },
+      { weight: 5, arbitrary: fc.constantFrom('undo', 'publish', 'unpublish', 'remove', 'open', 'close') },
+    ),
+    /** Which one; says nothing where the whole course is meant. */
+    lesson: fc.nat({ max: lessons - 1 }),
+  }),
+  { minLength: 4, maxLength: 16 },
+);
+type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
+
+/** The rules as the specification says them. */
+class Model {
+  readonly facts: string[] = [];
+  #open = true;
+  #courseCompleted = false;
+  #lessons = Array.from({ length: lessons }, () => ({ state: 'published', completed: false, told: false }));
+
+  /** @returns whether the act is refused */
+  do(act: Act): boolean {
+    if (act.kind === 'open' || act.kind === 'close') {
+      this.#open = act.kind === 'open';
+      return false;
+    }
+    const lesson = this.#lessons[act.lesson];
+    if (!lesson) throw new Error('There are three');
+    if (act.kind === 'complete' || act.kind === 'undo') {
+      if (!this.#open || lesson.state !== 'published') return true;
+      lesson.completed = act.kind === 'complete';
+      if (lesson.completed) this.#judge(act.lesson, lesson);
+      return false;
+    }
+    if (lesson.state === 'removed') return true;
+    lesson.state = { publish: 'published', unpublish: 'hidden', remove: 'removed' }[act.kind];
+    return false;
+  }
+
+  #judge(index: number, lesson: { told: boolean }): void {
+    if (!lesson.told) this.facts.push(`lesson ${index}`);
+    lesson.told = true;
+    if (this.#courseCompleted || this.published.some(({ completed }) => !completed)) return;
+    this.#courseCompleted = true;
+    this.facts.push('course');
+  }
+
+  get published() {
+    return this.#lessons.filter(({ state }) => state === 'published');
+  }
+
+  /** What the student's list of courses says; nothing while the course is closed. */
+  get progress() {
+    const { published } = this;
+    if (!this.#open) return [];
+    return [[published.length, published.filter(({ completed }) => completed).length, this.#courseCompleted]];
+  }
+}
+
+describe('a course that is completed and edited at the same time', function () {
+  this.timeout(120_000);
+
+  it('has the facts and the progress of the model after any sequence', async () => {
+    const platform = await testPlatform();
+    const { database } = platform;
+    const { manager } = database.source;
+    const club = await buildClub();
+    let now = Date.now();
+
+    await fc.assert(
+      fc.asyncProperty(acts, async (sequence) => {
+        const course = await buildOpenCourse(club.id, { lessons });
+        const learner = await buildLearner(course);
+        const reader = { clubId: club.id, id: learner.id };
+        const model = new Model();
+        const lessonOf = (index: number) => course.lessons[index] ?? { id: '', publicId: '' };
+
+        const really = async (act: Act, at: Date): Promise<unknown> => {
+          if (act.kind === 'open' || act.kind === 'close')
+            return updateCourse(
+              database,
+              club.id,
+              course.id,
+              { status: act.kind === 'open' ? 'published' : 'draft' },
+              at,
+            );
+          const { id, publicId } = lessonOf(act.lesson);
+          if (act.kind === 'complete') return completeLesson(platform, reader, publicId, at);
+          if (act.kind === 'undo') return undoCompletion(database, reader, publicId, at);
+          if (act.kind === 'remove') return removeLesson(database, club.id, id, at);
+          return updateLesson(database, club.id, id, { published: act.kind === 'publish' }, at);
+        };
+
+        for (const act of sequence) {
+          const outcome = await really(act, new Date((now += 1_000))).then(
+            () => false,
+            (error: unknown) => error instanceof DomainError && error.code === 'not_found',
+          );
+          expect(outcome, JSON.stringify(act)).to.equal(model.do(act));
+          const { rows } = await listCourses(manager, reader, { page: 1, page_size: 20 }, new Date(now));
+          expect(
+            rows.map((row) => [row.lesson_count, row.completed_lesson_count, row.completed_at !== undefined]),
+            JSON.stringify(act),
+          ).to.deep.equal(model.progress);
+        }
+
+        const named = (fact: string) =>
+          fact === 'course'
+            ? `course.completed ${course.id}`
+            : `lesson.completed ${lessonOf(Number(fact.slice(-1))).id}`;
+        expect(await completionsOf(learner.id)).to.deep.equal(model.facts.map(named));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,137 @@
+/** Points and levels against a model of what the specification says of them, through the domain's own functions. */
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../../../platform/core/errors.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { createLevel, deleteLevel, updateLevel } from '../../../../domain/learning/engagement/levels.ts';
+import { awardPoints } from '../../../../domain/learning/engagement/points.ts';
+import { ownStandingOf } from '../../../../domain/learning/engagement/standing.ts';
+import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
+import { testPlatform } from '../../../toolkit/stack/database.ts';
+
+/** What is true of one student and the levels of the club. */
+interface Model {
+  points: number;
+  causes: Set<string>;
+  levels: Map<Id, number>;
+  reached: Set<Id>;
+  told: Id[];
+}
+
+const lessons = Array.from({ length: 4 }, newId);
+const cause = fc.record({
+  kind: fc.constantFrom('lesson' as const, 'manual' as const),
+  id: fc.constantFrom(...lessons),
+});
+/** Few and near one another, so that they meet. */
+const threshold = fc.integer({ min: 0, max: 6 }).map((n) => n * 10);
+const award = fc.record({
+  act: fc.constant('award' as const),
+  cause: fc.oneof({ weight: 1, arbitrary: cause }, { weight: 2, arbitrary: fc.constant(undefined) }),
+  points: fc.integer({ min: -40, max: 40 }),
+});
+const level = fc.record({ act: fc.constantFrom('create', 'move', 'delete'), nth: fc.nat(5), points: threshold });
+const steps = fc.array(fc.oneof({ weight: 3, arbitrary: award }, { weight: 2, arbitrary: level }), { maxLength: 24 });
+
+function awardInModel(model: Model, key: string, points: number): void {
+  if (points === 0 || model.causes.has(key)) return;
+  model.causes.add(key);
+  model.points += points;
+  const passed = [...model.levels]
+    .filter(([id, from]) => from <= model.points && !model.reached.has(id))
+    .toSorted(([, a], [, b]) => a - b);
+  for (const [id] of passed) {
+    model.reached.add(id);
+    model.told.push(id);
+  }
+}
+
+/** @returns the code of the refusal, if it was one */
+async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof DomainError) return error.code;
+      throw error;
+    },
+  );
+}
+
+async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: string; nth: number; points: number }) {
+  const { database } = await testPlatform();
+  const taken = (but?: Id) => [...model.levels].some(([id, from]) => from === points && id !== but);
+  if (act === 'create') {
+    const refused = taken() ? 'points_taken' : undefined;
+    const made = createLevel(database, clubId, { name: 'Level', points }, new Date());
+    expect(await codeOf(made)).to.equal(refused);
+    if (refused === undefined) model.levels.set((await made).id, points);
+    return;
+  }
+  const [id] = [...model.levels.keys()].slice(nth % Math.max(1, model.levels.size));
+  if (id === undefined) return;
+  if (act === 'move') {
+    const refused = taken(id) ? 'points_taken' : undefined;
+    expect(await codeOf(updateLevel(database, clubId, id, { points }))).to.equal(refused);
+    if (refused === undefined) model.levels.set(id, points);
+    return;
+  }
+  const refused = model.reached.has(id) ? 'in_use' : undefined;
+  expect(await codeOf(deleteLevel(database, clubId, id, new Date()))).to.equal(refused);
+  if (refused === undefined) model.levels.delete(id);
+}
+
+describe('points and levels', () => {
+  it('match the model in points, level and facts after any awards and level changes', async () => {
+    const { database } = await testPlatform();
+    const { id: clubId } = await buildClub();
+    await fc.assert(
+      fc.asyncProperty(steps, async (taken) => {
+        await database.source.query(`UPDATE levels SET removed_at = now() WHERE club_id = $1`, [clubId]);
+        const { id: studentId } = await buildStudent(clubId);
+        const model: Model = { points: 0, causes: new Set(), levels: new Map(), reached: new Set(), told: [] };
+        for (const step of taken) {
+          if (step.act !== 'award') {
+            await levelStep(clubId, model, step);
+            continue;
+          }
+          const given = step.cause ?? { kind: 'manual' as const, id: newId() };
+          const { points } = step;
+          await inTransaction(database, (tx) =>
+            awardPoints(tx, { clubId, studentId, points, cause: given }, new Date()),
+          );
+          awardInModel(model, `${given.kind} ${given.id}`, points);
+        }
+        const told = await database.source.query<{ id: Id; type: string }[]>(
+          `SELECT subject_id AS id, type FROM facts WHERE student_id = $1 ORDER BY seq`,
+          [studentId],
+        );
+        expect(told).to.deep.equal(model.told.map((id) => ({ id, type: 'student.level_reached' })));
+        const standing = await ownStandingOf(database.source.manager, clubId, studentId);
+        const byPoints = [...model.levels].toSorted(([, a], [, b]) => a - b);
+        expect({ points: standing.points, level: standing.level?.id, next: standing.next?.id }).to.deep.equal({
+          points: model.points,
+          level: byPoints.findLast(([id, from]) => model.reached.has(id) && from <= model.points)?.[0],
+          next: byPoints.find(([, from]) => from > model.points)?.[0],
+        });
+      }),
+      { numRuns: 60 },
+    );
+  }).timeout(120_000);
+
+  it('keep nothing of an award whose transaction fails, and the award can be repeated', async () => {
+    const { database } = await testPlatform();
+    const { id: clubId } = await buildClub();
+    const { id: studentId } = await buildStudent(clubId);
+    await createLevel(database, clubId, { name: 'Deckhand', points: 1 }, new Date());
+    const given = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
+    const crash = inTransaction(database, async (tx) => {
+      await awardPoints(tx, given, new Date());
+      throw new Error('the process ends here');
+    });
+    expect(await crash.catch((error: Error) => error.message)).to.equal('the process ends here');
+    expect((await ownStandingOf(database.source.manager, clubId, studentId)).points).to.equal(0);
+    await inTransaction(database, (tx) => awardPoints(tx, given, new Date()));
+    expect((await ownStandingOf(database.source.manager, clubId, studentId)).level?.name).to.equal('Deckhand');
+  });
+});

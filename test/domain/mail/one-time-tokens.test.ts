@@ -1,0 +1,122 @@
+import { expect } from 'chai';
+import { randomBytes } from 'node:crypto';
+import { Secret } from '../../../platform/core/secret.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { newId } from '../../../platform/core/ids.ts';
+import { createVault } from '../../../platform/infra/vault.ts';
+import {
+  codeTries,
+  issueToken,
+  spendToken,
+  tokenLifetimeMs,
+  tokenText,
+  tryCode,
+  type TokenPurpose,
+} from '../../../domain/mail/one-time-tokens.ts';
+import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { testPlatform } from '../../toolkit/stack/database.ts';
+
+const now = new Date('2026-03-01T12:00:00Z');
+const after = (ms: number) => new Date(now.getTime() + ms);
+const mailed: TokenPurpose[] = ['student_verify_email', 'student_invitation', 'student_reset_password'];
+
+async function issued(purpose: TokenPurpose) {
+  const { database, vault } = await testPlatform();
+  const student = await buildStudent((await buildClub()).id);
+  const { manager } = database.source;
+  const id = await issueToken(manager, vault, { purpose, owner: { studentId: student.id } }, now);
+  const spend = (token: string, at: Date, purposes: readonly TokenPurpose[] = [purpose]) =>
+    spendToken(manager, purposes, token, at).then(
+      (spent) => spent,
+      (error: unknown) => (error instanceof DomainError ? error.code : error),
+    );
+  return { id, studentId: student.id, text: tokenText(vault, purpose, id), spend, vault, manager };
+}
+
+describe('tokenText', () => {
+  const vault = createVault(new Secret(randomBytes(32)));
+
+  it('gives 43 letters for a link and six digits for a code, and the same text for the same id', () => {
+    const id = newId();
+    for (const purpose of mailed) expect(tokenText(vault, purpose, id), purpose).to.match(/^[\w-]{43}$/);
+    expect(tokenText(vault, 'student_code', id)).to.match(/^\d{6}$/);
+    expect(tokenText(vault, 'student_verify_email', id)).to.equal(tokenText(vault, 'student_verify_email', id));
+  });
+
+  it('differs by purpose, id and master key', () => {
+    const id = newId();
+    const texts = [
+      tokenText(vault, 'student_verify_email', id),
+      tokenText(vault, 'student_reset_password', id),
+      tokenText(vault, 'student_verify_email', newId()),
+      tokenText(createVault(new Secret(randomBytes(32))), 'student_verify_email', id),
+    ];
+    expect(new Set(texts).size).to.equal(4);
+  });
+
+  it('spreads codes evenly over the first digit, including 0', () => {
+    const codes = Array.from({ length: 2_000 }, () => tokenText(vault, 'student_code', newId()));
+    for (const digit of '0123456789') {
+      const share = codes.filter((code) => code.startsWith(digit)).length / codes.length;
+      expect(share, digit).to.be.within(0.05, 0.15);
+    }
+  });
+});
+
+describe('spendToken', () => {
+  for (const purpose of mailed) {
+    it(`${purpose}: accepts a token once, until its lifetime ends`, async () => {
+      const late = await issued(purpose);
+      expect(await late.spend(late.text, after(tokenLifetimeMs[purpose]))).to.equal('token_gone');
+      const { studentId, text, spend } = await issued(purpose);
+      const spent = await spend(text, after(tokenLifetimeMs[purpose] - 1));
+      expect(spent).to.include({ purpose, studentId, administratorId: null, invitationId: null });
+      expect(await spend(text, now)).to.equal('token_gone');
+    });
+  }
+
+  it('accepts only the requested purposes, and keeps a token when another was requested', async () => {
+    const { text, spend } = await issued('student_invitation');
+    expect(await spend(text, now, ['student_reset_password'])).to.equal('token_gone');
+    expect(await spend(text, now, ['student_verify_email', 'student_invitation'])).to.be.an('object');
+  });
+
+  it('rejects the digits of a code', async () => {
+    const { text, spend } = await issued('student_code');
+    expect(await spend(text, now, ['student_code'])).to.equal('token_gone');
+  });
+
+  it('rejects the token of a repeated sign-up, which is never mailed', async () => {
+    const { vault, manager } = await testPlatform().then(({ database, vault: own }) => ({
+      vault: own,
+      manager: database.source.manager,
+    }));
+    const student = await buildStudent((await buildClub()).id);
+    const owner = { studentId: student.id };
+    const id = await issueToken(manager, vault, { purpose: 'student_sign_up_again', owner, passwordHash: 'x' }, now);
+    const error: unknown = await spendToken(
+      manager,
+      ['student_verify_email', 'student_invitation', 'student_reset_password'],
+      tokenText(vault, 'student_sign_up_again', id),
+      now,
+    ).catch((reason: unknown) => reason);
+    expect(error).to.include({ code: 'token_gone' });
+  });
+});
+
+describe('tryCode', () => {
+  it('accepts a code once, also after four wrong guesses', async () => {
+    const { studentId, text, manager, vault } = await issued('student_code');
+    const wrong = text === '000000' ? '000001' : '000000';
+    const tries = (code: string, at = now) => tryCode(manager, vault, studentId, code, at);
+    for (let guess = 1; guess < codeTries; guess++) expect(await tries(wrong), `guess ${guess}`).to.equal(false);
+    expect(await tries(text)).to.equal(true);
+    expect(await tries(text)).to.equal(false);
+  });
+
+  it('accepts a code for 10 minutes', async () => {
+    const { studentId, text, manager, vault } = await issued('student_code');
+    expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000))).to.equal(false);
+    expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000 - 1))).to.equal(true);
+  });
+});

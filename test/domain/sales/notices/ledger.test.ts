@@ -1,0 +1,336 @@
+import { expect } from 'chai';
+import { changeEnd, revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
+import { removeStudent } from '../../../../domain/identity/students.ts';
+import { newId } from '../../../../platform/core/ids.ts';
+import { factTypes } from '../../../toolkit/assert/facts.ts';
+import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
+import { buildStudent } from '../../../toolkit/builders/clubs.ts';
+import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import {
+  buildProduct,
+  buildShop,
+  noticeOf,
+  purchaseNotice,
+  buildSalesConnection,
+  type TestShop,
+} from '../../../toolkit/builders/sales.ts';
+import { sell, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
+import { hotmartPurchase } from '../../../toolkit/builders/platform-notices.ts';
+
+const day = 86_400_000;
+const later = new Date(Date.now() + 30 * day).toISOString();
+
+interface Access {
+  id: string;
+  deliveryId: string;
+  source: string;
+  revokedReason: string | null;
+  endsAt: Date | null;
+}
+
+async function accessOf({ club }: TestShop): Promise<Access[]> {
+  const source = await testDatabase();
+  return source.query<Access[]>(
+    `SELECT id, delivery_id AS "deliveryId", source, revoked_reason AS "revokedReason", ends_at AS "endsAt"
+       FROM enrollments WHERE club_id = $1 ORDER BY id`,
+    [club.id],
+  );
+}
+
+async function studentOf({ club, email }: TestShop): Promise<string> {
+  const source = await testDatabase();
+  const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
+    club.id,
+    email,
+  ]);
+  return row?.id ?? '';
+}
+
+const subscribed = { subscription: { id: 'sub-1' } };
+const canceled = (shop: TestShop, further: object = {}) =>
+  noticeOf(shop, 'subscription.canceled', {
+    occurred_at: '2026-03-20T00:00:00Z',
+    subscription: { id: 'sub-1', ...further },
+  });
+
+describe('a sale', () => {
+  it('to a stranger opens an account, sends an invitation and grants all deliveries of the product', async () => {
+    const shop = await buildShop(2);
+    expect(await sell(shop, purchaseNotice(shop, 'paid'))).to.deep.equal(['processed']);
+    expect(await factTypes(shop.club.id)).to.deep.equal([
+      'student.created',
+      'purchase.paid',
+      'access.granted',
+      'access.granted',
+    ]);
+    expect(await mailsTo(await studentOf(shop))).to.deep.equal(['student_invitation']);
+    expect((await accessOf(shop)).map(({ source, revokedReason }) => [source, revokedReason])).to.deep.equal([
+      ['purchase', null],
+      ['purchase', null],
+    ]);
+  });
+
+  it('to a known student opens no account and sends no mail', async () => {
+    const shop = await buildShop();
+    const student = await buildStudent(shop.club.id, { email: shop.email });
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await factTypes(shop.club.id)).to.deep.equal(['purchase.paid', 'access.granted']);
+    expect(await mailsTo(student.id)).to.deep.equal([]);
+  });
+
+  it('whose refund comes first records both facts, and the payment notice then adds nothing', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'refunded'));
+    const told = ['student.created', 'purchase.paid', 'access.granted', 'purchase.refunded', 'access.revoked'];
+    expect(await factTypes(shop.club.id)).to.deep.equal(told);
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await factTypes(shop.club.id)).to.deep.equal(told);
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
+  });
+
+  it('takes the earliest time and the latest payment’s amount, never the amount of a refund', async () => {
+    const shop = await buildShop();
+    const terms = (amount: number, paidAt: string) => ({
+      purchase: { id: 'sale-1', amount, currency: 'EUR', paid_at: paidAt },
+    });
+    await sell(
+      shop,
+      purchaseNotice(shop, 'refunded', { occurred_at: '2026-03-09T00:00:00Z', ...terms(100, '2026-03-03T00:00:00Z') }),
+      purchaseNotice(shop, 'paid', { occurred_at: '2026-03-08T00:00:00Z', ...terms(4_750, '2026-03-02T00:00:00Z') }),
+      purchaseNotice(shop, 'paid', { occurred_at: '2026-03-02T00:00:00Z', ...terms(4_900, '2026-03-01T00:00:00Z') }),
+    );
+    const { purchases } = await salesStateOf(shop.club.id);
+    expect(purchases).to.deep.equal([
+      {
+        external_id: 'sale-1',
+        status: 'refunded',
+        amount: '4750',
+        currency: 'EUR',
+        paid_at: new Date('2026-03-01T00:00:00Z'),
+        refunded_at: new Date('2026-03-09T00:00:00Z'),
+        subscription: null,
+      },
+    ]);
+  });
+
+  it('of a product without deliveries is recorded and grants nothing', async () => {
+    const shop = await buildShop(0);
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid']);
+  });
+
+  it('does not grant a delivery that was mapped later when its notice is repeated', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const { deliveryIds } = await buildProduct(shop.club.id);
+    const source = await testDatabase();
+    await source.query(`INSERT INTO product_deliveries (product_id, delivery_id) VALUES ($1, $2)`, [
+      shop.product.id,
+      deliveryIds[0],
+    ]);
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    expect(await accessOf(shop)).to.have.length(1);
+  });
+
+  it('keeps access that an administrator restored after the refund when notices are repeated', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'refunded'));
+    const source = await testDatabase();
+    await source.query(`UPDATE enrollments SET revoked_at = NULL, revoked_reason = NULL WHERE club_id = $1`, [
+      shop.club.id,
+    ]);
+    await sell(shop, purchaseNotice(shop, 'refunded'), purchaseNotice(shop, 'paid'));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
+  });
+
+  it('is one purchase for each charge of a subscription, with one enrollment for all', async () => {
+    const shop = await buildShop();
+    const charge = (id: string) =>
+      purchaseNotice(shop, 'paid', { purchase: { id, amount: 900, currency: 'EUR' }, ...subscribed });
+    await sell(shop, charge('one'), charge('two'));
+    expect(await factTypes(shop.club.id)).to.deep.equal([
+      'student.created',
+      'access.granted',
+      'purchase.paid',
+      'purchase.paid',
+    ]);
+    expect((await accessOf(shop)).map(({ source }) => source)).to.deep.equal(['subscription']);
+  });
+
+  it('of a subscription grants access without an end, even to a delivery of 30 days', async () => {
+    const shop = await buildShop();
+    const source = await testDatabase();
+    await source.query(`UPDATE access_deliveries SET access_days = 30 WHERE club_id = $1`, [shop.club.id]);
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed));
+    expect((await accessOf(shop))[0]?.endsAt).to.equal(null);
+  });
+
+  it('loses its access when the latest charge is refunded, and regains it with the next charge', async () => {
+    const shop = await buildShop();
+    const charge = (id: string, date: number, event: 'paid' | 'refunded' = 'paid') =>
+      purchaseNotice(shop, event, {
+        purchase: { id, amount: 900, currency: 'EUR', paid_at: `2026-03-0${date}T00:00:00Z` },
+        ...subscribed,
+      });
+    await sell(shop, charge('one', 1), charge('two', 2), charge('one', 1, 'refunded'));
+    expect(await factTypes(shop.club.id)).not.to.include('access.revoked');
+    await sell(shop, charge('two', 2, 'refunded'));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
+    await sell(shop, charge('three', 3), charge('three', 3));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
+    expect((await factTypes(shop.club.id)).slice(-3)).to.deep.equal([
+      'access.revoked',
+      'purchase.paid',
+      'access.restored',
+    ]);
+  });
+
+  it('is another sale on another platform, even with the same external id', async () => {
+    const shop = await buildShop();
+    const purchase = { id: 'HP16015479281022', amount: 4_900, currency: 'EUR' };
+    await sell(shop, purchaseNotice(shop, 'paid', { purchase }));
+    await buildProduct(shop.club.id, { platform: 'hotmart', externalId: '788921' });
+    const onHotmart = { ...shop, connection: await buildSalesConnection(shop.club.id, 'hotmart') };
+    expect(await sell(onHotmart, hotmartPurchase('PURCHASE_APPROVED'))).to.deep.equal(['processed']);
+    expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(2);
+    const { purchases } = await salesStateOf(shop.club.id);
+    expect((purchases as { external_id: string }[]).map((one) => one.external_id)).to.deep.equal([
+      purchase.id,
+      purchase.id,
+    ]);
+  });
+
+  it('is another sale in another club, even with the same external id', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const other = await buildShop();
+    await sell(other, purchaseNotice(other, 'paid'));
+    expect(await factTypes(other.club.id)).to.include('purchase.paid');
+  });
+});
+
+describe('cancellation of a subscription', () => {
+  it('without a period end revokes the access at once', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop));
+    expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.revoked']);
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
+  });
+
+  it('with a period end in the past revokes the access at once', async () => {
+    const shop = await buildShop();
+    await sell(
+      shop,
+      purchaseNotice(shop, 'paid', subscribed),
+      canceled(shop, { current_period_end: '2026-03-25T00:00:00Z' }),
+    );
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
+  });
+
+  it('with a future period end shortens the access and starts a timer', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop, { current_period_end: later }));
+    expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.shortened']);
+    expect((await accessOf(shop))[0]).to.deep.include({ revokedReason: null, endsAt: new Date(later) });
+    const source = await testDatabase();
+    expect(
+      await source.query(`SELECT workflow_type FROM wakes WHERE club_id = $1 AND workflow_type = 'subscriptionEnd'`, [
+        shop.club.id,
+      ]),
+    ).to.have.length(1);
+  });
+
+  it('that comes three times is recorded once, with the earliest time', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop), canceled(shop));
+    await sell(shop, { ...canceled(shop), occurred_at: '2026-03-19T00:00:00Z' });
+    expect((await factTypes(shop.club.id)).filter((type) => type === 'subscription.canceled')).to.have.length(1);
+    expect(await salesStateOf(shop.club.id)).to.have.deep.nested.property(
+      'subscriptions[0].canceled_at',
+      new Date('2026-03-19T00:00:00Z'),
+    );
+  });
+
+  it('does not extend an end that an administrator set', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed));
+    const { database } = await testPlatform();
+    const sooner = new Date(Date.now() + day);
+    const [{ id } = { id: '' }] = await accessOf(shop);
+    await database.source.transaction((tx) => changeEnd(tx, shop.club.id, id, sooner, new Date()));
+    await sell(shop, canceled(shop, { current_period_end: later }));
+    expect((await accessOf(shop))[0]?.endsAt).to.deep.equal(sooner);
+  });
+
+  it('before a later charge does not restore access that an administrator revoked', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid', subscribed));
+    const { database } = await testPlatform();
+    const [{ id } = { id: '' }] = await accessOf(shop);
+    await database.source.transaction((tx) => revokeAccess(tx, shop.club.id, id, 'revocation', new Date()));
+    const again = {
+      purchase: { id: 'two', amount: 1, currency: 'EUR', paid_at: '2026-04-01T00:00:00Z' },
+      ...subscribed,
+    };
+    await sell(shop, canceled(shop), purchaseNotice(shop, 'paid', again));
+    expect((await accessOf(shop))[0]?.revokedReason).to.equal('revocation');
+    expect(await factTypes(shop.club.id)).not.to.include('access.restored');
+  });
+});
+
+describe('removal of a student', () => {
+  it('deletes the bodies of all notices about them, also unreadable ones, and keeps the amounts', async () => {
+    const shop = await buildShop();
+    const name = `Bea ${newId()}`;
+    const buyer = { email: shop.email, name };
+    await sell(
+      shop,
+      purchaseNotice(shop, 'paid', { buyer }),
+      purchaseNotice(shop, 'paid', {
+        buyer,
+        product: { id: 'unknown' },
+        purchase: { id: 'x', amount: 1, currency: 'EUR' },
+      }),
+      { event: 'purchase.paid', who: { mail: `<${shop.email.toUpperCase()}>`, name } },
+      { event: 'something else', contact: `${name} ${shop.email}` },
+    );
+    const waiting = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
+    expect(await columnsHolding(name)).to.include('sales_notices.body');
+    const studentId = await studentOf(shop);
+    await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
+    for (const text of [name, shop.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
+    expect(await noticeRow(waiting)).to.include({ status: 'ignored', errorCode: 'student_removed', body: null });
+    const source = await testDatabase();
+    expect(
+      await source.query(`SELECT amount, currency FROM purchases WHERE student_id = $1`, [studentId]),
+    ).to.deep.equal([{ amount: '4900', currency: 'EUR' }]);
+  });
+
+  it('holds when a notice is repeated, and a new purchase opens a new account', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const studentId = await studentOf(shop);
+    await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
+    const before = await factTypes(shop.club.id);
+    const again = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded'));
+    expect(await stepNotice(again)).to.deep.equal({ done: true, outcome: 'ignored' });
+    expect(await noticeRow(again)).to.include({ errorCode: 'student_removed', body: null, studentId });
+    expect(await factTypes(shop.club.id)).to.deep.equal(before);
+    expect(await columnsHolding(shop.email)).to.deep.equal([]);
+    await sell(shop, purchaseNotice(shop, 'paid', { purchase: { id: 'sale-2', amount: 1, currency: 'EUR' } }));
+    expect(await studentOf(shop)).not.to.equal(studentId);
+  });
+
+  it('keeps the notices of other buyers', async () => {
+    const shop = await buildShop();
+    await sell(shop, purchaseNotice(shop, 'paid'));
+    const other = await takeNotice(
+      shop.connection,
+      purchaseNotice({ ...shop, email: `x${shop.email}` }, 'paid', {
+        purchase: { id: '2', amount: 1, currency: 'EUR' },
+      }),
+    );
+    await removeStudent(await testPlatform(), shop.club.id, await studentOf(shop), new Date());
+    expect((await noticeRow(other)).body).not.to.equal(null);
+  });
+});

@@ -1,0 +1,230 @@
+import { createHmac } from 'node:crypto';
+import { expect } from 'chai';
+import { plans } from '../../../../domain/billing/plans.policy.ts';
+import { processNotice } from '../../../../domain/sales/notices/processing.ts';
+import { retain } from '../../../../domain/webhooks/retention.ts';
+import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
+import { replayNotice } from '../../../../domain/sales/notices/notices.ts';
+import { factTypes } from '../../../toolkit/assert/facts.ts';
+import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
+import { buildStudents, buildPlan } from '../../../toolkit/builders/billing.ts';
+import { buildSalesConnection, buildProduct, buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
+import { rowCounts, testPlatform } from '../../../toolkit/stack/database.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { noticePlatform, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
+
+const day = 86_400_000;
+const euros = (id: string) => ({ purchase: { id, amount: 1, currency: 'EUR' } });
+
+describe('a notice that cannot be carried out', () => {
+  for (const [what, further, left] of [
+    ['an unknown product', { product: { id: 'nobody-knows' } }, { errorCode: 'unknown_product', errorPath: null }],
+    ['an invalid address', { buyer: { email: 'none' } }, { errorCode: 'bad_shape', errorPath: 'buyer.email' }],
+    [
+      'an unknown currency',
+      { purchase: { id: '1', amount: 1, currency: 'QQQ' } },
+      { errorCode: 'unknown_currency', errorPath: 'purchase.currency' },
+    ],
+  ] as const) {
+    it(`fails with a code and without a trace: ${what}`, async () => {
+      const shop = await buildShop();
+      const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', further));
+      const before = await rowCounts();
+      expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await noticeRow(id)).to.include({ status: 'failed', attemptCount: 1, ...left });
+      expect(await rowCounts()).to.deep.equal(before);
+    });
+  }
+
+  it('fails with limit_reached without a free place, and passes when replayed with one', async () => {
+    const shop = await buildShop();
+    await buildPlan(shop.club.id, 'starter');
+    await buildStudents(shop.club.id, plans.starter.allowances.students.included);
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    await stepNotice(id);
+    expect(await noticeRow(id)).to.include({ status: 'failed', errorCode: 'limit_reached' });
+    expect(await factTypes(shop.club.id)).to.deep.equal([]);
+    await buildPlan(shop.club.id, 'professional');
+    await replayNotice((await testPlatform()).database, shop.club.id, id, new Date());
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+  });
+
+  it('passes once when replayed after its product was created', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'to-come' } }));
+    await stepNotice(id);
+    await buildProduct(shop.club.id, { externalId: 'to-come' });
+    await replayNotice((await testPlatform()).database, shop.club.id, id, new Date());
+    await stepNotice(id);
+    expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null, attemptCount: 2 });
+    expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
+  });
+
+  it('fails with proof_refused without a valid signature if its connection has a secret', async () => {
+    const shop = await buildShop();
+    const guarded = await buildSalesConnection(shop.club.id, 'generic', 'a key');
+    const body = purchaseNotice(shop, 'paid');
+    const signed = createHmac('sha256', 'a key').update(JSON.stringify(body)).digest('hex');
+    for (const [name, proof, outcome] of [
+      ['no signature', '', 'failed'],
+      ['a wrong signature', '0'.repeat(64), 'failed'],
+      ['a long text', 'x'.repeat(600), 'failed'],
+      ['the signature', signed, 'processed'],
+    ] as const) {
+      const id = await takeNotice(guarded, body, proof);
+      expect(await stepNotice(id), name).to.deep.equal({ done: true, outcome });
+      expect((await noticeRow(id)).errorCode, name).to.equal(outcome === 'failed' ? 'proof_refused' : null);
+    }
+  });
+});
+
+describe('an internal fault', () => {
+  it('rolls the notice back, records internal_error, and leaves it pending for another try', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    const before = await rowCounts();
+    const platform = await noticePlatform();
+    const broken = {
+      ...platform,
+      vault: {
+        ...platform.vault,
+        derive: () => {
+          throw new Error('the vault is broken');
+        },
+      },
+    };
+    const error: unknown = await processNotice(broken, id, Date.now()).catch((thrown: unknown) => thrown);
+    expect(error).to.be.an.instanceOf(Error);
+    expect(await noticeRow(id)).to.include({ status: 'pending', errorCode: 'internal_error', attemptCount: 1 });
+    expect(await rowCounts()).to.deep.equal(before);
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+    expect(await noticeRow(id)).to.include({ errorCode: null, attemptCount: 2 });
+  });
+
+  it('after the claim makes the next step wait for the lease, then process the notice', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    const dead = await noticePlatform({
+      failpoint: async (name) => {
+        if (name === 'notice_claimed') throw new Error('dead');
+      },
+    });
+    await processNotice(dead, id, Date.now()).catch(() => undefined);
+    const waiting = await stepNotice(id);
+    expect(waiting).to.include({ done: false, attempt: 2 });
+    await alter('sales_notices', id, { lease_until: new Date(Date.now() - 1) });
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+    expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
+  });
+
+  it('after the commit makes the next step return the recorded outcome', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    const dead = await noticePlatform({
+      failpoint: async (name) => {
+        if (name === 'notice_recorded') throw new Error('dead');
+      },
+    });
+    await processNotice(dead, id, Date.now()).catch(() => undefined);
+    const facts = await factTypes(shop.club.id);
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+    expect(await factTypes(shop.club.id)).to.deep.equal(facts);
+  });
+
+  it('of a lost claim records nothing', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    const overtaken = await noticePlatform({
+      failpoint: async (name) => {
+        if (name === 'notice_claimed') await alter('sales_notices', id, { fence: 7, lease_until: null });
+      },
+    });
+    expect(await processNotice(overtaken, id, Date.now())).to.include({ done: false });
+    expect(await factTypes(shop.club.id)).to.deep.equal([]);
+    expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
+  });
+});
+
+describe('concurrent notices', () => {
+  it('of one sale, ten times, record one purchase and one fact', async () => {
+    const shop = await buildShop();
+    const ids: string[] = [];
+    while (ids.length < 10) ids.push(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
+    const steps = await Promise.all(ids.map((id) => stepNotice(id)));
+    expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
+    expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid', 'access.granted']);
+  });
+
+  it('are claimed once when ten steps process one notice', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    await Promise.all(Array.from({ length: 10 }, () => stepNotice(id)));
+    expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
+    expect(await factTypes(shop.club.id)).to.have.length(3);
+  });
+
+  it('of refunds and chargebacks for one sale record one fact, and the chargeback wins', async () => {
+    const shop = await buildShop();
+    await stepNotice(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
+    const ids: string[] = [];
+    while (ids.length < 8)
+      ids.push(
+        await takeNotice(shop.connection, purchaseNotice(shop, ids.length % 2 === 0 ? 'refunded' : 'chargeback')),
+      );
+    await Promise.all(ids.map((id) => stepNotice(id)));
+    const told = (await factTypes(shop.club.id)).filter(
+      (type) => type === 'purchase.refunded' || type === 'access.revoked',
+    );
+    expect(told).to.deep.equal(['purchase.refunded', 'access.revoked']);
+    expect(await salesStateOf(shop.club.id)).to.have.nested.property('purchases[0].status', 'chargeback');
+  });
+
+  it('of two purchases by one stranger open one account', async () => {
+    const shop = await buildShop();
+    const ids = [
+      await takeNotice(shop.connection, purchaseNotice(shop, 'paid', euros('a'))),
+      await takeNotice(shop.connection, purchaseNotice(shop, 'paid', euros('b'))),
+    ];
+    await Promise.all(ids.map((id) => stepNotice(id)));
+    expect((await factTypes(shop.club.id)).filter((type) => type === 'student.created')).to.have.length(1);
+  });
+});
+
+describe('upkeep of notices', () => {
+  it('wakes a notice after two minutes without a step, and not before', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    const { database } = await testPlatform();
+    await database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
+    const woken = async () => database.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id]);
+    await rescueOverdue(database, new Date(Date.now() + 119_000));
+    expect(await woken()).to.have.length(0);
+    await rescueOverdue(database, new Date(Date.now() + 121_000));
+    expect(await woken()).to.have.length(1);
+  });
+
+  it('purges bodies with their addresses after 90 days, after which a replay is rejected', async () => {
+    const shop = await buildShop();
+    const kept = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'unknown' } }));
+    const old = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'unknown' } }));
+    for (const id of [kept, old]) await stepNotice(id);
+    await alter('sales_notices', kept, { received_at: new Date(Date.now() - 90 * day + 60_000) });
+    await alter('sales_notices', old, { received_at: new Date(Date.now() - 90 * day) });
+    const { database } = await testPlatform();
+    expect((await retain(database, new Date())).notices).to.be.at.least(1);
+    expect((await noticeRow(kept)).body).not.to.equal(null);
+    expect(await noticeRow(old)).to.include({ body: null, status: 'failed' });
+    const error: unknown = await replayNotice(database, shop.club.id, old, new Date()).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).to.have.property('code', 'payload_purged');
+  });
+
+  it('fails a notice as payload_purged when its body was purged first', async () => {
+    const shop = await buildShop();
+    const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
+    await alter('sales_notices', id, { body: null });
+    await stepNotice(id);
+    expect(await noticeRow(id)).to.include({ status: 'failed', errorCode: 'payload_purged' });
+  });
+});

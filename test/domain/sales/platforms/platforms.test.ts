@@ -1,0 +1,307 @@
+import { createHmac } from 'node:crypto';
+import { expect } from 'chai';
+import type { SalesEvent } from '../../../../domain/sales/platforms/events.ts';
+import { salesAdapters } from '../../../../domain/sales/platforms/index.ts';
+import { salesPlatforms } from '../../../../domain/sales/platforms/platforms.policy.ts';
+import { NoticeRefusal } from '../../../../domain/sales/notices/refusal.ts';
+import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
+
+/** The notice with another value at a path; undefined takes the field away. */
+function changed(notice: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
+  const copy = structuredClone(notice);
+  const names = path.split('.');
+  const last = names.pop() ?? '';
+  const holder = names.reduce((inner, name) => inner[name] as Record<string, unknown>, copy);
+  if (value === undefined) delete holder[last];
+  else holder[last] = value;
+  return copy;
+}
+
+function refusalOf(platform: (typeof salesPlatforms)[number], body: unknown): Pick<NoticeRefusal, 'code' | 'path'> {
+  try {
+    salesAdapters[platform].parse(body);
+  } catch (error) {
+    if (error instanceof NoticeRefusal)
+      return { code: error.code, ...(error.path !== undefined && { path: error.path }) };
+    throw error;
+  }
+  throw new Error('It was read.');
+}
+
+const only = (events: readonly SalesEvent[]): SalesEvent => {
+  const [event, ...others] = events;
+  if (!event || others.length > 0) throw new Error(`Not one event but ${events.length}.`);
+  return event;
+};
+
+describe('hotmart notices, 2.0.0', () => {
+  const parse = (body: unknown) => salesAdapters.hotmart.parse(body);
+  const paid = {
+    at: new Date(1_763_247_745_737),
+    productId: '788921',
+    buyer: { email: 'testecomprador271101postman15@example.com', name: 'Teste Comprador' },
+    purchaseId: 'HP16015479281022',
+    amount: 150_050,
+    currency: 'BRL',
+    paidAt: new Date(1_511_783_346_000),
+    subscription: { id: 'I9OT62C3' },
+  };
+
+  for (const event of ['PURCHASE_APPROVED', 'PURCHASE_COMPLETE']) {
+    it(`read ${event} as a payment`, () => {
+      expect(parse(hotmartPurchase(event))).to.deep.equal([{ kind: 'paid', ...paid }]);
+    });
+  }
+  for (const [event, kind] of [
+    ['PURCHASE_REFUNDED', 'refunded'],
+    ['PURCHASE_CHARGEBACK', 'chargeback'],
+  ] as const) {
+    it(`read ${event} as a ${kind} purchase`, () => {
+      expect(parse(hotmartPurchase(event))).to.deep.equal([{ kind, ...paid }]);
+    });
+  }
+
+  it('read PURCHASE_DELAYED as late by its recurrence if it has a subscription, else as no event', () => {
+    const delayed = changed(hotmartPurchase('PURCHASE_DELAYED'), 'data.purchase.recurrence_number', 3);
+    expect(only(parse(delayed))).to.include({ kind: 'late', subscriptionId: 'I9OT62C3', key: 'recurrence 3' });
+    expect(only(parse(hotmartPurchase('PURCHASE_DELAYED')))).to.include({ key: 'HP16015479281022' });
+    expect(parse(changed(delayed, 'data.subscription', undefined))).to.deep.equal([]);
+  });
+
+  it('read SUBSCRIPTION_CANCELLATION as canceled, with access until the next charge', () => {
+    expect(parse(hotmartCancellation)).to.deep.equal([
+      {
+        kind: 'canceled',
+        at: new Date(1_609_181_285_500),
+        productId: '788921',
+        buyer: { email: 'test@hotmart.com.br', name: 'User name' },
+        subscriptionId: '0000aaaa',
+        periodEnd: new Date(1_617_105_600_000),
+      },
+    ]);
+  });
+
+  for (const event of ['PURCHASE_PROTEST', 'PURCHASE_EXPIRED', 'PURCHASE_CANCELED', 'CLUB_FIRST_ACCESS', 'toString']) {
+    it(`read ${event} as no change of access`, () => {
+      expect(parse({ ...hotmartPurchase('PURCHASE_APPROVED'), event })).to.deep.equal([]);
+    });
+  }
+
+  it('give an amount in the smallest unit of its currency', () => {
+    const yen = changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price', {
+      value: 1500,
+      currency_value: 'JPY',
+    });
+    expect(only(parse(yen))).to.include({ amount: 1_500, currency: 'JPY' });
+  });
+
+  it('with a missing or wrong field are rejected with its path only', () => {
+    const approved = hotmartPurchase('PURCHASE_APPROVED');
+    for (const [path, value] of [
+      ['version', '1.0.0'],
+      ['event', undefined],
+      ['data.buyer.email', 'no address'],
+      ['data.buyer.email', undefined],
+      ['data.product.id', { id: 1 }],
+      ['data.purchase.transaction', ''],
+      ['data.purchase.price.value', -1],
+      ['data.purchase.price.value', 'much'],
+      ['data.purchase.approved_date', 'yesterday'],
+      ['data.purchase', []],
+      ['data', 'text'],
+      ['creation_date', 12],
+    ] as const) {
+      expect(refusalOf('hotmart', changed(approved, path, value)), `${path}: ${JSON.stringify(value)}`).to.deep.equal({
+        code: 'bad_shape',
+        path,
+      });
+    }
+  });
+
+  it('with a currency that ISO 4217 does not know are rejected as unknown_currency', () => {
+    expect(
+      refusalOf('hotmart', changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price.currency_value', 'ABC')),
+    ).to.deep.equal({
+      code: 'unknown_currency',
+      path: 'data.purchase.price.currency_value',
+    });
+  });
+
+  it('are proven by the hottok in the header, or in the body without the header', () => {
+    const body = hotmartPurchase('PURCHASE_APPROVED');
+    const proven = (proof: string, further = {}) =>
+      salesAdapters.hotmart.isProven({ raw: Buffer.alloc(0), body: { ...body, ...further }, proof }, 'the hottok');
+    expect(proven('the hottok')).to.equal(true);
+    expect(proven('', { hottok: 'the hottok' })).to.equal(true);
+    expect(proven('another', { hottok: 'the hottok' })).to.equal(false);
+    expect(proven('')).to.equal(false);
+  });
+});
+
+describe('kiwify notices', () => {
+  const parse = (body: unknown) => salesAdapters.kiwify.parse(body);
+  const paid = {
+    at: new Date('2026-09-04T23:46:00Z'),
+    productId: 'da157a91-80a4-4458-933c-41e965077f6a',
+    buyer: { email: 'johndoe@example.com', name: 'John Doe' },
+    purchaseId: '3f5d1a9c-6c1e-4a5e-8e7b-0d2c4b6a8f10',
+    amount: 6_426,
+    currency: 'BRL',
+    paidAt: new Date('2026-09-04T23:46:00Z'),
+  };
+  const subscription = { id: '8b7e6d5c-4b3a-4291-8070-6f5e4d3c2b1a', periodEnd: new Date('2026-10-04T23:46:00Z') };
+
+  it('read order_approved as a payment, in Brazilian time and centavos', () => {
+    expect(parse(kiwifyOrder('order_approved'))).to.deep.equal([{ kind: 'paid', ...paid, subscription }]);
+  });
+
+  it('read an order without a subscription as a single purchase', () => {
+    const order = changed(
+      changed(kiwifyOrder('order_approved'), 'Subscription', undefined),
+      'subscription_id',
+      undefined,
+    );
+    expect(parse(order)).to.deep.equal([{ kind: 'paid', ...paid }]);
+  });
+
+  it('read subscription_renewed like order_approved', () => {
+    expect(parse(kiwifyOrder('subscription_renewed'))).to.deep.equal(parse(kiwifyOrder('order_approved')));
+  });
+
+  it('read order_refunded and chargeback as undone, without a new period end', () => {
+    const refunded = changed(kiwifyOrder('order_refunded'), 'refunded_at', '2026-09-05 10:00');
+    const undone = { ...paid, subscription: { id: subscription.id } };
+    expect(parse(refunded)).to.deep.equal([{ kind: 'refunded', ...undone, at: new Date('2026-09-05T13:00:00Z') }]);
+    expect(only(parse(kiwifyOrder('chargeback')))).to.deep.include({
+      kind: 'chargeback',
+      subscription: { id: subscription.id },
+    });
+  });
+
+  it('read subscription_late by the end of the paid period, whatever the order id', () => {
+    const again = changed(kiwifyOrder('subscription_late'), 'order_id', 'another-try');
+    for (const notice of [kiwifyOrder('subscription_late'), again]) {
+      expect(only(parse(notice)), String(notice['order_id'])).to.include({
+        kind: 'late',
+        subscriptionId: subscription.id,
+        key: '2026-10-04T23:46:00.000Z',
+      });
+    }
+  });
+
+  it('read subscription_canceled as canceled with access until access_until', () => {
+    expect(only(parse(kiwifyOrder('subscription_canceled')))).to.deep.include({
+      kind: 'canceled',
+      subscriptionId: subscription.id,
+      periodEnd: subscription.periodEnd,
+    });
+  });
+
+  for (const event of ['billet_created', 'pix_created', 'order_rejected', 'constructor']) {
+    it(`read ${event} as no change of access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
+  }
+
+  it('with a missing field are rejected with its path', () => {
+    for (const path of [
+      'webhook_event_type',
+      'order_id',
+      'Customer.email',
+      'Product.product_id',
+      'Commissions.charge_amount',
+    ])
+      expect(refusalOf('kiwify', changed(kiwifyOrder('order_approved'), path, undefined)), path).to.deep.equal({
+        code: 'bad_shape',
+        path,
+      });
+  });
+
+  it('are proven by HMAC-SHA1 over the received bytes', () => {
+    const raw = Buffer.from('{"a": 1}');
+    const proof = createHmac('sha1', 'token').update(raw).digest('hex');
+    const proven = (bytes: Buffer, given: string) =>
+      salesAdapters.kiwify.isProven({ raw: bytes, body: {}, proof: given }, 'token');
+    expect(proven(raw, proof)).to.equal(true);
+    expect(proven(Buffer.from('{"a":1}'), proof)).to.equal(false);
+    expect(proven(raw, '')).to.equal(false);
+  });
+});
+
+describe('generic notices, as in docs/reference/sales-notices.md', () => {
+  const parse = (body: unknown) => salesAdapters.generic.parse(body);
+  const notice = {
+    event: 'purchase.paid',
+    occurred_at: '2026-03-02T09:15:00Z',
+    product: { id: 'knots-101' },
+    buyer: { email: 'Ada@Example.com', name: '  Ada   Example ' },
+    purchase: { id: 'HP-1042', amount: 4900, currency: 'EUR', paid_at: '2026-03-02T09:14:40Z' },
+    subscription: { id: 'SUB-77', current_period_end: '2026-04-02T09:14:40Z' },
+  };
+
+  it('read the example of the page', () => {
+    expect(parse(notice)).to.deep.equal([
+      {
+        kind: 'paid',
+        at: new Date('2026-03-02T09:15:00Z'),
+        productId: 'knots-101',
+        buyer: { email: 'ada@example.com', name: 'Ada Example' },
+        purchaseId: 'HP-1042',
+        amount: 4_900,
+        currency: 'EUR',
+        paidAt: new Date('2026-03-02T09:14:40Z'),
+        subscription: { id: 'SUB-77', periodEnd: new Date('2026-04-02T09:14:40Z') },
+      },
+    ]);
+  });
+
+  it('default the name to the address and paid_at to the event’s time, and accept numeric ids', () => {
+    const short = changed(
+      changed(changed(notice, 'buyer.name', undefined), 'purchase.paid_at', undefined),
+      'product.id',
+      7,
+    );
+    expect(only(parse(short))).to.deep.include({
+      buyer: { email: 'ada@example.com', name: 'ada' },
+      paidAt: new Date('2026-03-02T09:15:00Z'),
+      productId: '7',
+    });
+  });
+
+  it('with an invalid amount are rejected with its path', () => {
+    for (const amount of [49.5, -1, Number.MAX_SAFE_INTEGER + 1, 'x', null])
+      expect(refusalOf('generic', changed(notice, 'purchase.amount', amount)), String(amount)).to.deep.equal({
+        code: 'bad_shape',
+        path: 'purchase.amount',
+      });
+  });
+
+  it('with an address that the contract does not accept are rejected with its path', () => {
+    for (const email of ['a@b', 'ü@exämple.com', '"q"@example.com', 'a,b@example.com', 'a<script>@b.com', 'x y@z.com'])
+      expect(refusalOf('generic', changed(notice, 'buyer.email', email)), email).to.deep.equal({
+        code: 'bad_shape',
+        path: 'buyer.email',
+      });
+  });
+
+  it('of a late payment without a key are rejected with its path', () => {
+    expect(refusalOf('generic', { ...notice, event: 'subscription.past_due' })).to.deep.equal({
+      code: 'bad_shape',
+      path: 'subscription.lateness',
+    });
+  });
+
+  it('with an invalid or far time are rejected with its path', () => {
+    for (const time of ['2026-13-45T00:00:00Z', '02/03/2026', '0001-01-01T00:00:00Z', 3, true])
+      expect(refusalOf('generic', { ...notice, occurred_at: time }), String(time)).to.deep.equal({
+        code: 'bad_shape',
+        path: 'occurred_at',
+      });
+  });
+
+  it('of every platform are rejected as bad_shape for bodies without an event', () => {
+    for (const platform of salesPlatforms)
+      for (const body of [{}, { event: null }, { event: [] }, { event: 'x'.repeat(2_000) }, { data: 1 }])
+        expect(refusalOf(platform, body).code, `${platform}: ${JSON.stringify(body).slice(0, 40)}`).to.equal(
+          'bad_shape',
+        );
+  });
+});

@@ -1,0 +1,237 @@
+/** Whatever order the notices of a sale come in, and however often: the same state and the same facts (ADR 0012). */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { salesStateOf } from '../../../toolkit/assert/sales.ts';
+import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../../../toolkit/builders/sales.ts';
+import { sell, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
+
+const day = 86_400_000;
+const start = Date.parse('2026-03-02T09:00:00Z');
+/** Of the time that the platform states. */
+const on = (days: number) => new Date(start + days * day).toISOString();
+/** Still to come, for cancellations with a grace. */
+const later = new Date(Date.now() + 400 * day).toISOString();
+
+type Notice = (shop: TestShop) => Record<string, unknown>;
+
+const oneTime: Notice[] = [
+  (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0) }), // approved
+  (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7) }), // completed
+  (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8) }),
+  (shop) => purchaseNotice(shop, 'chargeback', { occurred_at: on(9) }),
+];
+
+const termsOf = (amount: number, days: number) => ({ id: 'sale-1', amount, currency: 'EUR', paid_at: on(days) });
+
+const chargeOf =
+  (number: number, days: number, event: 'paid' | 'refunded' = 'paid', periodEnd?: string): Notice =>
+  (shop) =>
+    purchaseNotice(shop, event, {
+      occurred_at: on(days),
+      purchase: { id: `charge-${number}`, amount: 900, currency: 'EUR', paid_at: on(number * 30) },
+      subscription: { id: 'sub-1', current_period_end: periodEnd ?? on(number * 30 + 30) },
+    });
+const lateOn =
+  (days: number, key: string): Notice =>
+  (shop) =>
+    noticeOf(shop, 'subscription.past_due', { occurred_at: on(days), subscription: { id: 'sub-1', lateness: key } });
+const canceledOn =
+  (days: number, periodEnd?: string): Notice =>
+  (shop) =>
+    noticeOf(shop, 'subscription.canceled', {
+      occurred_at: on(days),
+      subscription: { id: 'sub-1', ...(periodEnd !== undefined && { current_period_end: periodEnd }) },
+    });
+
+const charges = [chargeOf(0, 0), chargeOf(1, 30), chargeOf(2, 63)];
+const late = [lateOn(60, 'march'), lateOn(61, 'march'), lateOn(90, 'april')];
+
+const stories: Record<string, Notice[]> = {
+  'a sale: approved, completed, refunded, charged back': oneTime,
+  'a sale: approved, completed, refunded': oneTime.slice(0, 3),
+  'a sale whose notices disagree about amount and time': [
+    (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(0), purchase: termsOf(4_900, 0) }),
+    (shop) => purchaseNotice(shop, 'paid', { occurred_at: on(7), purchase: termsOf(4_750, 1) }),
+    (shop) => purchaseNotice(shop, 'refunded', { occurred_at: on(8), purchase: termsOf(1_000, 2) }),
+  ],
+  'a subscription: canceled twice, a day apart': [chargeOf(0, 0), canceledOn(20), canceledOn(21)],
+  'a subscription: charged, late, paid, late again': [...charges, ...late],
+  'a subscription: charged, late, canceled at once': [...charges, ...late, canceledOn(95)],
+  'a subscription: charged, late, canceled with a grace period': [...charges, ...late, canceledOn(95, later)],
+  'a subscription: canceled and resumed': [charges[0], canceledOn(20), charges[1], charges[2]].flatMap(
+    (notice) => notice ?? [],
+  ),
+  'a subscription: canceled with a grace period and resumed': [chargeOf(0, 0), canceledOn(20, later), chargeOf(1, 30)],
+  'a subscription: canceled at once, then its charge refunded': [
+    chargeOf(0, 0),
+    canceledOn(2),
+    chargeOf(0, 3, 'refunded', later),
+  ],
+  'a subscription: canceled, resumed, canceled again at once': [
+    chargeOf(0, 0),
+    canceledOn(20),
+    chargeOf(1, 30),
+    canceledOn(40),
+  ],
+};
+
+const sooner = new Date(Date.now() + 300 * day).toISOString();
+const chargedBack: Notice = (shop) => ({ ...chargeOf(0, 4, 'refunded')(shop), event: 'purchase.chargeback' });
+const alone: Notice = (shop) => ({ ...chargeOf(0, 1)(shop), subscription: undefined });
+
+/** In these the access goes down or up more than once for different reasons: how often that is told depends on the order. */
+const windings: Record<string, Notice[]> = {
+  'an old charge refunded': [...charges, chargeOf(0, 70, 'refunded')],
+  'a charge refunded, then canceled with a grace period': [
+    ...charges,
+    chargeOf(2, 70, 'refunded', later),
+    canceledOn(71, later),
+  ],
+  'canceled twice, the longer grace period last': [chargeOf(0, 0), canceledOn(5, sooner), canceledOn(6, later)],
+  'canceled twice, the longer grace period first': [chargeOf(0, 0), canceledOn(5, later), canceledOn(6, sooner)],
+  'canceled three times, the last time at once': [
+    chargeOf(0, 0),
+    canceledOn(5, later),
+    canceledOn(6, sooner),
+    canceledOn(7),
+  ],
+  'canceled, charged, canceled, charged': [
+    chargeOf(0, 0),
+    canceledOn(5, sooner),
+    chargeOf(1, 30),
+    canceledOn(35, later),
+    chargeOf(2, 60),
+  ],
+  'canceled with a grace period, charged, canceled at once': [
+    chargeOf(0, 0),
+    canceledOn(5, sooner),
+    chargeOf(1, 30),
+    canceledOn(35),
+  ],
+  'canceled at once, charged, canceled with a grace period': [
+    chargeOf(0, 0),
+    canceledOn(5),
+    chargeOf(1, 30),
+    canceledOn(35, later),
+  ],
+  'the latest charge refunded and charged back': [chargeOf(0, 0), chargeOf(0, 3, 'refunded'), chargedBack],
+  'refunded, charged, canceled, charged': [
+    chargeOf(0, 0),
+    chargeOf(0, 3, 'refunded'),
+    chargeOf(1, 30),
+    canceledOn(35, later),
+    chargeOf(2, 60),
+  ],
+  'canceled at once, refunded, charged': [chargeOf(0, 0), canceledOn(3), chargeOf(0, 4, 'refunded'), chargeOf(1, 30)],
+  'canceled with a grace period, refunded, charged, late': [
+    chargeOf(0, 0),
+    canceledOn(3, later),
+    chargeOf(0, 4, 'refunded'),
+    chargeOf(1, 30),
+    ...late,
+  ],
+  'an old and the latest charge refunded, then canceled': [
+    ...charges,
+    chargeOf(0, 70, 'refunded'),
+    chargeOf(2, 71, 'refunded'),
+    canceledOn(72, later),
+  ],
+};
+
+describe('notices of a subscription with several changes lead to one state', function () {
+  this.timeout(120_000);
+
+  for (const [name, story] of Object.entries(windings)) {
+    it(`in any order and repeated: ${name}`, async () => {
+      const inOrder = await buildShop(2);
+      await sell(inOrder, ...story.map((notice) => notice(inOrder)));
+      const expected = withoutAccessFacts(comparable(inOrder, await salesStateOf(inOrder.club.id)));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.shuffledSubarray([...story.keys(), ...story.keys()], { minLength: story.length * 2 }),
+          async (order) => {
+            const shop = await buildShop(2);
+            await sell(shop, ...order.map((index) => story[index]?.(shop)));
+            expect(withoutAccessFacts(comparable(shop, await salesStateOf(shop.club.id)))).to.deep.equal(expected);
+          },
+        ),
+        { numRuns: 8 },
+      );
+    });
+  }
+
+  for (const [name, order] of [
+    ['without, then with its subscription', [alone, chargeOf(0, 0)]],
+    ['with, then without its subscription', [chargeOf(0, 0), alone]],
+  ] as const) {
+    it(`a charge reported ${name}: one access stands, and none after its refund`, async () => {
+      const shop = await buildShop();
+      const standing = async () => {
+        const { enrollments } = await salesStateOf(shop.club.id);
+        return (enrollments as { source: string; revoked_reason: string | null }[])
+          .filter(({ revoked_reason }) => revoked_reason === null)
+          .map(({ source }) => source);
+      };
+      await sell(shop, ...order.map((notice) => notice(shop)));
+      expect(await standing()).to.deep.equal(['subscription']);
+      await sell(shop, { ...alone(shop), event: 'purchase.refunded' });
+      expect(await standing()).to.deep.equal([]);
+    });
+  }
+});
+
+/** How often `access.*` is told put out. */
+function withoutAccessFacts(state: unknown): unknown {
+  const { facts, ...rest } = state as { facts: { type: string }[] };
+  return { ...rest, facts: facts.filter(({ type }) => !type.startsWith('access.')) };
+}
+
+describe('notices of one sale lead to one state and the same facts', function () {
+  this.timeout(120_000);
+
+  for (const [name, story] of Object.entries(stories)) {
+    it(`in any order and repeated: ${name}`, async () => {
+      const inOrder = await buildShop(2);
+      await sell(inOrder, ...story.map((notice) => notice(inOrder)));
+      const expected = comparable(inOrder, await salesStateOf(inOrder.club.id));
+
+      const arrivals = fc
+        .shuffledSubarray([...story.keys()], { minLength: story.length })
+        .chain((order) =>
+          fc
+            .array(fc.tuple(fc.nat(story.length), fc.nat(story.length - 1)), { maxLength: 4 })
+            .map((repeated) => repeated.reduce((all, [at, which]) => all.toSpliced(at, 0, which), order)),
+        );
+      await fc.assert(
+        fc.asyncProperty(arrivals, async (order) => {
+          const shop = await buildShop(2);
+          const outcomes = await sell(shop, ...order.map((index) => story[index]?.(shop)));
+          expect(new Set(outcomes)).to.deep.equal(new Set(['processed']));
+          expect(comparable(shop, await salesStateOf(shop.club.id))).to.deep.equal(expected);
+        }),
+        { numRuns: 12 },
+      );
+    });
+
+    it(`all at once: ${name}`, async () => {
+      const inOrder = await buildShop(2);
+      await sell(inOrder, ...story.map((notice) => notice(inOrder)));
+      const shop = await buildShop(2);
+      const bodies = [...story, ...story].map((notice) => notice(shop));
+      const ids: string[] = [];
+      for (const body of bodies) ids.push(await takeNotice(shop.connection, body));
+      const steps = await Promise.all(ids.map((id) => stepNotice(id)));
+      expect(steps).to.deep.equal(ids.map(() => ({ done: true, outcome: 'processed' })));
+      expect(comparable(shop, await salesStateOf(shop.club.id))).to.deep.equal(
+        comparable(inOrder, await salesStateOf(inOrder.club.id)),
+      );
+    });
+  }
+});
+
+/** The state with the shop's own names put out. */
+function comparable(shop: TestShop, state: unknown): unknown {
+  const names = [...shop.product.deliveryIds.toSorted(), shop.email];
+  const text = names.reduce((said, name, index) => said.replaceAll(name, `name ${index}`), JSON.stringify(state));
+  return JSON.parse(text);
+}

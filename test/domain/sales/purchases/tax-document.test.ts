@@ -1,0 +1,50 @@
+/** "The student's national tax document is never part of any event" (specification: Events), over generated buyers. */
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import { eventTypes } from '../../../../platform/core/event-types.ts';
+import { newId } from '../../../../platform/core/ids.ts';
+import type { FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
+import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
+import { buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
+import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';
+import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { sell } from '../../../toolkit/drive/sales.ts';
+
+/** As platforms print it: eleven digits, bare or in groups. */
+const taxDocuments = fc
+  .tuple(fc.stringMatching(/^[1-9][0-9]{10}$/), fc.boolean())
+  .map(([digits, grouped]) => (grouped ? digits.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4') : digits));
+
+const buyers = fc.record({
+  name: fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 40 }).filter((name) => name.trim() !== ''),
+  document: taxDocuments,
+});
+
+describe('tax document of a buyer', () => {
+  it('is in no event of the sale and its refund, for any buyer', async () => {
+    const { database } = await testPlatform();
+    await fc.assert(
+      fc.asyncProperty(buyers, async ({ name, document }) => {
+        const shop = await buildShop();
+        await buildEndpoint(shop.club.id, 'https://receiver.example.com', eventTypes);
+        const buyer = { email: `${newId()}@example.com`, name, document, tax_document: document, cpf: document };
+        const notices = (['paid', 'refunded'] as const).map((event) => purchaseNotice(shop, event, { buyer }));
+        expect(await sell(shop, ...notices)).to.deep.equal(['processed', 'processed']);
+
+        const facts = await database.source.query<FactToTell[]>(
+          `SELECT id, club_id AS "clubId", type, student_id AS "studentId", subject_id AS "subjectId", details,
+                  occurred_at AS "occurredAt" FROM facts WHERE club_id = $1 ORDER BY seq`,
+          [shop.club.id],
+        );
+        for (const fact of facts) await fanOut(database, fact, new Date());
+        const told = await database.source.query<{ body: string }[]>(
+          `SELECT body FROM webhook_events WHERE club_id = $1`,
+          [shop.club.id],
+        );
+        expect(told).to.have.length(5); // created, paid, granted, refunded, revoked
+        expect(told.filter(({ body }) => body.includes(document))).to.deep.equal([]);
+      }),
+      { numRuns: 30 },
+    );
+  }).timeout(60_000);
+});

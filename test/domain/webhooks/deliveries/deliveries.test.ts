@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import { DomainError } from '../../../../platform/core/errors.ts';
+import { newId } from '../../../../platform/core/ids.ts';
+import { removeStudent } from '../../../../domain/identity/students.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import {
+  findDelivery,
+  listDeliveries,
+  type DeliveryFilter,
+} from '../../../../domain/webhooks/deliveries/deliveries.ts';
+import { testDatabase, testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { recordFaults } from '../../../toolkit/assert/contract-schemas.ts';
+import { deliveryRow } from '../../../toolkit/assert/webhooks.ts';
+import { buildClub } from '../../../toolkit/builders/clubs.ts';
+import {
+  buildEndpoint,
+  buildWebhookDelivery,
+  buildSubscription,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../../toolkit/builders/webhooks.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { endLease } from '../../../toolkit/drive/deliveries.ts';
+import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
+
+describe('delivery history of an endpoint', () => {
+  const delivering = useDeliveries();
+  const list = async ({ clubId, endpoint }: Subscription, filter: Partial<DeliveryFilter> = {}) =>
+    listDeliveries((await testDatabase()).manager, clubId, endpoint.id, { page: 1, page_size: 20, ...filter });
+  const find = async ({ clubId, endpoint, id }: TestWebhookDelivery) =>
+    findDelivery((await testDatabase()).manager, clubId, endpoint.id, id);
+  const codeOf = async (promise: Promise<unknown>) => {
+    const error = await promise.catch((failure: unknown) => failure);
+    return error instanceof DomainError ? error.code : error;
+  };
+  const attempt = (delivery: TestWebhookDelivery) => attemptDelivery(delivering().platform(), delivery.id, Date.now());
+
+  it('lists deliveries newest first, in pages, with their total', async () => {
+    const subscription = await buildSubscription('https://hooks.example.com');
+    const ids: string[] = [];
+    for (let number = 0; number < 5; number++) {
+      ids.unshift((await buildWebhookDelivery(subscription, new Date(Date.now() + number))).id);
+    }
+    const first = await list(subscription, { page_size: 2 });
+    const third = await list(subscription, { page: 3, page_size: 2 });
+    expect(first.rows.map(({ id }) => id)).to.deep.equal(ids.slice(0, 2));
+    expect(third.rows.map(({ id }) => id)).to.deep.equal(ids.slice(4));
+    expect([first.total, third.total]).to.deep.equal([5, 5]);
+  });
+
+  it('filters by status and by event type', async () => {
+    const subscription = await buildSubscription('https://hooks.example.com');
+    const pending = await buildWebhookDelivery(subscription);
+    const failed = await buildWebhookDelivery(subscription);
+    await alter('webhook_deliveries', failed.id, { status: 'failed' });
+    expect((await list(subscription, { status: 'failed' })).rows.map(({ id }) => id)).to.deep.equal([failed.id]);
+    expect((await list(subscription, { status: 'pending' })).rows.map(({ id }) => id)).to.deep.equal([pending.id]);
+    expect(await list(subscription, { event_type: 'student.updated' })).to.have.property('total', 2);
+    expect(await list(subscription, { event_type: 'student.created' })).to.deep.equal({ rows: [], total: 0 });
+  });
+
+  it('answers not_found for a foreign or unknown endpoint, and for a delivery of another endpoint', async () => {
+    const delivery = await buildWebhookDelivery(await buildSubscription('https://hooks.example.com'));
+    const other = await buildEndpoint(delivery.clubId, 'https://hooks.example.com');
+    const { id: foreign } = await buildClub();
+    expect(await codeOf(list({ ...delivery, clubId: foreign }))).to.equal('not_found');
+    expect(await codeOf(find({ ...delivery, clubId: foreign }))).to.equal('not_found');
+    expect(await codeOf(list({ ...delivery, endpoint: { id: newId(), secret: '' } }))).to.equal('not_found');
+    expect(await codeOf(find({ ...delivery, endpoint: other }))).to.equal('not_found');
+    expect(await codeOf(find({ ...delivery, id: newId() }))).to.equal('not_found');
+  });
+
+  it('shows a delivery with its attempts in order and the time of the next', async () => {
+    const { url } = await delivering().receiver((_, number) =>
+      number === 1 ? { status: 503, body: 'later', headers: { 'retry-after': '60' } } : 'hang',
+    );
+    const delivery = await buildWebhookDelivery(await buildSubscription(url));
+    await attempt(delivery);
+    const shown = await find(delivery);
+    const row = await deliveryRow(delivery.id);
+    expect(shown).to.deep.include({
+      id: delivery.id,
+      event_id: delivery.eventId,
+      event_type: 'student.updated',
+      endpoint_id: delivery.endpoint.id,
+      status: 'pending',
+      payload_purged: false,
+      attempt_count: 1,
+      next_attempt_at: row.nextAttemptAt.toISOString(),
+    });
+    expect(shown).not.to.have.any.keys('cancel_reason', 'completed_at');
+    expect(shown.attempts).to.have.length(1);
+    expect(shown.attempts[0]).to.include({
+      number: 1,
+      trigger: 'schedule',
+      outcome: 'http_error',
+      response_status: 503,
+      response_excerpt: 'later',
+      retry_after_seconds: 60,
+    });
+    expect(shown.body).to.have.property('id', delivery.eventId);
+    expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
+  });
+
+  it('shows an interrupted attempt once it is recorded, and no attempt in flight', async () => {
+    const { url } = await delivering().receiver();
+    const delivery = await buildWebhookDelivery(await buildSubscription(url));
+    const dying = delivering().platform({ failpoint: () => Promise.reject(new Error('the worker died')) });
+    await attemptDelivery(dying, delivery.id, Date.now()).catch(() => {});
+    expect((await find(delivery)).attempts).to.deep.equal([]);
+    await endLease(delivery.id);
+    await attempt(delivery);
+    const shown = await find(delivery);
+    expect(shown.attempts.map(({ number, outcome }) => [number, outcome])).to.deep.equal([
+      [1, 'interrupted'],
+      [1, 'succeeded'],
+    ]);
+    expect(shown).to.have.property('completed_at');
+    expect(shown).not.to.have.property('next_attempt_at');
+    expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
+  });
+
+  it('shows a removed student’s delivery as canceled and purged, without body and excerpt', async () => {
+    const { url } = await delivering().receiver(() => ({ status: 500, body: 'Stella' }));
+    const delivery = await buildWebhookDelivery(await buildSubscription(url));
+    await attempt(delivery);
+    const { database } = await testPlatform();
+    await removeStudent(platformOn(database), delivery.clubId, delivery.studentId, new Date());
+    const shown = await find(delivery);
+    expect(shown).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
+    expect(shown).not.to.have.any.keys('body', 'next_attempt_at');
+    expect(shown.attempts[0]).not.to.have.property('response_excerpt');
+    expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
+    const [listed] = (await list(delivery)).rows;
+    expect(recordFaults('WebhookDelivery', listed)).to.deep.equal([]);
+  });
+});

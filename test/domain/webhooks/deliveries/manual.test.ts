@@ -1,0 +1,322 @@
+/** What comes of what an administrator asks for: the attempts of a test, a resend, a recovery (Delivery rules 5 and 6; States: Webhook delivery). */
+import type { Answer, Receiver } from '../../../../dev/receiver.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../../../domain/webhooks/deliveries/manual.ts';
+import type { WebhookEndpoint } from '../../../../entities/webhooks/webhook-endpoint.ts';
+import { deliveryRun, gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
+import {
+  buildSubscription,
+  buildWebhookDelivery,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../../toolkit/builders/webhooks.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
+import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+describe('requested attempts', () => {
+  const delivering = useDeliveries();
+  let receiver: Receiver;
+  let subscription: Subscription;
+  let answers: Answer[];
+  beforeEach(async () => {
+    answers = [];
+    receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
+    subscription = await buildSubscription(`${receiver.url}/hook`);
+  });
+
+  const due = () => buildWebhookDelivery(subscription);
+  const attempt = ({ id }: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
+    attemptDelivery(delivering().platform(changes), id, now);
+  const resend = async ({ id }: { id: string }, now = new Date()) =>
+    resendDelivery(await testPlatform(), subscription.clubId, subscription.endpoint.id, id, now);
+  const recover = async (since = new Date(Date.now() - hour)) =>
+    recoverDeliveries(await testPlatform(), subscription.clubId, subscription.endpoint.id, since, new Date());
+  const tend = async (now = Date.now()) => tendGate(await testPlatform(), subscription.endpoint.id, now);
+  const endpoint = (): Promise<WebhookEndpoint> => endpointRow(subscription.endpoint.id);
+  const triggers = async ({ id }: { id: string }) => (await attemptRows(id)).map(({ trigger }) => trigger);
+  /** A delivery that ended after its eight attempts, or before. */
+  const ended = async (status: string, columns: object = {}): Promise<TestWebhookDelivery> => {
+    const delivery = await due();
+    await alter('webhook_deliveries', delivery.id, {
+      status,
+      completed_at: new Date(),
+      attempt_count: 8,
+      schedule_position: 8,
+      ...columns,
+    });
+    return delivery;
+  };
+  const throttle = () =>
+    alter('webhook_endpoints', subscription.endpoint.id, {
+      consecutive_failures: 6,
+      failing_since: new Date(),
+      breaker_step: 2,
+      breaker_epoch: 2,
+      hold_until: new Date(Date.now() + 30 * minute),
+    });
+  const failing: Answer = { status: 500 };
+
+  describe('resend of an ended delivery', () => {
+    for (const status of ['succeeded', 'failed', 'canceled'] as const) {
+      it(`makes a ${status} delivery succeeded by one manual attempt with the same body and webhook-id`, async () => {
+        const delivery = await due();
+        answers = [failing];
+        await attempt(delivery);
+        await alter('webhook_deliveries', delivery.id, { status, completed_at: new Date(0) });
+        await resend(delivery);
+        expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+        const [first, again] = receiver.requests;
+        expect(again?.body).to.deep.equal(first?.body);
+        expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']).and.to.equal(delivery.eventId);
+        expect(await triggers(delivery)).to.deep.equal(['schedule', 'manual']);
+        const row = await deliveryRow(delivery.id);
+        expect(row).to.include({ status: 'succeeded', attemptCount: 2, requested: null, inFlight: null });
+        expect(row.completedAt?.getTime()).to.be.above(Date.now() - minute);
+      });
+
+      it(`leaves a ${status} delivery ${status} when it fails again, and off the schedule`, async () => {
+        const delivery = await ended(status, { attempt_count: 3, schedule_position: 3 });
+        const before = await deliveryRow(delivery.id);
+        answers = [failing];
+        await resend(delivery);
+        expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: status });
+        const row = await deliveryRow(delivery.id);
+        expect(row).to.include({ status, attemptCount: 4, schedulePosition: 3, requested: null });
+        expect(row.completedAt).to.deep.equal(before.completedAt);
+        expect(await attempt(delivery, {}, Date.now() + 11 * hour)).to.deep.equal({ done: true, outcome: status });
+        expect(receiver.requests).to.have.length(1);
+      });
+    }
+
+    it('continues the attempt numbers after the eighth', async () => {
+      const delivery = await ended('failed');
+      answers = [failing];
+      await resend(delivery);
+      await attempt(delivery);
+      expect((await attemptRows(delivery.id)).map(({ number, trigger }) => [number, trigger])).to.deep.equal([
+        [9, 'manual'],
+      ]);
+    });
+
+    it('makes one attempt when requested twice before it', async () => {
+      const delivery = await ended('failed');
+      await resend(delivery);
+      await resend(delivery);
+      await attempt(delivery);
+      await attempt(delivery);
+      expect(receiver.requests).to.have.length(1);
+    });
+
+    it('makes a second attempt when requested during the first', async () => {
+      const answer = Promise.withResolvers<Answer>();
+      const slow = await delivering().receiver(() => answer.promise);
+      await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
+      const delivery = await ended('failed');
+      await resend(delivery);
+      const underway = attempt(delivery);
+      await slow.waitFor(1, 2 * second);
+      await resend(delivery);
+      answer.resolve({ status: 500 });
+      expect(await underway).to.include({ done: false });
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await triggers(delivery)).to.deep.equal(['manual', 'manual']);
+    });
+  });
+
+  describe('resend of a pending delivery', () => {
+    useStoppedClock();
+    it('brings the next attempt forward, and a failure leads to the next wait of the schedule', async () => {
+      const delivery = await due();
+      answers = [failing, failing];
+      await attempt(delivery);
+      await resend(delivery);
+      const now = Date.now();
+      const step = await attempt(delivery, {}, now);
+      expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 3 });
+      expect((step.done ? 0 : step.at) - now).to.equal(5 * minute);
+      expect(await triggers(delivery)).to.deep.equal(['schedule', 'manual']);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', schedulePosition: 2, attemptCount: 2 });
+    });
+
+    it('brings the eighth attempt forward, and its failure fails the delivery', async () => {
+      const delivery = await due();
+      await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
+      answers = [failing];
+      await resend(delivery);
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 8, schedulePosition: 8 });
+    });
+
+    it('ends the delivery with a 2xx', async () => {
+      const delivery = await due();
+      await resend(delivery);
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+    });
+  });
+
+  describe('test event', () => {
+    useStoppedClock();
+    const test = async () => sendTest(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date());
+
+    it('is signed and retried on the schedule like a real event', async () => {
+      answers = [failing];
+      const delivery = await test();
+      const now = Date.now();
+      const step = await attempt(delivery, {}, now);
+      expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+      expect((step.done ? 0 : step.at) - now).to.equal(5 * second);
+      expect(await attempt(delivery, {}, now + minute)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect(await triggers(delivery)).to.deep.equal(['test', 'schedule']);
+      const [request] = receiver.requests;
+      expect(new Webhook(subscription.endpoint.secret).verify(request?.body ?? '', { ...request?.headers })).to.include(
+        {
+          type: 'webhook.test',
+          id: delivery.event_id,
+        },
+      );
+    });
+
+    it('is refused for a private address like a real event', async () => {
+      await alter('webhook_endpoints', subscription.endpoint.id, { url: 'https://10.0.0.1/' });
+      const delivery = await test();
+      await attempt(delivery);
+      const [first] = await attemptRows(delivery.id);
+      expect(first).to.include({ outcome: 'address_refused' });
+    });
+
+    it('does not wait for the breaker, but its retry does', async () => {
+      await throttle();
+      answers = [failing];
+      const delivery = await test();
+      await attempt(delivery);
+      expect(receiver.requests).to.have.length(1);
+      expect(await attempt(delivery, {}, Date.now() + minute)).to.include({ waitingFor: 'gate' });
+      expect(receiver.requests).to.have.length(1);
+    });
+  });
+
+  describe('recovery', () => {
+    it('makes one attempt, whose failure fails the delivery at once', async () => {
+      const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
+      answers = [failing];
+      await recover();
+      await tend();
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await triggers(delivery)).to.deep.equal(['recovery']);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 3, schedulePosition: 2 });
+    });
+
+    it('makes the delivery succeeded with a 2xx', async () => {
+      const delivery = await ended('failed');
+      await recover();
+      await tend();
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+      expect((await deliveryRow(delivery.id)).completedAt).to.not.equal(null);
+    });
+
+    it('waits for the gate, which releases a few at a time, and the next after each record', async () => {
+      const deliveries = [];
+      for (let count = 0; count < gateRules.recoveriesAtATime + 2; count++) deliveries.push(await ended('failed'));
+      const [first] = deliveries;
+      if (!first) throw new Error('There are some.');
+      await recover();
+      expect(await attempt(first)).to.include({ done: false, waitingFor: 'gate' });
+      const let4go = deliveries.slice(0, gateRules.recoveriesAtATime);
+      expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(let4go.map(deliveryRun).toSorted());
+      expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal([]);
+      expect(await wakesBy(subscription.clubId, () => attempt(first))).to.deep.equal([gateRun(subscription.endpoint)]);
+      const next = deliveries.slice(gateRules.recoveriesAtATime, gateRules.recoveriesAtATime + 1);
+      expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(next.map(deliveryRun));
+    });
+
+    it('keeps its own attempt when requested during a resend that then fails', async () => {
+      const answer = Promise.withResolvers<Answer>();
+      const slow = await delivering().receiver((_, number) => (number === 1 ? answer.promise : { status: 500 }));
+      await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
+      const delivery = await ended('failed');
+      await resend(delivery);
+      const underway = attempt(delivery);
+      await slow.waitFor(1, 2 * second);
+      expect(await recover()).to.deep.equal({ recovered: 1 });
+      answer.resolve({ status: 500 });
+      await underway;
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', requested: 'recovery' });
+      await tend();
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await triggers(delivery)).to.deep.equal(['manual', 'recovery']);
+    });
+
+    it('goes at once when a resend follows it, and is still one attempt', async () => {
+      const delivery = await ended('failed');
+      answers = [failing];
+      await recover();
+      await resend(delivery);
+      expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
+      expect(await triggers(delivery)).to.deep.equal(['recovery']);
+    });
+  });
+
+  describe('at a throttled endpoint (delivery rule 5)', () => {
+    useStoppedClock();
+    /** Each way to ask for an attempt. @returns the delivery, ready to be attempted */
+    const ways: Record<string, () => Promise<{ id: string }>> = {
+      'a resend of a failed delivery': async () => {
+        const delivery = await ended('failed');
+        await resend(delivery);
+        return delivery;
+      },
+      'a resend of a pending delivery': async () => {
+        const delivery = await due();
+        await resend(delivery);
+        return delivery;
+      },
+      'a test event': async () =>
+        sendTest(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date()),
+      'a recovery': async () => {
+        const delivery = await ended('failed');
+        await recover();
+        await tend();
+        return delivery;
+      },
+    };
+    for (const [way, ask] of Object.entries(ways)) {
+      it(`${way} does not wait for the breaker, and its success resets it`, async () => {
+        await throttle();
+        const delivery = await ask();
+        expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
+        expect(await endpoint()).to.include({
+          breakerStep: 0,
+          consecutiveFailures: 0,
+          failingSince: null,
+          holdUntil: null,
+        });
+      });
+
+      it(`${way} arms the breaker again when it fails`, async () => {
+        await throttle();
+        const delivery = await ask();
+        answers = [failing];
+        await attempt(delivery);
+        const { breakerStep, consecutiveFailures, holdUntil } = await endpoint();
+        expect({ breakerStep, consecutiveFailures }).to.deep.equal({ breakerStep: 3, consecutiveFailures: 7 });
+        expect((holdUntil?.getTime() ?? 0) - Date.now()).to.equal(4 * minute);
+      });
+    }
+
+    it('a scheduled attempt waits for the gate', async () => {
+      await throttle();
+      expect(await attempt(await due())).to.include({ done: false, waitingFor: 'gate' });
+      expect(receiver.requests).to.have.length(0);
+    });
+  });
+});

@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import { usePosting } from '../../../toolkit/drive/posting.ts';
+import { withoutTimersOf } from '../../../toolkit/fakes/timers.ts';
+import { flood, startTcpReceiver } from '../../../toolkit/fakes/tls-receiver.ts';
+
+const nothing = 'content-length: 0\r\n\r\n';
+const fine = `HTTP/1.1 200 OK\r\n${nothing}`;
+const connectionError = (errorCode: string) => ({ outcome: 'connection_error', errorCode });
+
+describe('a webhook attempt with a broken connection or an invalid answer', () => {
+  const { receiverThat, post, postTo, resultOf, tracked } = usePosting();
+
+  describe('records as connection_error', () => {
+    it('a port where nobody listens', async () => {
+      const receiver = await startTcpReceiver(() => {});
+      await receiver.stop();
+      expect(await resultOf(receiver.port)).to.deep.equal(connectionError('ECONNREFUSED'));
+    });
+
+    it('a connection that is reset, closed or ended before TLS', async () => {
+      for (const end of ['resetAndDestroy', 'destroy', 'end'] as const) {
+        const receiver = tracked(await startTcpReceiver((socket) => socket.once('data', () => socket[end]())));
+        expect(await resultOf(receiver.port), end).to.deep.equal(connectionError('ECONNRESET'));
+      }
+    });
+
+    for (const { where, start } of [
+      { where: 'before the answer', start: '' },
+      { where: 'in the middle of its status', start: 'HTTP/1.1 20' },
+      { where: 'in the middle of its headers', start: 'HTTP/1.1 200 OK\r\nx: y' },
+      { where: 'before the last line of its headers', start: 'HTTP/1.1 200 OK\r\nx: y\r\n' },
+      { where: 'after an informational response', start: 'HTTP/1.1 103 Early Hints\r\n\r\n' },
+    ]) {
+      it(`a connection that is closed ${where}`, async () => {
+        const receiver = await receiverThat((socket) => socket.end(start));
+        expect(await resultOf(receiver.port)).to.deep.equal(connectionError('UND_ERR_SOCKET'));
+        expect(receiver.requests).to.have.length(1);
+      });
+
+      it(`a connection that is reset ${where}`, async () => {
+        const receiver = await receiverThat((socket) => {
+          socket.write(start);
+          setTimeout(() => receiver.reset(), 20);
+        });
+        expect(await resultOf(receiver.port)).to.deep.equal(connectionError('ECONNRESET'));
+        expect(receiver.requests).to.have.length(1);
+      });
+    }
+
+    it('without the receiver’s name and address', async () => {
+      const receiver = await startTcpReceiver(() => {});
+      await receiver.stop();
+      expect(JSON.stringify(await post(receiver.port))).to.not.match(/127\.0|receiver/);
+    });
+  });
+
+  describe('an invalid answer', () => {
+    const nonsense: readonly (readonly [string, string | Buffer])[] = [
+      ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+      ['plain text', 'thank you\r\n'],
+      ['bytes that are no text', Buffer.from([0, 1, 2, 0xff, 0xfe])],
+      ['HTTP/2 without an agreement', Buffer.from('000012040000000000', 'hex')],
+      ['a version that does not exist', `HTTP/3.0 200 OK\r\n${nothing}`],
+      ['a status line without a status', `HTTP/1.1 OK\r\n${nothing}`],
+      ['a status of letters', `HTTP/1.1 2OO OK\r\n${nothing}`],
+      ['the status 20', `HTTP/1.1 20 OK\r\n${nothing}`],
+      ['the status 99', `HTTP/1.1 99 X\r\n${nothing}`],
+      ['the status 099', `HTTP/1.1 099 X\r\n${nothing}`],
+      ['the status 000', `HTTP/1.1 000 X\r\n${nothing}`],
+      ['the status 1000', `HTTP/1.1 1000 X\r\n${nothing}`],
+      ['the status -200', `HTTP/1.1 -200 X\r\n${nothing}`],
+      ['the status 101 without an upgrade', 'HTTP/1.1 101 Switching\r\n\r\n'],
+      ['the status 101 and then another', `HTTP/1.1 101 Switching\r\n\r\n${fine}`],
+      ['a header without a colon', `HTTP/1.1 200 OK\r\nno colon\r\n${nothing}`],
+      ['a header with NUL', `HTTP/1.1 200 OK\r\nx: a\0b\r\n${nothing}`],
+      ['a header over two lines', `HTTP/1.1 429 X\r\nretry-after: 1\r\n 2\r\n${nothing}`],
+      ['a length below 0', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n'],
+    ];
+    for (const [what, bytes] of nonsense) {
+      it(`is a connection_error: ${what}`, async () =>
+        expect(await postTo(bytes)).to.deep.equal(connectionError('HTTP_PARSER')));
+    }
+
+    for (const [what, lengths] of [
+      ['two lengths', 'content-length: 2\r\ncontent-length: 3'],
+      ['a length and chunks', 'content-length: 2\r\ntransfer-encoding: chunked'],
+      ['a length larger than any number', `content-length: ${'9'.repeat(23)}`],
+    ]) {
+      it(`is a connection_error, because its end is unclear: ${what}`, async () => {
+        expect(await postTo(`HTTP/1.1 200 OK\r\n${lengths}\r\n\r\nok`)).to.deep.equal(
+          connectionError('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'),
+        );
+      });
+    }
+
+    it('is a connection_error: an upgrade that was not requested (101), or a 100 Continue', async () => {
+      const upgrade = 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
+      for (const first of [upgrade, `HTTP/1.1 100 Continue\r\n\r\n${fine}`]) {
+        expect(await postTo(first), first).to.deep.equal(connectionError('UND_ERR_SOCKET'));
+      }
+    });
+
+    it('does not keep the same process from reading a valid one', async () => {
+      expect(await postTo(fine)).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
+    });
+  });
+
+  describe('informational responses (1xx)', () => {
+    it('are skipped, up to a hundred', async () => {
+      const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n';
+      const answer = await postTo('HTTP/1.1 102 Processing\r\n\r\n', hints.repeat(99), fine);
+      expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
+    });
+
+    it('without end are recorded as connection_error at once', async () => {
+      const flooded: { written: number }[] = [];
+      const receiver = await receiverThat((socket) => {
+        flooded.push(flood(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000))));
+      });
+      const answer = await withoutTimersOf(1_000, () => resultOf(receiver.port));
+      expect(answer).to.deep.equal(connectionError('UND_ERR_HEADERS_OVERFLOW'));
+      expect(receiver.requests).to.have.length(1);
+      expect(flooded[0]?.written).to.be.below(2 ** 23);
+    });
+  });
+
+  describe('headers', () => {
+    for (const [what, headers] of [
+      ['one long header', `x: ${'y'.repeat(100_000)}\r\n`],
+      ['five thousand headers', 'x: yyyyyyyyyyyyyyyy\r\n'.repeat(5_000)],
+      ['one long header name', `${'x'.repeat(100_000)}: y\r\n`],
+    ] as const) {
+      it(`of 100 KB are recorded as connection_error: ${what}`, async () => {
+        expect(await postTo(`HTTP/1.1 200 OK\r\n${headers}${nothing}`)).to.deep.equal(
+          connectionError('UND_ERR_HEADERS_OVERFLOW'),
+        );
+      });
+    }
+
+    it('of 15 KB are read', async () => {
+      const answer = await postTo(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(15_000)}\r\n${nothing}`);
+      expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
+    });
+
+    it('without end are given up at once, with few bytes read', async () => {
+      const flooded: { written: number }[] = [];
+      const receiver = await receiverThat((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        flooded.push(flood(socket, Buffer.from('x: yyyyyyyyyyyyyyyy\r\n'.repeat(1_000))));
+      });
+      const answer = await withoutTimersOf(1_000, () => resultOf(receiver.port));
+      expect(answer).to.deep.equal(connectionError('UND_ERR_HEADERS_OVERFLOW'));
+      expect(flooded[0]?.written).to.be.below(2 ** 23);
+    });
+  });
+});

@@ -1,0 +1,126 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createEgress } from '../../../../platform/infra/egress/egress.ts';
+import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
+import { attempt, usePosting } from '../../../toolkit/drive/posting.ts';
+import { limitsSetBy } from '../../../toolkit/fakes/timers.ts';
+import { drip, flood, startDeafListener, startTcpReceiver } from '../../../toolkit/fakes/tls-receiver.ts';
+import { expect } from 'chai';
+
+/** A TLS record as long as one may be, of which a receiver sends byte after byte. */
+const serverHello = Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]);
+
+/** Expects an attempt with a limit of 300 ms to end at it: no other limit is set, and nothing else ends it earlier. */
+async function timesOut(posting: () => Promise<AttemptAnswer>): Promise<void> {
+  const limits = await limitsSetBy(async () => {
+    const { durationMs, ...answer } = await posting();
+    expect(answer).to.deep.equal({ outcome: 'timeout' });
+    expect(durationMs).to.be.at.least(295);
+  });
+  expect(limits).to.deep.equal([300]);
+}
+
+/** @returns by how many bytes the memory in use grew while `work` ran, at most: garbage is collected before each look */
+async function liveMemoryDuring(work: () => Promise<void>): Promise<number> {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const inUse = () => {
+    collectGarbage();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const before = inUse();
+  let most = before;
+  const looking = setInterval(() => (most = Math.max(most, inUse())), 50);
+  try {
+    await work();
+  } finally {
+    clearInterval(looking);
+  }
+  return most - before;
+}
+
+describe('each webhook attempt has a 15-second time limit', () => {
+  const { dispatcher, receiverThat, post, tracked } = usePosting();
+  const limited = async (port: number): Promise<void> => {
+    await timesOut(() => post(port, { timeLimitMs: 300 }));
+  };
+
+  it('covers the name resolution', async () => {
+    const silent = tracked(createEgress({ allowedNetworks: [], resolve: () => new Promise(() => {}) }));
+    const waiting = setTimeout(() => {}, 5_000); // the limit alone does not keep a process running
+    const url = 'https://receiver.test/';
+    await timesOut(() => postWebhook(silent.dispatcher, { ...attempt, url, timeLimitMs: 300 }));
+    clearTimeout(waiting);
+  });
+
+  it('covers a connection that nobody accepts', async () => {
+    await limited(tracked(await startDeafListener()).port);
+  });
+
+  it('covers a TLS handshake that nobody answers', async () => {
+    const closed = Promise.withResolvers<void>();
+    const receiver = tracked(await startTcpReceiver((socket) => socket.resume().on('close', () => closed.resolve())));
+    await limited(receiver.port);
+    await closed.promise;
+  });
+
+  it('covers a TLS handshake that drips', async () => {
+    const receiver = tracked(
+      await startTcpReceiver((socket) => {
+        socket.resume().write(serverHello);
+        drip(socket, Buffer.alloc(1));
+      }),
+    );
+    await limited(receiver.port);
+  });
+
+  it('covers headers that never come', async () => limited((await receiverThat(() => {})).port));
+
+  it('covers headers that drip', async () => {
+    const receiver = await receiverThat((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nx: ');
+      drip(socket, 'y');
+    });
+    await limited(receiver.port);
+  });
+
+  it('covers informational responses that drip', async () => {
+    await limited((await receiverThat((socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'))).port);
+  });
+
+  it('covers an endless status line', async () => {
+    const receiver = await receiverThat((socket) => {
+      socket.write('HTTP/1.1 200 ');
+      flood(socket, Buffer.alloc(65_536, 'x'));
+    });
+    const grownBy = await liveMemoryDuring(() => limited(receiver.port));
+    expect(grownBy).to.be.below(2 ** 24);
+  });
+
+  it('ends headers that drip with `timeout`, and a body that drips with the status that came before it', async () => {
+    const drips = (start: string) =>
+      receiverThat((socket) => {
+        socket.write(start);
+        drip(socket, 'y');
+      });
+    const receivers = await Promise.all([
+      drips('HTTP/1.1 200 OK\r\nx: '),
+      drips('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n'),
+      drips('HTTP/1.1 500 Oops\r\n\r\n'),
+    ]);
+    const [headers, body, failure] = await Promise.all(receivers.map(({ port }) => post(port, { timeLimitMs: 300 })));
+    expect(headers).to.have.all.keys('outcome', 'durationMs').and.to.include({ outcome: 'timeout' });
+    expect(body).to.include({ outcome: 'succeeded', responseStatus: 200 });
+    expect(failure).to.include({ outcome: 'http_error', responseStatus: 500 });
+    expect([body?.responseExcerpt, failure?.responseExcerpt].join(' ')).to.match(/^y+ y+$/);
+    expect(Math.min(...[headers, body, failure].map((answer) => answer?.durationMs ?? 0))).to.be.at.least(295);
+  });
+
+  it('is 15 s', async () => {
+    const receiver = await receiverThat((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
+    const url = `https://receiver.test:${receiver.port}/`;
+    const limits = await limitsSetBy(() => postWebhook(dispatcher(), { ...attempt, url }));
+    expect(limits).to.deep.equal([15_000]);
+  });
+});

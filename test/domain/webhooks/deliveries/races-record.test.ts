@@ -1,0 +1,235 @@
+import { expect } from 'chai';
+import type { Platform } from '../../../../domain/deps.ts';
+import { removeStudent } from '../../../../domain/identity/students.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { disableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
+import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
+import { recordFailure, recordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
+import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
+import {
+  buildWebhookDelivery,
+  buildSubscription,
+  type TestWebhookDelivery,
+} from '../../../toolkit/builders/webhooks.ts';
+import { accepted, answering, claimed, refused, stepOf } from '../../../toolkit/drive/attempts.ts';
+import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { endLease } from '../../../toolkit/drive/deliveries.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+import { databaseOf, unreliable } from '../../../toolkit/fakes/databases.ts';
+
+describe('races of an attempt’s record', () => {
+  let platform: Platform;
+  let delivery: TestWebhookDelivery;
+  beforeEach(async () => {
+    platform = await testPlatform();
+    delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test/hook'));
+  });
+  const random = () => 0.5;
+  const resend = (database = platform.database) =>
+    resendDelivery({ ...platform, database }, delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
+  const outcomes = async () =>
+    (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
+
+  describe('a 2xx and an uncommitted disable', () => {
+    for (const endpoint of ['healthy', 'failing'] as const) {
+      it(`waits for the disable, then makes the canceled delivery succeeded (${endpoint} endpoint)`, async () => {
+        if (endpoint === 'failing') {
+          await alter('webhook_endpoints', delivery.endpoint.id, {
+            consecutive_failures: 1,
+            failing_since: new Date(),
+          });
+        }
+        const claim = await claimed(delivery);
+        let record: Promise<boolean> | undefined;
+        await withOpenTransaction(
+          (tx) => {
+            const disabling = { ...platform, database: databaseOf(tx) };
+            return disableEndpoint(disabling, delivery.clubId, delivery.endpoint.id, new Date());
+          },
+          async () => {
+            record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
+            await untilWaitingForLocks(1);
+          },
+        );
+        expect(await record).to.equal(true);
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, cancelReason: null });
+        expect(await endpointRow(delivery.endpoint.id)).to.include({ status: 'disabled', consecutiveFailures: 0 });
+      });
+    }
+  });
+
+  it('a 2xx that meets an uncommitted student removal leaves the delivery canceled, without excerpt', async () => {
+    const claim = await claimed(delivery);
+    let record: Promise<boolean> | undefined;
+    const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
+    await withOpenTransaction(
+      (tx) => removeStudent(platformOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
+      async () => {
+        record = recordSuccess(platform.database, delivery.id, claim, answer, new Date());
+        await untilWaitingForLocks(1);
+      },
+    );
+    expect(await record).to.equal(false);
+    expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
+    expect((await attemptRows(delivery.id))[0]).to.include({ outcome: 'succeeded', responseExcerpt: null });
+  });
+
+  describe('a resend and the eighth failure', () => {
+    beforeEach('seven attempts have failed', () =>
+      alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 }),
+    );
+    const expectOneMore = async () => {
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8, attemptCount: 8 });
+      expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 1 });
+      expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'failed' }, posted: 0 });
+      expect(await outcomes()).to.deep.equal([
+        { number: 8, trigger: 'schedule', outcome: 'http_error' },
+        { number: 9, trigger: 'manual', outcome: 'http_error' },
+      ]);
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8 });
+    };
+
+    it('fail the delivery, then attempt it once by hand (resend uncommitted first)', async () => {
+      const claim = await claimed(delivery);
+      let record: Promise<void> | undefined;
+      await withOpenTransaction(
+        (tx) => resend(databaseOf(tx)),
+        async () => {
+          record = recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date());
+          await untilWaitingForLocks(1);
+        },
+      );
+      await record;
+      await expectOneMore();
+    });
+
+    it('fail the delivery, then attempt it once by hand (failure uncommitted first)', async () => {
+      const claim = await claimed(delivery);
+      let asking: ReturnType<typeof resend> | undefined;
+      await withOpenTransaction(
+        (tx) =>
+          recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
+        async () => {
+          asking = resend();
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect(await asking).to.include({ status: 'failed', attempt_count: 8 });
+      await expectOneMore();
+    });
+
+    it('do not end the workflow before the manual attempt (resend during the eighth attempt)', async () => {
+      const platformAsking = await answering(async () => {
+        await resend();
+        return refused;
+      });
+      expect(await attemptDelivery(platformAsking, delivery.id, Date.now())).to.include({ done: false });
+      await expectOneMore();
+    });
+  });
+
+  describe('a resend and a success', () => {
+    it('make one further attempt when requested while the successful one is in flight', async () => {
+      const claim = await claimed(delivery);
+      await resend();
+      expect(await recordSuccess(platform.database, delivery.id, claim, accepted, new Date())).to.equal(true);
+      expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+      expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
+      expect(await outcomes()).to.deep.equal([
+        { number: 1, trigger: 'schedule', outcome: 'succeeded' },
+        { number: 2, trigger: 'manual', outcome: 'http_error' },
+      ]);
+    });
+
+    it('make one further attempt when the uncommitted request meets the success', async () => {
+      const claim = await claimed(delivery);
+      let record: Promise<boolean> | undefined;
+      await withOpenTransaction(
+        (tx) => resend(databaseOf(tx)),
+        async () => {
+          record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect(await record).to.equal(true);
+      expect((await stepOf(delivery)).posted).to.equal(1);
+    });
+  });
+
+  it('a resend during an attempt that fails is due at once, not at the next scheduled time', async () => {
+    const now = Date.now();
+    const claim = await claimed(delivery, now);
+    await resend();
+    await recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date(now));
+    const row = await deliveryRow(delivery.id);
+    expect(row).to.include({ status: 'pending', requested: 'manual', schedulePosition: 1 });
+    expect(row.nextAttemptAt.getTime()).to.be.at.most(Date.now());
+  });
+
+  describe('a lost claim', () => {
+    it('charges the endpoint nothing while another attempt is being recorded', async () => {
+      const lost = await claimed(delivery);
+      await endLease(delivery.id);
+      const living = await claimed(delivery);
+      let late: Promise<void> | undefined;
+      await withOpenTransaction(
+        (tx) =>
+          recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, living, refused, new Date()),
+        async () => {
+          late = recordFailure({ ...platform, random }, delivery.id, lost, refused, new Date());
+          await untilWaitingForLocks(1);
+        },
+      );
+      await late;
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
+    });
+  });
+
+  describe('an answer while Postgres is away for a moment', () => {
+    /** One step, after whose POST Postgres fails like this. @param fails gets the number of the call, from 1 */
+    const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
+      let posted = 0;
+      let calls = 0;
+      const database = unreliable(platform.database, () => (posted > 0 ? fails(++calls) : undefined));
+      const post = async () => {
+        posted++;
+        return answer;
+      };
+      const step = await attemptDelivery(await answering(post, { database }), delivery.id, Date.now());
+      return { step, posted };
+    };
+    const twice = (call: number) => (call <= 2 ? 'before' : undefined);
+    const thenLost = (call: number) => (call === 1 ? 'after' : undefined);
+
+    it('is posted and recorded once as a success', async () => {
+      const { step, posted } = await stepThrough(accepted, twice);
+      expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
+    });
+
+    it('is posted and recorded once as a failure', async () => {
+      const { step, posted } = await stepThrough(refused, twice);
+      expect(posted).to.equal(1);
+      expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
+    });
+
+    it('is counted once as a success when the connection is lost after the commit', async () => {
+      const { step, posted } = await stepThrough(accepted, thenLost);
+      expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
+    });
+
+    it('is counted once as a failure when the connection is lost after the commit', async () => {
+      const { step, posted } = await stepThrough(refused, thenLost);
+      expect(posted).to.equal(1);
+      expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
+      expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
+      expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
+    });
+  });
+});

@@ -1,0 +1,317 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { EntityManager } from 'typeorm';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import {
+  counting,
+  foldTallies,
+  selection,
+  type Bind,
+  type DeliverySelection,
+} from '../../../../domain/webhooks/deliveries/tallies.ts';
+import { migrate } from '../../../../entities/migrate.ts';
+import { WebhookHistory1763730000000 } from '../../../../entities/migrations/1763730000000-webhook-history.ts';
+import { buildClub } from '../../../toolkit/builders/clubs.ts';
+import { scratchDatabase, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';
+import { withOpenTransaction } from '../../../toolkit/drive/races.ts';
+
+const types = ['student.created', 'student.updated'] as const;
+const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;
+type Status = (typeof statuses)[number];
+const hour = 3_600_000;
+/** Around the borders of hours and days, and some days apart. */
+const instants = [
+  0,
+  1,
+  hour - 1,
+  hour,
+  23 * hour,
+  24 * hour - 1,
+  24 * hour,
+  24 * hour + 1,
+  48.5 * hour,
+  49 * hour,
+  73 * hour + 5,
+].map((ms) => Date.parse('2026-03-01T00:00:00Z') + ms);
+
+const plainly = (selected: DeliverySelection, bind: Bind) =>
+  `(SELECT count(*)::int FROM (${selection('id', selected, bind)}) AS found)`;
+
+/** The totals of all these selections by tallies, and by counting. */
+async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
+  const parameters: unknown[] = [];
+  const bind: Bind = (value) => `$${parameters.push(value)}`;
+  const byTallies = selections.map((selected) => counting(selected, bind));
+  const byCounting = selections.map((selected) => plainly(selected, bind));
+  return (await testDatabase()).query(
+    `SELECT ARRAY [${byTallies.join(', ')}] AS tallied, ARRAY [${byCounting.join(', ')}] AS counted`,
+    parameters,
+  );
+}
+
+async function tallied(selected: DeliverySelection): Promise<number | undefined> {
+  return (await compare([selected]))[0]?.tallied[0];
+}
+
+/** Every combination of status, type, and a few times. */
+function selectionsOf(endpointId: Id): DeliverySelection[] {
+  const times = [
+    { since: -Infinity, until: Infinity },
+    { since: instants[1] ?? 0, until: Infinity },
+    { since: -Infinity, until: instants[9] ?? 0 },
+    { since: instants[2] ?? 0, until: instants[10] ?? 0 },
+    { since: instants[3] ?? 0, until: instants[6] ?? 0 },
+    { since: instants[0] ?? 0, until: instants[2] ?? 0 },
+    { since: instants[4] ?? 0, until: instants[4] ?? 0 },
+  ];
+  return [undefined, ...statuses].flatMap((status) =>
+    [undefined, ...types].flatMap((eventType) =>
+      times.map((time) => ({ endpointId, ...(status && { status }), ...(eventType && { eventType }), ...time })),
+    ),
+  );
+}
+
+interface NewEvent {
+  type: (typeof types)[number];
+  createdAt: number;
+  status: Status;
+}
+
+/** An event with a delivery to each endpoint, by one statement, as the fan-out makes them. */
+async function insert(tx: EntityManager, clubId: Id, endpointIds: readonly Id[], event: NewEvent): Promise<Id> {
+  const id = newId();
+  const createdAt = new Date(event.createdAt);
+  await tx.query(
+    `INSERT INTO webhook_events (id, club_id, type, occurred_at, created_at) VALUES ($1, $2, $3, $4, $4)`,
+    [id, clubId, event.type, createdAt],
+  );
+  await tx.query(
+    `INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, status, next_attempt_at, created_at)
+     SELECT gen_random_uuid(), $2, endpoint_id, $1, $3, $4, $5, $5 FROM unnest($6::uuid[]) AS endpoint_id
+     ON CONFLICT DO NOTHING`,
+    [id, clubId, event.type, event.status, createdAt, endpointIds],
+  );
+  return id;
+}
+
+interface History {
+  clubId: Id;
+  events: Id[];
+  endpoints: Id[];
+}
+interface Step {
+  /** For the report of a counterexample. */
+  what: string;
+  happen: (tx: EntityManager, history: History) => Promise<unknown>;
+}
+const step = (what: string, happen: Step['happen']): Step => ({ what, happen });
+
+const newEvents = fc.record({
+  type: fc.constantFrom(...types),
+  createdAt: fc.constantFrom(...instants),
+  status: fc.constantFrom(...statuses),
+});
+const insertions = newEvents.map((event) =>
+  step(`insert ${JSON.stringify(event)}`, async (tx, { clubId, events, endpoints }) =>
+    events.push(await insert(tx, clubId, endpoints, event)),
+  ),
+);
+const rollBacks = newEvents.map((event) =>
+  step('insert, and roll back', (tx, { clubId, endpoints }) =>
+    tx
+      .transaction(async (inner) => {
+        await insert(inner, clubId, endpoints, event);
+        throw new Error('changed its mind');
+      })
+      .catch((error: Error) => expect(error.message).to.equal('changed its mind')),
+  ),
+);
+const changes = fc
+  .tuple(fc.nat(), fc.constantFrom(...statuses))
+  .map(([which, status]) =>
+    step(`event ${which} ${status}`, (tx, { events }) =>
+      tx.query(`UPDATE webhook_deliveries SET status = $2 WHERE event_id = $1`, [
+        events[which % events.length],
+        status,
+      ]),
+    ),
+  );
+const changesOfAll = fc
+  .constantFrom(...statuses)
+  .map((status) =>
+    step(`all ${status}`, (tx, { endpoints }) =>
+      tx.query(`UPDATE webhook_deliveries SET status = $2 WHERE endpoint_id = $1`, [endpoints[0], status]),
+    ),
+  );
+const removals = fc
+  .nat()
+  .map((which) =>
+    step(`remove event ${which}`, (tx, { events }) =>
+      tx.query(`DELETE FROM webhook_events WHERE id = $1`, [events[which % events.length]]),
+    ),
+  );
+const endpointRemovals = fc.constant(
+  step('remove endpoint', (tx, { endpoints }) =>
+    tx.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [endpoints.pop()]),
+  ),
+);
+const folds = fc
+  .constantFrom(1, 3, 1_000)
+  .map((limit) => step(`fold ${limit}`, async () => foldTallies((await testPlatform()).database, limit)));
+const steps = fc.oneof(
+  { weight: 6, arbitrary: insertions },
+  { weight: 4, arbitrary: changes },
+  { weight: 2, arbitrary: folds },
+  { weight: 1, arbitrary: changesOfAll },
+  { weight: 1, arbitrary: removals },
+  { weight: 1, arbitrary: rollBacks },
+  { weight: 1, arbitrary: endpointRemovals },
+);
+
+describe('delivery tallies', () => {
+  let clubId: Id;
+  before('a club', async () => {
+    ({ id: clubId } = await buildClub());
+  });
+  const endpoint = async () => (await buildEndpoint(clubId, 'https://hooks.example.com')).id;
+  const rowsOf = async (table: 'webhook_tallies' | 'webhook_tally_changes', endpointId: Id) => {
+    const rows: Record<string, unknown>[] = await (
+      await testDatabase()
+    ).query(`SELECT * FROM ${table} WHERE endpoint_id = $1`, [endpointId]);
+    return rows;
+  };
+  const foldAll = async () => {
+    const { database } = await testPlatform();
+    while ((await foldTallies(database, 1_000)) > 0);
+  };
+
+  it('equal a plain count for each filter after any history', async () => {
+    const { manager } = await testDatabase();
+    await fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 25 }), async (sequence) => {
+        const endpoints = [await endpoint(), await endpoint(), await endpoint()];
+        const history = { clubId, events: [], endpoints: [...endpoints] };
+        for (const { happen } of sequence) await happen(manager, history);
+        for (const [at, selections] of endpoints.map(selectionsOf).entries()) {
+          const [row] = await compare(selections);
+          expect(row?.tallied, `endpoint ${at}`).to.deep.equal(row?.counted);
+        }
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('count committed changes only, without making two writers of one endpoint wait', async () => {
+    const source = await testDatabase();
+    const endpointId = await endpoint();
+    const everything = { endpointId, since: -Infinity, until: Infinity };
+    const event: NewEvent = { type: 'student.created', createdAt: instants[0] ?? 0, status: 'pending' };
+    const first = await insert(source.manager, clubId, [endpointId], event);
+    await withOpenTransaction(
+      async (tx) => {
+        await insert(tx, clubId, [endpointId], event);
+        await tx.query(`UPDATE webhook_deliveries SET status = 'failed' WHERE event_id = $1`, [first]);
+      },
+      async () => {
+        await source.transaction(async (tx) => {
+          await tx.query(`SET LOCAL lock_timeout = '1s'`);
+          await insert(tx, clubId, [endpointId], event);
+        });
+        await foldAll();
+        expect(await tallied(everything)).to.equal(2);
+        expect(await tallied({ ...everything, status: 'failed' })).to.equal(0);
+      },
+    );
+    expect(await tallied(everything)).to.equal(3);
+    expect(await tallied({ ...everything, status: 'failed' })).to.equal(1);
+    await foldAll();
+    expect(await tallied(everything)).to.equal(3);
+    expect(await tallied({ ...everything, status: 'failed' })).to.equal(1);
+  });
+
+  it('count nothing twice when folds run at once', async () => {
+    const { database } = await testPlatform();
+    const endpointId = await endpoint();
+    const event: NewEvent = { type: 'student.updated', createdAt: instants[5] ?? 0, status: 'succeeded' };
+    for (let number = 0; number < 20; number++) await insert(database.source.manager, clubId, [endpointId], event);
+    await Promise.all([7, 7, 7].map((limit) => foldTallies(database, limit)));
+    expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);
+    await foldAll();
+    expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);
+  });
+
+  it('note no change for updates that keep the status', async () => {
+    const source = await testDatabase();
+    const endpointId = await endpoint();
+    await insert(source.manager, clubId, [endpointId], { type: 'student.created', createdAt: 0, status: 'pending' });
+    await foldAll();
+    await source.query(`UPDATE webhook_deliveries SET fence = 3, lease_until = now() WHERE endpoint_id = $1`, [
+      endpointId,
+    ]);
+    await source.query(`UPDATE webhook_deliveries SET status = 'pending' WHERE endpoint_id = $1`, [endpointId]);
+    expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
+  });
+
+  it('after a fold have nothing of a deleted endpoint, and one row a day and hour of others', async () => {
+    const source = await testDatabase();
+    const [gone, stands] = [await endpoint(), await endpoint()];
+    for (const createdAt of instants.slice(0, 3)) {
+      const event: NewEvent = { type: 'student.created', createdAt, status: 'pending' };
+      const id = await insert(source.manager, clubId, [gone, stands], event);
+      await source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE event_id = $1`, [id]);
+    }
+    await source.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [gone]);
+    await foldAll();
+    for (const table of ['webhook_tallies', 'webhook_tally_changes'] as const) {
+      expect(await rowsOf(table, gone), table).to.deep.equal([]);
+    }
+    expect(await rowsOf('webhook_tally_changes', stands)).to.deep.equal([]);
+    const common = { event_type: 'student.created', pending: 0, succeeded: 3, failed: 0, canceled: 0 };
+    const startsAt = new Date(instants[0] ?? 0);
+    expect(await rowsOf('webhook_tallies', stands)).to.have.deep.members([
+      { endpoint_id: stands, span: 'day', starts_at: startsAt, ...common },
+      { endpoint_id: stands, span: 'hour', starts_at: startsAt, ...common },
+    ]);
+  });
+
+  it('start with the deliveries that exist at their migration', async () => {
+    const source = await scratchDatabase();
+    try {
+      await migrate(source);
+      const [club, endpointId] = [newId(), newId()];
+      await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [club]);
+      await source.query(
+        `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
+         VALUES ($1, $2, '', '{student.created}', '', now(), now())`,
+        [endpointId, club],
+      );
+      for (const status of ['failed', 'failed', 'pending'] as const) {
+        await insert(source.manager, club, [endpointId], {
+          type: 'student.created',
+          createdAt: instants[3] ?? 0,
+          status,
+        });
+      }
+      for (const migration of source.migrations.toReversed()) {
+        await source.undoLastMigration();
+        if (migration instanceof WebhookHistory1763730000000) break;
+      }
+      await migrate(source);
+      const common = {
+        endpoint_id: endpointId,
+        event_type: 'student.created',
+        pending: 1,
+        succeeded: 0,
+        failed: 2,
+        canceled: 0,
+      };
+      expect(await source.query(`SELECT * FROM webhook_tallies ORDER BY span`)).to.deep.equal([
+        { ...common, span: 'day', starts_at: new Date(instants[0] ?? 0) },
+        { ...common, span: 'hour', starts_at: new Date(instants[3] ?? 0) },
+      ]);
+    } finally {
+      await source.destroy();
+    }
+  });
+});

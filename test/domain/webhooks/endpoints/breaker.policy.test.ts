@@ -1,0 +1,211 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+import {
+  afterFailure,
+  breakerRules,
+  failingDeadline,
+  holdAfterArming,
+  isThrottled,
+  resetBreaker,
+  type Breaker,
+} from '../../../../domain/webhooks/endpoints/breaker.policy.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const now = new Date('2026-03-01T12:00:00Z');
+
+const closed: Breaker = {
+  consecutiveFailures: 0,
+  failingSince: null,
+  holdUntil: null,
+  breakerStep: 0,
+  breakerEpoch: 0,
+};
+
+/** The breaker after so many failures in a row, each claimed after the one before was recorded, a second apart. */
+function failing(times: number): Breaker {
+  let breaker = closed;
+  for (let second = 0; second < times; second++) {
+    breaker = afterFailure(breaker, breaker.breakerEpoch, new Date(now.getTime() + second * 1_000)).breaker;
+  }
+  return breaker;
+}
+
+/** A failure claimed now or some epochs ago, or an accepted delivery, some time after what went before. */
+const happenings = fc.array(
+  fc.record({
+    succeeds: fc.boolean().chain((heads) => (heads ? fc.boolean() : fc.constant(false))),
+    epochsAgo: fc.nat({ max: 3 }),
+    afterMs: fc.nat({ max: 2 * hour }),
+  }),
+  { maxLength: 60 },
+);
+
+/** Runs through them, showing each step to `look`. */
+function runThrough(
+  all: readonly { succeeds: boolean; epochsAgo: number; afterMs: number }[],
+  look: (step: { before: Breaker; after: Breaker; at: Date; succeeded: boolean; current: boolean }) => void,
+): void {
+  let breaker = closed;
+  let at = now;
+  for (const { succeeds, epochsAgo, afterMs } of all) {
+    at = new Date(at.getTime() + afterMs);
+    const before = breaker;
+    const claimEpoch = Math.max(0, before.breakerEpoch - epochsAgo);
+    breaker = succeeds ? resetBreaker(before) : afterFailure(before, claimEpoch, at).breaker;
+    look({ before, after: breaker, at, succeeded: succeeds, current: claimEpoch === before.breakerEpoch });
+  }
+}
+
+describe('circuit breaker (States, Webhook endpoint)', () => {
+  it('does not throttle after four consecutive failures', () => {
+    expect(failing(4)).to.deep.equal({ ...closed, consecutiveFailures: 4, failingSince: now });
+    expect(isThrottled(failing(4))).to.equal(false);
+  });
+
+  it('throttles after 5 consecutive failures, with a first hold of 1 minute', () => {
+    const fifth = new Date(now.getTime() + 4_000);
+    expect(failing(5)).to.deep.equal({
+      consecutiveFailures: 5,
+      failingSince: now,
+      holdUntil: new Date(fifth.getTime() + minute),
+      breakerStep: 1,
+      breakerEpoch: 1,
+    });
+    expect(isThrottled(failing(5))).to.equal(true);
+  });
+
+  it('doubles the hold up to 1 hour for any number of armings', () => {
+    const minutes = [1, 2, 4, 8, 16, 32, 60, 60, 60];
+    expect(minutes.map((_, index) => holdAfterArming(index + 1) / minute)).to.deep.equal(minutes);
+    expect(holdAfterArming(32_767)).to.equal(hour);
+    expect(holdAfterArming(Number.MAX_SAFE_INTEGER)).to.equal(hour);
+  });
+
+  it('has the numbers of the specification', () => {
+    expect(breakerRules).to.deep.equal({
+      failuresToArm: 5,
+      firstHoldMs: minute,
+      longestHoldMs: hour,
+      failingMs: 5 * day,
+    });
+  });
+
+  it('arms again with each failed probe: holds of 1, 2, 4 … 60 minutes', () => {
+    const holds = [5, 6, 7, 8, 9, 10, 11, 12].map((failures) => {
+      const recordedAt = now.getTime() + (failures - 1) * 1_000;
+      return ((failing(failures).holdUntil?.getTime() ?? 0) - recordedAt) / minute;
+    });
+    expect(holds).to.deep.equal([1, 2, 4, 8, 16, 32, 60, 60]);
+  });
+
+  it('doubles the hold once for forty failures that were in flight together', () => {
+    const throttled = failing(5);
+    let breaker = throttled;
+    const armings = [];
+    for (let failure = 0; failure < 40; failure++) {
+      const { armed, breaker: next } = afterFailure(breaker, throttled.breakerEpoch, now);
+      armings.push(armed);
+      breaker = next;
+    }
+    expect(armings.filter(Boolean)).to.have.length(1);
+    expect(armings[0]).to.equal(true);
+    expect(breaker).to.include({ breakerStep: 2, consecutiveFailures: 45 });
+  });
+
+  it('is reset by any 2xx, after which five failures arm it with 1 minute again', () => {
+    const reset = resetBreaker(failing(9));
+    expect(reset).to.deep.equal({ ...closed, breakerEpoch: failing(9).breakerEpoch + 1 });
+    let breaker = reset;
+    for (let failure = 1; failure <= 5; failure++) breaker = afterFailure(breaker, breaker.breakerEpoch, now).breaker;
+    expect(breaker).to.include({ breakerStep: 1, consecutiveFailures: 5 });
+    expect(breaker.holdUntil).to.deep.equal(new Date(now.getTime() + minute));
+  });
+
+  describe('after any sequence of failures and successes', () => {
+    it('counts the failures since the last 2xx, and failing_since is the first of them', () => {
+      fc.assert(
+        fc.property(happenings, (all) => {
+          let [count, first]: [number, Date | null] = [0, null];
+          runThrough(all, ({ after, at, succeeded }) => {
+            [count, first] = succeeded ? [0, null] : [count + 1, first ?? at];
+            expect(after.consecutiveFailures).to.equal(count);
+            expect(after.failingSince).to.deep.equal(first);
+          });
+        }),
+      );
+    });
+
+    it('throttles exactly from the fifth consecutive failure to the next 2xx', () => {
+      fc.assert(
+        fc.property(happenings, (all) =>
+          runThrough(all, ({ after }) => {
+            expect(isThrottled(after)).to.equal(after.consecutiveFailures >= 5);
+            expect(after.holdUntil === null).to.equal(!isThrottled(after));
+          }),
+        ),
+      );
+    });
+
+    it('holds for 1 minute to 1 hour from the arming failure, and never shortens a hold', () => {
+      fc.assert(
+        fc.property(happenings, (all) =>
+          runThrough(all, ({ before, after, at, succeeded }) => {
+            if (succeeded || after.holdUntil === null) return;
+            if (after.breakerStep === before.breakerStep) {
+              expect(after.holdUntil).to.deep.equal(before.holdUntil);
+              return;
+            }
+            expect(after.breakerStep).to.equal(before.breakerStep + 1);
+            expect(after.holdUntil.getTime() - at.getTime()).to.be.within(minute, hour);
+            expect(after.holdUntil.getTime()).to.be.above(before.holdUntil?.getTime() ?? 0);
+          }),
+        ),
+      );
+    });
+
+    it('arms again while throttled exactly for failures claimed since the last arming', () => {
+      fc.assert(
+        fc.property(happenings, (all) =>
+          runThrough(all, ({ before, after, succeeded, current }) => {
+            if (succeeded || !isThrottled(before)) return;
+            expect(after.breakerStep - before.breakerStep).to.equal(current ? 1 : 0);
+          }),
+        ),
+      );
+    });
+
+    it('raises the epoch with each arming and each reset, and with nothing else', () => {
+      fc.assert(
+        fc.property(happenings, (all) =>
+          runThrough(all, ({ before, after, succeeded }) => {
+            const raised = succeeded || after.breakerStep > before.breakerStep;
+            expect(after.breakerEpoch - before.breakerEpoch).to.equal(raised ? 1 : 0);
+          }),
+        ),
+      );
+    });
+  });
+});
+
+describe('deadline of a failing endpoint (States, Webhook endpoint)', () => {
+  it('is 5 days after its first failure since the last accepted delivery', () => {
+    expect(failingDeadline({ failingSince: now, enabledAt: null })).to.deep.equal(new Date(now.getTime() + 5 * day));
+  });
+
+  it('does not exist for an endpoint that does not fail', () => {
+    expect(failingDeadline({ failingSince: null, enabledAt: null })).to.equal(undefined);
+    expect(failingDeadline({ failingSince: null, enabledAt: now })).to.equal(undefined);
+  });
+
+  it('is 5 days after the later of its first failure and its last enabling', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -20 * day, max: 20 * day }), (offset) => {
+        const enabledAt = new Date(now.getTime() + offset);
+        const from = Math.max(now.getTime(), enabledAt.getTime());
+        expect(failingDeadline({ failingSince: now, enabledAt })).to.deep.equal(new Date(from + 5 * day));
+      }),
+    );
+  });
+});

@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import type { Database, Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { lookAt } from '../../../../domain/webhooks/deliveries/parking.ts';
+import { deliveryRow } from '../../../toolkit/assert/webhooks.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import {
+  buildWebhookDelivery,
+  buildSubscription,
+  type TestWebhookDelivery,
+} from '../../../toolkit/builders/webhooks.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
+
+/** DESIGN §5: the gate ends only in a transaction that holds the endpoint's row and sees nothing parked. */
+describe('a delivery that parks while its endpoint’s gate ends', () => {
+  const delivering = useDeliveries();
+
+  const duePaused = async (): Promise<TestWebhookDelivery> => {
+    const receiver = await delivering().receiver();
+    const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
+    await pauseEndpoint(await testPlatform(), delivery.clubId, delivery.endpoint.id, new Date());
+    return delivery;
+  };
+  const wakesOf = async (id: string) => {
+    const source = await testDatabase();
+    const rows = await source.query<{ workflow_type: string }[]>(
+      `SELECT workflow_type FROM wakes WHERE subject_id = $1`,
+      [id],
+    );
+    return rows.length;
+  };
+  const enable = async ({ clubId, endpoint }: TestWebhookDelivery) =>
+    enableEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
+
+  it('is released when it parks before the endpoint opens', async () => {
+    const delivery = await duePaused();
+    const platform = await testPlatform();
+    let parking: Promise<unknown> | undefined;
+    let opening: Promise<unknown> | undefined;
+    let gate: Promise<unknown> | undefined;
+    await withOpenTransaction(
+      // Somebody holds the delivery, so that its park stops half way: the endpoint was read, nothing is written.
+      (tx: Transaction) => tx.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
+      async () => {
+        parking = lookAt(platform.database, delivery.id, Date.now());
+        await untilWaitingForLocks(1);
+        opening = enable(delivery);
+        await untilWaitingForLocks(2);
+        gate = tendGate(platform, delivery.endpoint.id, Date.now());
+        await untilWaitingForLocks(3);
+      },
+    );
+    expect(await parking).to.include({ waitingFor: 'endpoint' });
+    await opening;
+    await gate;
+    // Whichever of the two came first at the endpoint: the gate that was called once more lets it go.
+    expect(await tendGate(platform, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
+    expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
+    expect(await wakesOf(delivery.id), 'woken').to.equal(1);
+  });
+
+  it('does not park when the endpoint opens and the gate ends first, and is attempted at once', async () => {
+    const delivery = await duePaused();
+    const platform = await testPlatform();
+    let parking: Promise<unknown> | undefined;
+    await withOpenTransaction(
+      (tx: Transaction) => openAndEndTheGate(tx, delivery),
+      async () => {
+        parking = lookAt(platform.database, delivery.id, Date.now()); // it sees a paused endpoint …
+        await untilWaitingForLocks(1); // … and waits before it parks
+      },
+    );
+    expect(await parking, 'it may be claimed').to.equal(undefined);
+    expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null });
+    expect(await attemptDelivery(delivering().platform(), delivery.id, Date.now())).to.deep.equal({
+      done: true,
+      outcome: 'succeeded',
+    });
+  });
+
+  it('is not lost when a pause meets the end of the gate: the pause waits for the gate', async () => {
+    const delivery = await duePaused();
+    await enable(delivery);
+    const { clubId, endpoint } = delivery;
+    const platform = await testPlatform();
+    let pausing: Promise<unknown> | undefined;
+    await withOpenTransaction(
+      async (tx: Transaction) => {
+        const database = nestedIn({
+          query: async (statement: string, parameters: unknown[]) => {
+            const rows: unknown = await tx.query(statement, parameters);
+            if (pausing === undefined) {
+              // Right after its first statement, before it has written anything.
+              pausing = pauseEndpoint(platform, clubId, endpoint.id, new Date());
+              await untilWaitingForLocks(1);
+            }
+            return rows;
+          },
+        });
+        const ended = await tendGate({ database, vault: platform.vault }, endpoint.id, Date.now());
+        expect(ended).to.deep.equal({ done: true, outcome: 'open' });
+      },
+      async () => {},
+    );
+    await pausing;
+    expect(await lookAt(platform.database, delivery.id, Date.now())).to.include({ waitingFor: 'endpoint' });
+    expect(await wakesOf(endpoint.id), 'the gate is called after its end').to.equal(1);
+    await enable(delivery);
+    await tendGate(platform, endpoint.id, Date.now());
+    expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
+  });
+
+  /** What enableEndpoint and the last step of the gate do, in the one transaction that is held open. */
+  async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
+    const within = { database: nestedIn(tx), vault: (await testPlatform()).vault };
+    await enableEndpoint(within, clubId, endpoint.id, new Date());
+    expect(await tendGate(within, endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
+  }
+});
+
+/** A database whose transactions are parts of one that is already open. */
+function nestedIn(tx: object): Database {
+  const source = { transaction: (work: (inner: object) => Promise<unknown>) => work(tx) };
+  return { source, bell: { ring() {} } } as unknown as Database;
+}

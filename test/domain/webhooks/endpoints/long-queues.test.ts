@@ -1,0 +1,178 @@
+import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { recoverDeliveries } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { closeEndpoint } from '../../../../domain/webhooks/endpoints/queue.ts';
+import { gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
+import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
+import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { withClockStopped } from '../../../toolkit/fakes/timers.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
+import { expect } from 'chai';
+
+const minute = 60_000;
+const url = 'https://93.184.216.34/hooks';
+
+/** Copies of a delivery, each of an event of its own. */
+async function multiply(subscription: Subscription, count: number): Promise<void> {
+  const { id } = await buildWebhookDelivery(subscription);
+  await (
+    await testDatabase()
+  ).query(
+    `WITH copies AS (SELECT gen_random_uuid() AS id, gen_random_uuid() AS event_id FROM generate_series(2, $2)),
+          events AS (
+       INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, body, created_at)
+       SELECT copies.event_id, event.club_id, event.type, event.student_id, event.occurred_at, event.body, event.created_at
+         FROM copies, webhook_deliveries delivery JOIN webhook_events event ON event.id = delivery.event_id WHERE delivery.id = $1)
+     INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, next_attempt_at, created_at)
+     SELECT copies.id, club_id, endpoint_id, copies.event_id, event_type, student_id, next_attempt_at, created_at
+       FROM copies, webhook_deliveries WHERE webhook_deliveries.id = $1`,
+    [id, count],
+  );
+}
+
+async function statuses(endpointId: string): Promise<Record<string, number>> {
+  const rows = await (
+    await testDatabase()
+  ).query<{ status: string; count: number }[]>(
+    `SELECT status, count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = $1 GROUP BY 1 ORDER BY 1`,
+    [endpointId],
+  );
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+describe('an endpoint with a long queue', function () {
+  this.timeout(20_000);
+  let subscription: Subscription;
+  const ids = () => [subscription.clubId, subscription.endpoint.id] as const;
+  const tend = async (now = Date.now()) => tendGate(await testPlatform(), subscription.endpoint.id, now);
+  beforeEach('2,500 pending', async () => {
+    subscription = await buildSubscription(url);
+    await multiply(subscription, 2_500);
+  });
+
+  it('cancels 2,000 deliveries when disabled, and its gate cancels the rest', async () => {
+    const platform = await testPlatform();
+    const woken = await wakesBy(subscription.clubId, () => disableEndpoint(platform, ...ids(), new Date()));
+    expect(woken).to.include(gateRun(subscription.endpoint)).and.to.have.length(2_001);
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_000, pending: 500 });
+    expect((await endpointRow(subscription.endpoint.id)).gateLooksAt, 'the sweeper knows').not.to.equal(null);
+
+    expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_500 });
+    expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
+  });
+
+  it('answers endpoint_not_enabled when enabled before its queue is canceled', async () => {
+    const platform = await testPlatform();
+    await disableEndpoint(platform, ...ids(), new Date());
+    const refused = await enableEndpoint(platform, ...ids(), new Date()).catch((error: unknown) => error);
+    expect(refused).to.include({ code: 'endpoint_not_enabled' });
+    await tend();
+    expect(await enableEndpoint(platform, ...ids(), new Date())).to.include({
+      status: 'enabled',
+      pending_deliveries: 0,
+    });
+  });
+
+  it('that fails for too long is disabled, and its gate cancels all in several steps', async () => {
+    const failingSince = new Date(Date.now() - 6 * 24 * 60 * minute);
+    await multiply(subscription, 2_000);
+    await alter('webhook_endpoints', subscription.endpoint.id, {
+      consecutive_failures: 9,
+      failing_since: failingSince,
+    });
+    expect(await tend()).to.include({ done: false, doing: 'canceling' });
+    expect(await tend()).to.include({ done: false, doing: 'canceling' });
+    expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 4_500 });
+  });
+
+  it('recovers all 2,500 deliveries in one call', async () => {
+    const platform = await testPlatform();
+    await (
+      await testDatabase()
+    ).query(`UPDATE webhook_deliveries SET status = 'failed', completed_at = now() WHERE endpoint_id = $1`, [
+      subscription.endpoint.id,
+    ]);
+    const since = new Date(Date.now() - minute);
+    expect(await recoverDeliveries(platform, ...ids(), since, new Date())).to.deep.equal({ recovered: 2_500 });
+    expect(await statuses(subscription.endpoint.id)).to.deep.equal({ pending: 2_500 });
+  });
+});
+
+describe('change of the breaker', () => {
+  const delivering = useDeliveries();
+  const failing = { consecutive_failures: 4, failing_since: new Date() };
+  const due = async (respond: () => { status: number }) => {
+    const receiver = await delivering().receiver(respond);
+    return buildWebhookDelivery(await buildSubscription(receiver.url));
+  };
+  const step = (id: string) => attemptDelivery(delivering().platform(), id, Date.now());
+
+  it('restarts the release pages at 1 when it arms', async () => {
+    const delivery = await due(() => ({ status: 500 }));
+    await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
+    await step(delivery.id);
+    expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
+  });
+
+  it('makes the gate due now when a success opens it, so that the sweeper finds a lost gate', () =>
+    withClockStopped(async (now) => {
+      const delivery = await due(() => ({ status: 200 }));
+      const holdUntil = new Date(now + 60 * minute);
+      const throttled = { ...failing, breaker_step: 3, hold_until: holdUntil, gate_looks_at: holdUntil };
+      await alter('webhook_endpoints', delivery.endpoint.id, { ...throttled, admitted_delivery_id: delivery.id });
+      await step(delivery.id);
+      const row = await endpointRow(delivery.endpoint.id);
+      expect(row).to.include({ breakerStep: 0, admittedDeliveryId: null });
+      expect(row.gateLooksAt?.getTime()).to.equal(now);
+    }));
+
+  it('resets a throttled endpoint without recorded failures, as older versions left it', async () => {
+    const delivery = await due(() => ({ status: 200 }));
+    const left = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
+    await alter('webhook_endpoints', delivery.endpoint.id, left);
+    await step(delivery.id);
+    expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 0, admittedDeliveryId: null });
+  });
+
+  it('keeps the step at 16 and the hold at one hour for endless failures', () =>
+    withClockStopped(async (now) => {
+      const delivery = await due(() => ({ status: 500 }));
+      await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, breaker_step: 16 });
+      await alter('webhook_deliveries', delivery.id, { requested: 'manual' });
+      await step(delivery.id);
+      const row = await endpointRow(delivery.endpoint.id);
+      expect(row.breakerStep).to.equal(16);
+      expect(row.holdUntil?.getTime()).to.equal(now + 60 * minute);
+    }));
+
+  it('releases an interrupted, parked recovery at once when the endpoint is enabled', async () => {
+    const delivery = await due(() => ({ status: 200 }));
+    const platform = await testPlatform();
+    await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
+    await alter('webhook_deliveries', delivery.id, { in_flight: 'recovery', parked_at: new Date() });
+    await enableEndpoint(platform, delivery.clubId, delivery.endpoint.id, new Date());
+    expect((await deliveryRow(delivery.id)).parkedAt).to.equal(null);
+    expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
+  });
+
+  it('ends a purged delivery with a request, as older versions left it', async () => {
+    const delivery = await due(() => ({ status: 200 }));
+    const left = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
+    await alter('webhook_deliveries', delivery.id, left);
+    expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
+  });
+
+  it('restarts the release pages when the endpoint is closed', async () => {
+    const { database, vault } = await testPlatform();
+    const { clubId, endpoint } = await buildSubscription(url);
+    await alter('webhook_endpoints', endpoint.id, { release_page: 64 });
+    await inTransaction(database, (tx) => closeEndpoint(tx, vault, { id: endpoint.id, clubId }, 'manual', new Date()));
+    expect((await endpointRow(endpoint.id)).releasePage).to.equal(0);
+  });
+});

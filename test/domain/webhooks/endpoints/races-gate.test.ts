@@ -1,0 +1,285 @@
+import { expect } from 'chai';
+import type { Platform } from '../../../../domain/deps.ts';
+import { removeStudent } from '../../../../domain/identity/students.ts';
+import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { lookAt } from '../../../../domain/webhooks/deliveries/parking.ts';
+import { recordFailure, recordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
+import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
+import { buildStudent } from '../../../toolkit/builders/clubs.ts';
+import { accepted, claimed, refused, stepOf } from '../../../toolkit/drive/attempts.ts';
+import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import {
+  buildWebhookDelivery,
+  buildSubscription,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../../toolkit/builders/webhooks.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+import { databaseOf } from '../../../toolkit/fakes/databases.ts';
+
+const minute = 60_000;
+
+describe('races at an endpoint’s gate', () => {
+  let platform: Platform;
+  let subscription: Subscription;
+  beforeEach(async () => {
+    platform = await testPlatform();
+    subscription = await buildSubscription('https://receiver.test/hook');
+  });
+  const deliveries = (count: number): Promise<TestWebhookDelivery[]> =>
+    Promise.all(Array.from({ length: count }, () => buildWebhookDelivery(subscription)));
+  /** Throttled since its first arming, whose wait ends then. */
+  const throttle = (holdUntil: number) =>
+    alter('webhook_endpoints', subscription.endpoint.id, {
+      consecutive_failures: 5,
+      failing_since: new Date(holdUntil - minute),
+      hold_until: new Date(holdUntil),
+      breaker_step: 1,
+      breaker_epoch: 1,
+    });
+  const parked = async (list: readonly TestWebhookDelivery[]) =>
+    (await Promise.all(list.map(({ id }) => deliveryRow(id)))).filter(({ parkedAt }) => parkedAt !== null).length;
+  const random = () => 0.5;
+
+  describe('parking and release', () => {
+    it('sends a delivery at once that parks while the endpoint opens and its gate ends', async () => {
+      const [probe, other] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
+      const now = Date.now();
+      await throttle(now + minute);
+      await alter('webhook_deliveries', probe.id, { requested: 'manual' });
+      const claim = await claimed(probe);
+      let step: ReturnType<typeof stepOf> | undefined;
+      await withOpenTransaction(
+        async (tx) => {
+          await recordSuccess(databaseOf(tx), probe.id, claim, accepted, new Date(now));
+          const gate = await tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now);
+          expect(gate).to.deep.equal({ done: true, outcome: 'open' });
+        },
+        async () => {
+          step = stepOf(other);
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect(await step).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+    });
+
+    it('makes an ending gate wait for a delivery that parks, and release it', async () => {
+      const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
+      const now = Date.now();
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
+      let gate: ReturnType<typeof tendGate> | undefined;
+      await withOpenTransaction(
+        async (tx) => {
+          await lookAt(databaseOf(tx), delivery.id, now);
+          // Set enabled behind everybody's back, so that the gate has nothing but the parked delivery to stay for.
+          await tx.query(`UPDATE webhook_endpoints SET status = 'enabled' WHERE id = $1`, [subscription.endpoint.id]);
+        },
+        async () => {
+          gate = tendGate(platform, subscription.endpoint.id, now);
+          await untilWaitingForLocks(1);
+        },
+      );
+      await gate;
+      expect(await parked([delivery])).to.equal(0);
+      expect((await stepOf(delivery)).posted).to.equal(1);
+    });
+  });
+
+  it('admit one delivery when two steps of the gate run at once', async () => {
+    const list = await deliveries(3);
+    const now = Date.now();
+    await throttle(now + minute);
+    for (const { id } of list) await stepOf({ id });
+    expect(await parked(list)).to.equal(3);
+    let second: ReturnType<typeof tendGate> | undefined;
+    await withOpenTransaction(
+      (tx) => tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now + minute),
+      async () => {
+        second = tendGate(platform, subscription.endpoint.id, now + minute);
+        await untilWaitingForLocks(1);
+      },
+    );
+    expect(await second).to.include({ doing: 'probing' });
+    expect(await parked(list)).to.equal(2);
+  });
+
+  it('admit no other delivery while the admitted one is in flight', async () => {
+    const list = await deliveries(3);
+    const now = Date.now();
+    await throttle(now);
+    for (const { id } of list) await lookAt(platform.database, id, now);
+    await tendGate(platform, subscription.endpoint.id, now);
+    const { admittedDeliveryId } = await endpointRow(subscription.endpoint.id);
+    await claimed({ id: admittedDeliveryId ?? '' });
+    for (const later of [0, 1_000, 30_000]) await tendGate(platform, subscription.endpoint.id, now + later);
+    expect(await parked(list)).to.equal(2);
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId });
+  });
+
+  it(`release at most ${gateRules.recoveriesAtATime} recoveries, even when earlier attempts fail meanwhile`, async () => {
+    const list = await deliveries(8);
+    const now = Date.now();
+    // Eight attempts, four of them the last of the schedule, are in flight when the endpoint is disabled, enabled, and
+    // everything is recovered.
+    for (const { id } of list.slice(0, 4)) await alter('webhook_deliveries', id, { schedule_position: 7 });
+    const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
+    for (const { id } of list) {
+      await alter('webhook_deliveries', id, { status: 'canceled', completed_at: new Date(now), in_flight: null });
+    }
+    const { clubId, endpoint } = subscription;
+    expect(await recoverDeliveries(platform, clubId, endpoint.id, new Date(now), new Date(now))).to.deep.equal({
+      recovered: 8,
+    });
+    await tendGate(platform, endpoint.id, now);
+    expect(await parked(list)).to.equal(4);
+    for (const { id, claim } of claims) {
+      await recordFailure({ ...platform, random }, id, claim, refused, new Date(now));
+    }
+    await alter('webhook_endpoints', endpoint.id, { breaker_step: 0, hold_until: null, consecutive_failures: 0 });
+    await tendGate(platform, endpoint.id, now + 1_000);
+    expect(await parked(list)).to.equal(4);
+    // Each has its one attempt still before it, and none has become `failed` by the attempt from before.
+    for (const { id } of list) {
+      const row = await deliveryRow(id);
+      expect(row, id).to.include({ status: 'pending', requested: 'recovery', attemptCount: 1 });
+      expect(row.nextAttemptAt.getTime(), id).to.equal(now);
+    }
+  });
+
+  describe('student removal and release', () => {
+    it('makes a release skip, without waiting, what an uncommitted removal cancels', async () => {
+      const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
+      const others = { ...subscription, studentId: (await buildStudent(subscription.clubId)).id };
+      const other = await buildWebhookDelivery(others);
+      const now = Date.now();
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
+      for (const { id } of [delivery, other]) await lookAt(platform.database, id, now);
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
+      await withOpenTransaction(
+        (tx) => removeStudent(platformOn(databaseOf(tx)), subscription.clubId, subscription.studentId, new Date(now)),
+        async () => {
+          await tendGate(platform, subscription.endpoint.id, now);
+          expect(await parked([other])).to.equal(0);
+        },
+      );
+      expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', parkedAt: null });
+      expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'canceled' }, posted: 0 });
+    });
+
+    it('makes a removal wait for an uncommitted release, and cancel what it released', async () => {
+      const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
+      const now = Date.now();
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
+      await lookAt(platform.database, delivery.id, now);
+      await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
+      let removal: Promise<void> | undefined;
+      await withOpenTransaction(
+        (tx) => tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now),
+        async () => {
+          removal = removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
+          await untilWaitingForLocks(1);
+        },
+      );
+      await removal;
+      expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'canceled' }, posted: 0 });
+      expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'student_removed' });
+    });
+  });
+
+  describe('claim and arming', () => {
+    it('lets an attempt go that was claimed before the arming, and its failure does not arm again', async () => {
+      const [fifth, other, third] = (await deliveries(3)) as [
+        TestWebhookDelivery,
+        TestWebhookDelivery,
+        TestWebhookDelivery,
+      ];
+      const now = Date.now();
+      await alter('webhook_endpoints', subscription.endpoint.id, {
+        consecutive_failures: 4,
+        failing_since: new Date(now),
+      });
+      const claim = await claimed(fifth);
+      let early: Awaited<ReturnType<typeof claimed>> | undefined;
+      await withOpenTransaction(
+        (tx) =>
+          recordFailure({ ...platform, random, database: databaseOf(tx) }, fifth.id, claim, refused, new Date(now)),
+        async () => {
+          early = await claimed(other);
+        },
+      );
+      expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
+      if (early) await recordFailure({ ...platform, random }, other.id, early, refused, new Date(now));
+      const armed = await endpointRow(subscription.endpoint.id);
+      expect(armed).to.include({ breakerStep: 1, consecutiveFailures: 6 });
+      expect(armed.holdUntil?.getTime()).to.equal(now + minute);
+      // One that comes after it waits for the gate.
+      expect(await stepOf(third)).to.deep.include({ posted: 0 });
+      expect(await parked([third])).to.equal(1);
+    });
+  });
+
+  it('admit no other delivery while one in flight had its student removed', async () => {
+    const [admitted] = (await deliveries(1)) as [TestWebhookDelivery];
+    const now = Date.now();
+    await throttle(now);
+    await lookAt(platform.database, admitted.id, now);
+    await tendGate(platform, subscription.endpoint.id, now);
+    const claim = await claimed(admitted);
+    const studentId = (await buildStudent(subscription.clubId)).id;
+    const next = await buildWebhookDelivery({ ...subscription, studentId });
+    await lookAt(platform.database, next.id, Date.now());
+    await removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
+
+    expect(await tendGate(platform, subscription.endpoint.id, now)).to.include({ doing: 'probing' });
+    expect(await parked([next])).to.equal(1);
+    await recordSuccess(platform.database, admitted.id, claim, accepted, new Date(now));
+    await tendGate(platform, subscription.endpoint.id, now);
+    expect(await parked([next])).to.equal(0);
+  });
+
+  it('hold the admitted delivery again when a manual attempt fails before it begins', async () => {
+    const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
+    const now = Date.now();
+    await throttle(now);
+    await lookAt(platform.database, admitted.id, now);
+    await tendGate(platform, subscription.endpoint.id, now);
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId: admitted.id });
+    await alter('webhook_deliveries', byHand.id, { requested: 'manual' });
+    await recordFailure({ ...platform, random }, byHand.id, await claimed(byHand), refused, new Date(now));
+
+    expect(await stepOf(admitted)).to.deep.include({ posted: 0 });
+    const held = await tendGate(platform, subscription.endpoint.id, now + 2 * minute - 1);
+    expect(held).to.include({ doing: 'holding', at: now + 2 * minute, parked: 1 });
+    await tendGate(platform, subscription.endpoint.id, now + 2 * minute);
+    expect((await stepOf(admitted, accepted, now + 2 * minute)).posted).to.equal(1);
+  });
+
+  it('double the hold once for forty failures in flight', async () => {
+    const list = await deliveries(40);
+    const now = Date.now();
+    await throttle(now);
+    for (const { id } of list) await alter('webhook_deliveries', id, { requested: 'manual' });
+    const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
+    await Promise.all(
+      claims.map(({ id, claim }) => recordFailure({ ...platform, random }, id, claim, refused, new Date(now))),
+    );
+    const row = await endpointRow(subscription.endpoint.id);
+    expect(row).to.include({ consecutiveFailures: 45, breakerStep: 2 });
+    expect(row.holdUntil?.getTime()).to.equal(now + 2 * minute);
+  });
+
+  it('let a resend skip the breaker after an interrupted scheduled attempt (delivery rule 5)', async () => {
+    const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
+    const now = Date.now();
+    await claimed(delivery);
+    await alter('webhook_deliveries', delivery.id, { lease_until: new Date(now - minute) });
+    await throttle(now + minute);
+    await stepOf(delivery);
+    expect(await parked([delivery])).to.equal(1);
+    await resendDelivery(platform, subscription.clubId, subscription.endpoint.id, delivery.id, new Date(now));
+    expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
+    expect(await endpointRow(subscription.endpoint.id)).to.include({ consecutiveFailures: 0, breakerStep: 0 });
+  });
+});

@@ -1,0 +1,209 @@
+import { expect } from 'chai';
+import { DomainError } from '../../../../platform/core/errors.ts';
+import type { Platform } from '../../../../domain/deps.ts';
+import { removeStudent } from '../../../../domain/identity/students.ts';
+import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
+import {
+  disableEndpoint,
+  enableEndpoint,
+  pauseEndpoint,
+} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
+import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { recoverDeliveries, resendDelivery, sendTest } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { deliveryOf, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
+import {
+  buildWebhookDelivery,
+  buildSubscription,
+  factAbout,
+  type Subscription,
+  type TestWebhookDelivery,
+} from '../../../toolkit/builders/webhooks.ts';
+import { refused, stepOf } from '../../../toolkit/drive/attempts.ts';
+import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+import { countingTransactions, databaseOf } from '../../../toolkit/fakes/databases.ts';
+
+describe('races over an endpoint’s queue', () => {
+  let platform: Platform;
+  let subscription: Subscription;
+  beforeEach(async () => {
+    platform = await testPlatform();
+    subscription = await buildSubscription('https://receiver.test/hook');
+  });
+  const now = new Date();
+  const within = (database: Platform['database']): Platform => ({ ...platform, database });
+  const of = ({ clubId, endpoint }: Subscription) => [clubId, endpoint.id] as const;
+  const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
+  /** Waits for a lock while `open` is uncommitted. */
+  const meanwhile = async <T>(open: (inside: Platform) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
+    let begun: Promise<T> | undefined;
+    await withOpenTransaction(
+      (tx) => open(within(databaseOf(tx))),
+      async () => {
+        begun = begin();
+        begun.catch(() => {});
+        await untilWaitingForLocks(1);
+      },
+    );
+    if (!begun) throw new Error('It has not begun.');
+    return begun;
+  };
+
+  it('a recovery skips a delivery whose uncommitted 2xx makes it succeeded', async () => {
+    const delivery = await buildWebhookDelivery(subscription, now);
+    await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
+    const since = new Date(now.getTime() - 60_000);
+    const recovered = await meanwhile(
+      ({ database }) =>
+        database.source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [delivery.id]),
+      () => recoverDeliveries(platform, ...of(subscription), since, now),
+    );
+    expect(recovered).to.deep.equal({ recovered: 0 });
+    expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
+  });
+
+  describe('fan-out and change of the endpoint', () => {
+    const tell = (fact: ReturnType<typeof factAbout>, { database } = platform) => fanOut(database, fact, now);
+
+    it('creates nothing when it meets an uncommitted disable', async () => {
+      const fact = factAbout(subscription, 'student.updated');
+      const made = await meanwhile(
+        (inside) => disableEndpoint(inside, ...of(subscription), now),
+        () => tell(fact),
+      );
+      expect(made).to.deep.equal([]);
+      expect(await deliveryOf(fact.id, subscription.endpoint.id)).to.equal(null);
+    });
+
+    it('makes a disable wait for an uncommitted fan-out, and cancel what it created', async () => {
+      const fact = factAbout(subscription, 'student.updated');
+      await meanwhile(
+        (inside) => tell(fact, inside),
+        () => disableEndpoint(platform, ...of(subscription), now),
+      );
+      const delivery = await deliveryOf(fact.id, subscription.endpoint.id);
+      expect(delivery).to.include({ status: 'canceled', cancelReason: null });
+    });
+
+    it('creates parked deliveries when it meets an uncommitted pause', async () => {
+      const fact = factAbout(subscription, 'student.updated');
+      const [made] = await meanwhile(
+        (inside) => pauseEndpoint(inside, ...of(subscription), now),
+        () => tell(fact),
+      );
+      expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(0);
+      await enableEndpoint(platform, ...of(subscription), now);
+      await tendGate(platform, subscription.endpoint.id, Date.now());
+      expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(1);
+    });
+  });
+
+  describe('manual request and disable', () => {
+    const asking: Record<string, (delivery: TestWebhookDelivery, inside: Platform) => Promise<unknown>> = {
+      recovery: (delivery, inside) => recoverDeliveries(inside, ...of(delivery), new Date(now.getTime() - 60_000), now),
+      resend: (delivery, inside) => resendDelivery(inside, ...of(delivery), delivery.id, now),
+      test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
+    };
+    for (const [name, ask] of Object.entries(asking)) {
+      it(`makes a ${name} wait for an uncommitted disable, and rejects it`, async () => {
+        const delivery = await buildWebhookDelivery(subscription);
+        await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
+        const refusal = await meanwhile(
+          (inside) => disableEndpoint(inside, ...of(subscription), now),
+          () => ask(delivery, platform),
+        ).catch(codeOf);
+        expect(refusal).to.equal('endpoint_not_enabled');
+        expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
+      });
+
+      it(`makes a disable wait for an uncommitted ${name}, and leaves nothing of it`, async () => {
+        const delivery = await buildWebhookDelivery(subscription);
+        await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
+        await meanwhile(
+          (inside) => ask(delivery, inside),
+          () => disableEndpoint(platform, ...of(subscription), now),
+        );
+        const { source } = platform.database;
+        const open = await source.query<unknown[]>(
+          `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1
+              AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL OR parked_at IS NOT NULL)`,
+          [subscription.endpoint.id],
+        );
+        expect(open).to.have.length(0);
+        expect(await claimAttempt(source, delivery.id, Date.now())).to.equal(undefined);
+      });
+    }
+  });
+
+  it('a claim that meets an uncommitted disable is not granted', async () => {
+    const delivery = await buildWebhookDelivery(subscription);
+    const claim = await meanwhile(
+      (inside) => disableEndpoint(inside, ...of(subscription), now),
+      () => claimAttempt(platform.database.source, delivery.id, Date.now()),
+    );
+    expect(claim).to.equal(undefined);
+  });
+
+  it('a claim that meets an uncommitted removal is not granted', async () => {
+    const delivery = await buildWebhookDelivery(subscription);
+    const claim = await meanwhile(
+      ({ database }) => removeStudent(platformOn(database), delivery.clubId, delivery.studentId, now),
+      () => claimAttempt(platform.database.source, delivery.id, Date.now()),
+    );
+    expect(claim).to.equal(undefined);
+  });
+
+  describe('lock order of deliveries by id', () => {
+    for (const held of ['requested', 'pending'] as const) {
+      it(`needs no retry of a removal beside a disable, when a third holds the ${held} delivery`, async () => {
+        const asked = await buildWebhookDelivery(subscription);
+        const pending = await buildWebhookDelivery(subscription);
+        expect(asked.id < pending.id).to.equal(true);
+        await alter('webhook_deliveries', asked.id, { status: 'failed', requested: 'manual', completed_at: now });
+        const database = countingTransactions(platform.database);
+        const both: Promise<unknown>[] = [];
+        await withOpenTransaction(
+          (tx) =>
+            tx.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE`, [
+              held === 'pending' ? pending.id : asked.id,
+            ]),
+          async () => {
+            both.push(disableEndpoint(within(database), ...of(subscription), now));
+            await untilWaitingForLocks(1);
+            both.push(removeStudent(platformOn(database), subscription.clubId, subscription.studentId, now));
+            await untilWaitingForLocks(2);
+          },
+        );
+        await Promise.all(both);
+        expect(database.transactions()).to.equal(2);
+      });
+    }
+
+    it('lets no error escape with removals, gates, disables, recoveries and failures at once', async function () {
+      this.timeout(60_000);
+      const subscriptions = await Promise.all(
+        Array.from({ length: 4 }, () => buildSubscription('https://receiver.test/hook')),
+      );
+      for (const one of subscriptions) {
+        const list: TestWebhookDelivery[] = [];
+        for (let count = 0; count < 30; count++) list.push(await buildWebhookDelivery(one));
+        await Promise.all([
+          ...list.map((delivery) => stepOf(delivery, refused)),
+          tendGate(platform, one.endpoint.id, Date.now()),
+          removeStudent(platform, one.clubId, one.studentId, now),
+          disableEndpoint(platform, ...of(one), now)
+            .then(() => enableEndpoint(platform, ...of(one), now))
+            .then(() => recoverDeliveries(platform, ...of(one), new Date(now.getTime() - 60_000), now)),
+          tendGate(platform, one.endpoint.id, Date.now()),
+        ]);
+        for (const { id } of list) {
+          expect(await deliveryRow(id), id).to.include({ status: 'canceled', requested: null, parkedAt: null });
+        }
+        const row = await endpointRow(one.endpoint.id);
+        expect(row, one.endpoint.id).to.include({ status: 'enabled', admittedDeliveryId: null });
+      }
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
+import type { Id } from '../../../../platform/core/ids.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
+import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { buildWebhookDelivery, buildSubscription, type Subscription } from '../../../toolkit/builders/webhooks.ts';
+import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
+
+const hour = 3_600_000;
+
+describe('secret rotation (Signature, rule 4)', () => {
+  const delivering = useDeliveries();
+  let subscription: Subscription;
+  let now: Date;
+  beforeEach(async () => {
+    subscription = await buildSubscription('https://93.184.216.34/hook');
+    now = new Date();
+  });
+
+  const rotate = async (at = now, expirePrevious = false): Promise<string> => {
+    const { clubId, endpoint } = subscription;
+    return (await rotateSecret(await testPlatform(), clubId, endpoint.id, { expirePrevious }, at)).secret;
+  };
+  /** What an attempt that is claimed then is signed with, newest first. */
+  const signedWith = async (at: number): Promise<string[]> => {
+    const delivery = await buildWebhookDelivery(subscription, now);
+    const claim = await claimAttempt(await testDatabase(), delivery.id, at);
+    if (!claim) throw new Error('Nothing was due.');
+    return openAll([claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])], subscription.endpoint.id);
+  };
+  const openAll = async (sealed: Buffer[], endpointId: Id) => {
+    const { vault } = await testPlatform();
+    return sealed.map((secret) => vault.open(secret, endpointId));
+  };
+  const codeOf = (rotation: Promise<unknown>) =>
+    rotation.then(
+      () => undefined,
+      (error: { code?: string }) => error.code,
+    );
+
+  it('sends both signatures for 24 hours, the new one first, and each secret verifies', async () => {
+    const receiver = await delivering().receiver();
+    subscription = await buildSubscription(`${receiver.url}/hook`);
+    const { secret: old } = subscription.endpoint;
+    const [waiting, secret] = [await buildWebhookDelivery(subscription), await rotate()];
+    for (const { id } of [waiting, await buildWebhookDelivery(subscription)]) {
+      await attemptDelivery(delivering().platform(), id, Date.now());
+    }
+    expect(receiver.requests).to.have.length(2);
+    for (const [at, { headers, body }] of receiver.requests.entries()) {
+      const signatures = headers['webhook-signature']?.split(' ') ?? [];
+      expect(signatures, `request ${at}`).to.have.length(2);
+      for (const [index, key] of [secret, old].entries()) {
+        const header = { ...headers, 'webhook-signature': signatures[index] ?? '' };
+        expect(new Webhook(key).verify(body, header)).to.include({ type: 'student.updated' });
+        expect(new Webhook(key).verify(body, { ...headers })).to.include({ type: 'student.updated' });
+      }
+    }
+  });
+
+  it('keeps the previous secret signing for exactly 24 hours', async () => {
+    const { secret: old } = subscription.endpoint;
+    const secret = await rotate();
+    expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
+    expect(await signedWith(now.getTime() + 24 * hour - 1)).to.deep.equal([secret, old]);
+    expect(await signedWith(now.getTime() + 24 * hour)).to.deep.equal([secret]);
+  });
+
+  it('rejects another rotation for exactly 24 hours, as rotation_in_progress', async () => {
+    await rotate();
+    const at = (ms: number) => new Date(now.getTime() + ms);
+    expect(await codeOf(rotate(at(24 * hour - 1)))).to.equal('rotation_in_progress');
+    expect(await codeOf(rotate(at(24 * hour)))).to.equal(undefined);
+  });
+
+  it('changes no signature when it is rejected', async () => {
+    const { secret: old } = subscription.endpoint;
+    const secret = await rotate();
+    expect(await codeOf(rotate())).to.equal('rotation_in_progress');
+    expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
+  });
+
+  it('with expire_previous drops the oldest secret at once and keeps the last for 24 hours', async () => {
+    const first = await rotate();
+    const later = new Date(now.getTime() + hour);
+    const second = await rotate(later, true);
+    expect(await signedWith(later.getTime())).to.deep.equal([second, first]);
+    expect(await signedWith(later.getTime() + 24 * hour - 1)).to.deep.equal([second, first]);
+    expect(await signedWith(later.getTime() + 24 * hour)).to.deep.equal([second]);
+  });
+
+  it('seals a secret for its own endpoint only, so that rows cannot be swapped', async () => {
+    const secret = await rotate();
+    const { vault } = await testPlatform();
+    const other = (await buildSubscription('https://93.184.216.34/hook')).endpoint;
+    const delivery = await buildWebhookDelivery(subscription, now);
+    const claim = await claimAttempt(await testDatabase(), delivery.id, now.getTime());
+    expect(vault.open(claim?.secret ?? Buffer.alloc(0), subscription.endpoint.id)).to.equal(secret);
+    expect(() => vault.open(claim?.secret ?? Buffer.alloc(0), other.id)).to.throw();
+  });
+});

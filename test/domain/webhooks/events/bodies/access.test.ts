@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import type { EventType } from '../../../../../platform/core/event-types.ts';
+import { newId, type Id } from '../../../../../platform/core/ids.ts';
+import { assembleBody, type FactToTell } from '../../../../../domain/webhooks/events/bodies.ts';
+import { buildEnrollment, buildAccessDelivery, type TestAccessDelivery } from '../../../../toolkit/builders/access.ts';
+import { eventFaults } from '../../../../toolkit/assert/contract-schemas.ts';
+import { buildClub } from '../../../../toolkit/builders/clubs.ts';
+import { buildCohort } from '../../../../toolkit/builders/courses.ts';
+import { testDatabase } from '../../../../toolkit/stack/database.ts';
+
+const student = {
+  name: 'Zoë 学生',
+  email: 'zoe@example.com',
+  verified: false,
+  createdAt: new Date('2026-02-20T08:00:00.123Z'),
+  removed: false,
+};
+const startsAt = new Date('2026-03-02T09:15:00.000Z');
+const endsAt = new Date('2026-09-02T00:00:00.000Z');
+const now = new Date('2026-03-03T00:00:00.000Z');
+
+describe('bodies of access events', () => {
+  let clubId: Id;
+  let delivery: TestAccessDelivery;
+  beforeEach(async () => {
+    ({ id: clubId } = await buildClub());
+    delivery = await buildAccessDelivery(clubId);
+  });
+
+  /** `data` of the event, which must be as the contract says. */
+  const dataOf = async (
+    type: EventType,
+    enrollment: { id: Id; studentId: Id },
+    details: FactToTell['details'] = null,
+  ): Promise<unknown> => {
+    const { manager } = await testDatabase();
+    const subject = { subjectId: enrollment.id, studentId: enrollment.studentId };
+    const fact = { id: newId(), clubId, type, details, occurredAt: startsAt, ...subject };
+    const body = JSON.parse(await assembleBody(manager, fact, { id: enrollment.studentId, ...student }, now));
+    expect(eventFaults(type, body)).to.deep.equal([]);
+    return body.data;
+  };
+  const told = (studentId: Id) => ({
+    delivery: {
+      id: delivery.id,
+      name: delivery.name,
+      opens: { kind: 'course', course_id: delivery.courseId },
+    },
+    student: {
+      id: studentId,
+      name: student.name,
+      email: student.email,
+      verified: false,
+      created_at: '2026-02-20T08:00:00.123Z',
+    },
+  });
+
+  for (const type of [
+    'access.granted',
+    'access.restored',
+    'access.extended',
+    'access.shortened',
+    'access.moved',
+  ] as const)
+    it(`of ${type} hold the enrollment, its delivery and the student in their current state`, async () => {
+      const cohort = await buildCohort(clubId, delivery.courseId);
+      const given = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
+      const enrollment = await buildEnrollment(clubId, given);
+      expect(await dataOf(type, enrollment)).to.deep.equal({
+        enrollment: {
+          id: enrollment.id,
+          status: 'active',
+          source: 'invite',
+          cohort_id: cohort.id,
+          starts_at: startsAt.toISOString(),
+          ends_at: endsAt.toISOString(),
+        },
+        ...told(enrollment.studentId),
+      });
+    });
+
+  for (const reason of ['refund', 'cancellation', 'revocation', 'removal'] as const)
+    it(`of access.revoked for a ${reason} hold the revoked status, its time and reason`, async () => {
+      const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: reason });
+      const data = await dataOf('access.revoked', enrollment);
+      expect(data).to.deep.include(told(enrollment.studentId));
+      expect(data).to.have.nested.include({ 'enrollment.status': 'revoked', 'enrollment.revoked_reason': reason });
+      expect(data).to.have.nested.property('enrollment.revoked_at');
+    });
+
+  it('of access.extended and access.shortened hold the previous end only if there was one', async () => {
+    const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, endsAt });
+    const previousEndsAt = '2026-06-02T00:00:00.000Z';
+    for (const type of ['access.extended', 'access.shortened'] as const) {
+      expect(await dataOf(type, enrollment, { previousEndsAt }), type).to.include({ previous_ends_at: previousEndsAt });
+      expect(await dataOf(type, enrollment), type).to.not.have.property('previous_ends_at');
+    }
+  });
+
+  it('of access.moved hold the previous cohort only if there was one', async () => {
+    const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt });
+    const previousCohortId = newId();
+    expect(await dataOf('access.moved', enrollment, { previousCohortId })).to.include({
+      previous_cohort_id: previousCohortId,
+    });
+    expect(await dataOf('access.moved', enrollment)).to.not.have.property('previous_cohort_id');
+  });
+});

@@ -1,0 +1,265 @@
+import { expect } from 'chai';
+import type { Database } from '../../../../platform/infra/postgres/transaction.ts';
+import type { EventType } from '../../../../platform/core/event-types.ts';
+import { removeStudent, updateStudent } from '../../../../domain/identity/students.ts';
+import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
+import { WebhookDelivery } from '../../../../entities/webhooks/webhook-delivery.ts';
+import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
+import { eventRow } from '../../../toolkit/assert/webhooks.ts';
+import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
+import { buildEndpoint, buildSubscription, factAbout, type Subscription } from '../../../toolkit/builders/webhooks.ts';
+import { alter } from '../../../toolkit/drive/alter.ts';
+import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
+
+const url = 'https://hooks.example.com/club';
+
+describe('fan-out of a fact', () => {
+  let database: Database;
+  before(async () => {
+    ({ database } = await testPlatform());
+  });
+
+  const deliveriesOf = (eventId: string) =>
+    database.source.manager.find(WebhookDelivery, { where: { eventId }, order: { endpointId: 'ASC' } });
+  const eventsOf = (eventId: string) =>
+    database.source.query<unknown[]>(`SELECT 1 FROM webhook_events WHERE id = $1`, [eventId]);
+
+  describe('recipients', () => {
+    it('are the club’s endpoints that subscribe to the type and are not disabled', async () => {
+      const { id: clubId } = await buildClub();
+      const student = await buildStudent(clubId);
+      const endpoint = (types: readonly EventType[], status: string, club = clubId) =>
+        buildEndpoint(club, url, types).then(async ({ id }) => {
+          await alter('webhook_endpoints', id, { status });
+          return id;
+        });
+      const enabled = await endpoint(['student.removed', 'student.updated'], 'enabled');
+      const paused = await endpoint(['student.updated'], 'paused');
+      await endpoint(['student.updated'], 'disabled');
+      await endpoint(['student.created', 'student.removed'], 'enabled');
+      await endpoint(['student.updated'], 'enabled', (await buildClub()).id);
+
+      const fact = factAbout({ clubId, studentId: student.id }, 'student.updated', new Date(1_750_000_000_000));
+      const now = new Date(1_750_000_005_000);
+      const made = await fanOut(database, fact, now);
+
+      const rows = await deliveriesOf(fact.id);
+      expect(rows.map(({ endpointId }) => endpointId)).to.deep.equal([enabled, paused].toSorted());
+      for (const row of rows) {
+        expect(row, row.endpointId).to.deep.include({
+          clubId,
+          eventId: fact.id,
+          eventType: 'student.updated',
+          studentId: student.id,
+          status: 'pending',
+          cancelReason: null,
+          payloadPurgedAt: null,
+          attemptCount: 0,
+          nextAttemptAt: now,
+          createdAt: now,
+          completedAt: null,
+          fence: 0,
+        });
+      }
+      const idOf = (endpointId: string) => rows.find((row) => row.endpointId === endpointId)?.id;
+      const attributes = { ClubId: clubId, EventType: 'student.updated' };
+      expect(made).to.have.deep.members([
+        { id: idOf(enabled), endpointId: enabled, healthy: true, attributes: { ...attributes, EndpointId: enabled } },
+        { id: idOf(paused), endpointId: paused, healthy: true, attributes: { ...attributes, EndpointId: paused } },
+      ]);
+    });
+
+    it('share one event with one body and one webhook-id', async () => {
+      const subscription = await buildSubscription(url);
+      await buildEndpoint(subscription.clubId, url);
+      await buildEndpoint(subscription.clubId, url);
+      const fact = factAbout(subscription, 'student.updated');
+      await fanOut(database, fact, new Date());
+      expect((await deliveriesOf(fact.id)).map(({ eventId }) => eventId)).to.deep.equal([fact.id, fact.id, fact.id]);
+      expect(await eventsOf(fact.id)).to.have.length(1);
+    });
+
+    it('are none without a subscription to the type, and nothing is written', async () => {
+      const subscription = await buildSubscription(url, ['student.created']);
+      const fact = factAbout(subscription, 'student.updated');
+      expect(await fanOut(database, fact, new Date())).to.deep.equal([]);
+      expect(await deliveriesOf(fact.id)).to.deep.equal([]);
+      expect(await eventsOf(fact.id)).to.deep.equal([]);
+    });
+
+    it('that failed last are marked as not healthy', async () => {
+      const subscription = await buildSubscription(url);
+      await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
+      const [made] = await fanOut(database, factAbout(subscription, 'student.updated'), new Date());
+      expect(made?.healthy).to.equal(false);
+    });
+
+    it('exclude an endpoint that is being disabled, because the fan-out waits for that change', async () => {
+      const subscription = await buildSubscription(url);
+      const fact = factAbout(subscription, 'student.updated');
+      let made: unknown;
+      await withOpenTransaction(
+        (tx) => tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]),
+        async () => {
+          made = fanOut(database, fact, new Date());
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect(await made).to.deep.equal([]);
+      expect(await deliveriesOf(fact.id)).to.deep.equal([]);
+    });
+  });
+
+  describe('body', () => {
+    it('shows the resource at the time of the fan-out, not of the fact', async () => {
+      const platform = await testPlatform();
+      const subscription = await buildSubscription(url);
+      const fact = factAbout(subscription, 'student.created', new Date(1_750_000_000_000));
+      await updateStudent(platform, subscription.clubId, subscription.studentId, { name: 'Married Name' }, new Date());
+      await fanOut(database, fact, new Date());
+      const body = JSON.parse((await eventRow(fact.id)).body ?? '');
+      expect(body).to.nested.include({ id: fact.id, type: 'student.created', 'data.student.name': 'Married Name' });
+      expect(body.occurred_at).to.equal('2025-06-15T15:06:40.000Z');
+    });
+
+    for (const type of ['student.created', 'student.updated', 'student.removed'] as const) {
+      it(`matches the contract for ${type}`, async () => {
+        const subscription = await buildSubscription(url);
+        if (type === 'student.removed') {
+          await removeStudent(platformOn(database), subscription.clubId, subscription.studentId, new Date());
+        }
+        const fact = factAbout(subscription, type);
+        await fanOut(database, fact, new Date());
+        expect(eventFaults(type, JSON.parse((await eventRow(fact.id)).body ?? ''))).to.deep.equal([]);
+      });
+    }
+  });
+
+  describe('repeated after the death of a relay', () => {
+    it('changes nothing and returns the same deliveries', async () => {
+      const platform = await testPlatform();
+      const subscription = await buildSubscription(url);
+      await buildEndpoint(subscription.clubId, url);
+      const fact = factAbout(subscription, 'student.updated');
+      const first = await fanOut(database, fact, new Date());
+      const before = { deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) };
+
+      await updateStudent(platform, subscription.clubId, subscription.studentId, { name: 'Other' }, new Date());
+      expect(await fanOut(database, fact, new Date(Date.now() + 60_000))).to.have.deep.members(first);
+      expect({ deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) }).to.deep.equal(before);
+    });
+
+    it('returns only the deliveries that have not ended', async () => {
+      const subscription = await buildSubscription(url);
+      await buildEndpoint(subscription.clubId, url);
+      const fact = factAbout(subscription, 'student.updated');
+      const [done, waiting] = await fanOut(database, fact, new Date());
+      await alter('webhook_deliveries', done?.id ?? '', { status: 'succeeded' });
+      expect(await fanOut(database, fact, new Date())).to.deep.equal([waiting]);
+    });
+
+    it('by eight relays at once writes one event and one delivery for each endpoint', async () => {
+      const subscription = await buildSubscription(url);
+      await buildEndpoint(subscription.clubId, url);
+      const fact = factAbout(subscription, 'student.updated');
+      const answers = await Promise.all(Array.from({ length: 8 }, () => fanOut(database, fact, new Date())));
+      const ids = (await deliveriesOf(fact.id)).map(({ id }) => id);
+      expect(ids).to.have.length(2);
+      const expected = ids.toSorted();
+      expect(answers.map((made) => made.map(({ id }) => id).toSorted())).to.deep.equal(answers.map(() => expected));
+    });
+  });
+
+  describe('delivery rule 9: after the removal of a student', () => {
+    const remove = ({ clubId, studentId }: Subscription) =>
+      removeStudent(platformOn(database), clubId, studentId, new Date());
+    /** The one delivery of the event is canceled and purged, so that nothing about the student is left to send. */
+    const expectNothingToSend = async (eventId: string) => {
+      const [row, ...others] = await deliveriesOf(eventId);
+      expect(others).to.deep.equal([]);
+      expect(row).to.include({ status: 'canceled', cancelReason: 'student_removed' });
+      expect(row?.payloadPurgedAt).to.be.an.instanceOf(Date);
+      expect(row?.completedAt).to.be.an.instanceOf(Date);
+      expect((await eventRow(eventId)).body).to.equal(null);
+    };
+
+    it('records earlier facts as canceled deliveries without a body, and starts nothing', async () => {
+      const subscription = await buildSubscription(url);
+      const fact = factAbout(subscription, 'student.updated');
+      await remove(subscription);
+      expect(await fanOut(database, fact, new Date())).to.deep.equal([]);
+      expect(await deliveriesOf(fact.id)).to.have.length(1);
+      await expectNothingToSend(fact.id);
+      expect(await fanOut(database, fact, new Date()), 'repeated').to.deep.equal([]);
+    });
+
+    it('sends student.removed with only the id', async () => {
+      const subscription = await buildSubscription(url);
+      await remove(subscription);
+      const fact = factAbout(subscription, 'student.removed');
+      expect(await fanOut(database, fact, new Date())).to.have.length(1);
+      expect((await deliveriesOf(fact.id)).map(({ status }) => status)).to.deep.equal(['pending']);
+      expect(JSON.parse((await eventRow(fact.id)).body ?? '').data).to.deep.equal({
+        student: { id: subscription.studentId },
+      });
+    });
+
+    it('waits for an uncommitted removal, and sends nothing', async () => {
+      const subscription = await buildSubscription(url);
+      const fact = factAbout(subscription, 'student.updated');
+      let removing: Promise<void> | undefined;
+      let made: Promise<unknown> | undefined;
+      // The removal ends sessions after it has locked and emptied the student: there it is held up.
+      await withOpenTransaction(
+        (tx) => tx.query(`SELECT 1 FROM student_sessions WHERE student_id = $1 FOR UPDATE`, [subscription.studentId]),
+        async () => {
+          removing = remove(subscription);
+          await untilWaitingForLocks(1);
+          made = fanOut(database, fact, new Date());
+          await untilWaitingForLocks(2);
+        },
+      );
+      await removing;
+      expect(await made).to.deep.equal([]);
+      await expectNothingToSend(fact.id);
+    });
+
+    it('makes a removal wait for an uncommitted fan-out, and cancels what that created', async () => {
+      const subscription = await buildSubscription(url);
+      const fact = factAbout(subscription, 'student.updated');
+      let removing: Promise<void> | undefined;
+      let made: Promise<{ id: string }[]> | undefined;
+      // The fan-out locks the endpoints after the student: there it is held up.
+      await withOpenTransaction(
+        (tx) => tx.query(`SELECT 1 FROM webhook_endpoints WHERE id = $1 FOR UPDATE`, [subscription.endpoint.id]),
+        async () => {
+          made = fanOut(database, fact, new Date());
+          await untilWaitingForLocks(1);
+          removing = remove(subscription);
+          await untilWaitingForLocks(2);
+        },
+      );
+      const [delivery] = (await made) ?? [];
+      await removing;
+      await expectNothingToSend(fact.id);
+      const wakes = await database.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [
+        `webhook-delivery/${delivery?.id}`,
+      ]);
+      expect(wakes, 'its workflow, if it was started, is told to look again').to.have.length(1);
+    });
+
+    it('leaves no body and no pending delivery when both run at once, thirty times', async () => {
+      await Promise.all(
+        Array.from({ length: 30 }, async (_, round) => {
+          const subscription = await buildSubscription(url);
+          const fact = factAbout(subscription, 'student.updated');
+          const acts = [() => fanOut(database, fact, new Date()), () => remove(subscription)];
+          if (round % 2 === 1) acts.reverse();
+          await Promise.all(acts.map((act) => act()));
+          await expectNothingToSend(fact.id);
+        }),
+      );
+    });
+  });
+});

@@ -1,0 +1,265 @@
+import { expect } from 'chai';
+import { randomBytes } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import { settleBudget } from '../../../domain/agents/budget/budget.ts';
+import { eraseConversations } from '../../../domain/agents/conversations/erasure.ts';
+import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { removeExpired, rescueOverdue } from '../../../platform/engine/sweeper.ts';
+import { requestMail } from '../../../domain/mail/requests.ts';
+import { migrate } from '../../../entities/migrate.ts';
+import { wakesOfAddOn } from '../../toolkit/assert/wakes.ts';
+import { buildAddOn } from '../../toolkit/builders/billing.ts';
+import { buildAdministrator, buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
+import { scratchDatabase, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { buildQuestion } from '../../toolkit/builders/questions.ts';
+import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
+import { alter } from '../../toolkit/drive/alter.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const day = 86_400 * second;
+const url = 'https://93.184.216.34/hooks';
+
+/** Whether a workflow was woken. @param workflowId its id */
+async function isWoken(workflowId: string): Promise<boolean> {
+  const source = await testDatabase();
+  const [row] = await source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [workflowId]);
+  return row !== undefined;
+}
+
+describe('rescue of overdue workflows', () => {
+  const now = new Date();
+  const ago = (ms: number) => new Date(now.getTime() - ms);
+  const rescue = async () => rescueOverdue((await testPlatform()).database, now);
+  const isRescued = ({ id }: { id: Id }) => isWoken(`webhook-delivery/${id}`);
+  let overdue: TestWebhookDelivery;
+  beforeEach('everything of other tests is done with; one delivery is overdue', async () => {
+    const source = await testDatabase();
+    await source.query(`UPDATE webhook_deliveries SET status = 'canceled' WHERE status = 'pending'`);
+    await source.query(`UPDATE transactional_mails SET status = 'canceled' WHERE status = 'pending'`);
+    await source.query(`DELETE FROM agent_charges WHERE settled_at IS NULL`);
+    await source.query(`UPDATE agent_sources SET looks_at = NULL WHERE looks_at IS NOT NULL`);
+    await source.query(`UPDATE add_ons SET status = 'failed', settled_at = next_attempt_at WHERE status = 'pending'`);
+    await source.query(
+      `UPDATE agent_answers SET status = 'failed', error_code = 'internal_error', completed_at = created_at WHERE status = 'generating'`,
+    );
+    overdue = await buildWebhookDelivery(await buildSubscription(url), ago(2 * minute + second));
+  });
+
+  it('wakes a delivery that is overdue by two minutes, with its search attributes', async () => {
+    expect(await rescue()).to.equal(1);
+    const source = await testDatabase();
+    const [row] = await source.query<object[]>(
+      `SELECT workflow_type, subject_id, club_id, attributes FROM wakes WHERE workflow_id = $1`,
+      [`webhook-delivery/${overdue.id}`],
+    );
+    expect(row).to.deep.equal({
+      workflow_type: 'webhookDelivery',
+      subject_id: overdue.id,
+      club_id: overdue.clubId,
+      attributes: { ClubId: overdue.clubId, EndpointId: overdue.endpoint.id, EventType: 'student.updated' },
+    });
+  });
+
+  it('does not wake a workflow whose wake is not yet sent', async () => {
+    expect([await rescue(), await rescue()]).to.deep.equal([1, 0]);
+  });
+
+  it('wakes an ended answer until its cost is settled', async () => {
+    const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
+    const { database } = await testPlatform();
+    await inTransaction(database, (tx) =>
+      eraseConversations(tx, [conversationId], 'conversation_deleted', ago(2 * minute + second)),
+    );
+    const forget = () => database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [questionId]);
+    await forget();
+    await rescue();
+    expect(await isWoken(`agent-answer/${questionId}`)).to.equal(true);
+    await forget();
+    await inTransaction(database, (tx) => settleBudget(tx, answerId, 0n, now));
+    await rescue();
+    expect(await isWoken(`agent-answer/${questionId}`)).to.equal(false);
+  });
+
+  it('leaves a delivery that is overdue by less than two minutes', async () => {
+    await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(2 * minute - second) });
+    expect(await rescue()).to.equal(0);
+    expect(await isRescued(overdue)).to.equal(false);
+  });
+
+  it('leaves a leased delivery, but wakes one whose lease has run out', async () => {
+    await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() + minute) });
+    expect(await rescue()).to.equal(0);
+    await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() - second) });
+    expect(await rescue()).to.equal(1);
+  });
+
+  it('leaves ended deliveries', async () => {
+    for (const status of ['succeeded', 'failed', 'canceled']) {
+      await alter('webhook_deliveries', overdue.id, { status });
+      expect(await rescue(), status).to.equal(0);
+    }
+  });
+
+  it('leaves parked deliveries to their endpoint’s gate', async () => {
+    await alter('webhook_deliveries', overdue.id, { parked_at: ago(3 * minute) });
+    expect(await rescue()).to.equal(0);
+  });
+
+  it('wakes a delivery of a paused endpoint that has not parked', async () => {
+    await alter('webhook_endpoints', overdue.endpoint.id, { status: 'paused' });
+    expect(await rescue()).to.equal(1);
+  });
+
+  it('wakes a delivery with a requested or an interrupted manual attempt', async () => {
+    await alter('webhook_deliveries', overdue.id, { status: 'succeeded', requested: 'manual' });
+    expect(await rescue()).to.equal(1);
+    await (await testDatabase()).query(`DELETE FROM wakes`);
+    await alter('webhook_deliveries', overdue.id, { requested: null, in_flight: 'manual' });
+    expect(await rescue()).to.equal(1);
+  });
+
+  it('wakes a gate that is overdue by two minutes, once', async () => {
+    await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
+    await alter('webhook_endpoints', overdue.endpoint.id, { gate_looks_at: ago(minute) });
+    expect(await rescue()).to.equal(0);
+    await alter('webhook_endpoints', overdue.endpoint.id, { gate_looks_at: ago(3 * minute) });
+    expect(await rescue()).to.equal(1);
+    expect(await rescue(), 'called already').to.equal(0);
+  });
+
+  it('wakes an add-on with an unknown payment, not one being charged or settled', async () => {
+    const { id: clubId } = await buildClub();
+    const due = { next_attempt_at: ago(2 * minute + second) };
+    const lost = await buildAddOn(clubId, due);
+    const charged = await buildAddOn(clubId, { ...due, lease_until: new Date(Date.now() + minute) });
+    const settled = await buildAddOn(clubId, { ...due, status: 'failed', settled_at: now });
+    await rescue();
+    expect([await wakesOfAddOn(lost.id), await wakesOfAddOn(charged.id), await wakesOfAddOn(settled.id)]).to.deep.equal(
+      [['addOn'], [], []],
+    );
+  });
+
+  it('wakes overdue mails, also those without a club', async () => {
+    await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
+    const { database, vault } = await testPlatform();
+    const { id: administratorId, email } = await buildAdministrator();
+    const club = await buildClub();
+    const student = await buildStudent(club.id);
+    await database.source.transaction(async (tx) => {
+      const reset = {
+        template: 'administrator_reset_password',
+        clubId: null,
+        recipient: { administratorId },
+        email,
+      } as const;
+      await requestMail(tx, vault, reset, ago(3 * minute));
+      const about = { clubId: club.id, recipient: { studentId: student.id }, email: student.email };
+      await requestMail(tx, vault, { template: 'student_code', ...about }, ago(3 * minute));
+      await requestMail(tx, vault, { template: 'student_reset_password', ...about }, ago(minute));
+    });
+    await database.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
+    expect(await rescue()).to.equal(2);
+    const rows = await database.source.query<{ attributes: object }[]>(
+      `SELECT wake.attributes FROM wakes wake JOIN transactional_mails mail ON mail.id = wake.subject_id
+        WHERE mail.administrator_id = $1 OR mail.student_id = $2 ORDER BY mail.template`,
+      [administratorId, student.id],
+    );
+    expect(rows.map(({ attributes }) => attributes)).to.deep.equal([{}, { ClubId: club.id }]);
+  });
+});
+
+describe('removal of expired rows', () => {
+  const now = new Date('2026-06-01T00:00:00Z');
+  const ago = (ms: number) => new Date(now.getTime() - ms);
+  const tablesOfOwners = ['clubs', 'students', 'administrators'];
+  const [clubId, studentId, administratorId] = [newId(), newId(), newId()];
+  let source: DataSource;
+  before('a database of its own, with a club, a student and an administrator', async () => {
+    source = await scratchDatabase();
+    await migrate(source);
+    await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
+    await source.query(
+      `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'Ada', 'ada@example.com', now())`,
+      [studentId, clubId],
+    );
+    await source.query(
+      `INSERT INTO administrators (id, name, email, created_at) VALUES ($1, 'Grace', 'grace@example.com', now())`,
+      [administratorId],
+    );
+  });
+  after(() => source.destroy());
+  const count = async (table: string) => {
+    const [row] = await source.query<{ count: number }[]>(`SELECT count(*)::int AS count FROM ${table}`);
+    return row?.count;
+  };
+
+  /** A row of each table, one as old as this and one a second younger; only the first is to go. */
+  const expiring: Record<string, (at: Date) => Promise<unknown>> = {
+    student_sessions: (at) =>
+      source.query(`INSERT INTO student_sessions VALUES ($1, $2, $3, $3)`, [randomBytes(32), studentId, at]),
+    administrator_sessions: (at) =>
+      source.query(`INSERT INTO administrator_sessions VALUES ($1, $2, $3, $3)`, [
+        randomBytes(32),
+        administratorId,
+        at,
+      ]),
+    one_time_tokens: (at) =>
+      source.query(
+        `INSERT INTO one_time_tokens (id, purpose, token_hash, student_id, created_at, expires_at) VALUES ($1, 'student_verify_email', $2, $3, $4, $4)`,
+        [newId(), randomBytes(32), studentId, at],
+      ),
+    invitations: (at) =>
+      source.query(
+        `INSERT INTO invitations (id, club_id, email, role, invited_at, expires_at) VALUES ($1, $2, $3, 'support', $4, $4)`,
+        [newId(), clubId, `${newId()}@example.com`, at],
+      ),
+  };
+  for (const [table, insert] of Object.entries(expiring)) {
+    it(`removes rows of ${table} past their expiry only`, async () => {
+      for (const at of [ago(minute), ago(1), ago(-1), ago(-minute)]) await insert(at);
+      await removeExpired(source, now);
+      expect(await count(table)).to.equal(2);
+    });
+  }
+
+  it('removes ended mails after 30 days, and keeps pending ones', async () => {
+    for (const status of ['sent', 'failed', 'canceled', 'pending']) {
+      for (const at of [ago(30 * day + 1), ago(30 * day - 1)]) {
+        await source.query(
+          `INSERT INTO transactional_mails (id, template, student_id, address_key, status, next_attempt_at, created_at)
+           VALUES ($1, 'student_code', $2, $3, $4, $5, $5)`,
+          [newId(), studentId, randomBytes(32), status, at],
+        );
+      }
+    }
+    await removeExpired(source, now);
+    const rows = await source.query<{ status: string; count: number }[]>(
+      `SELECT status, count(*)::int AS count FROM transactional_mails GROUP BY 1 ORDER BY 1`,
+    );
+    expect(rows).to.deep.equal([
+      { status: 'canceled', count: 1 },
+      { status: 'failed', count: 1 },
+      { status: 'pending', count: 2 },
+      { status: 'sent', count: 1 },
+    ]);
+  });
+
+  it('removes at most 1,000 rows of a table at a time', async () => {
+    await source.query(
+      `INSERT INTO student_sessions SELECT sha256(i::text::bytea), $1, $2, $2 FROM generate_series(1, 1500) AS i`,
+      [studentId, ago(minute)],
+    );
+    const before = (await count('student_sessions')) ?? 0;
+    await removeExpired(source, now);
+    expect(await count('student_sessions')).to.equal(before - 1_000);
+    await removeExpired(source, now);
+    expect(await count('student_sessions')).to.equal(before - 1_500);
+  });
+
+  it('removes no club, student or administrator', async () => {
+    await removeExpired(source, new Date('2036-01-01T00:00:00Z'));
+    for (const table of tablesOfOwners) expect(await count(table), table).to.equal(1);
+  });
+});

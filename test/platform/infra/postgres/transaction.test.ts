@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import { QueryFailedError } from 'typeorm';
+import { createBell, relayChannel } from '../../../../platform/infra/postgres/notifier.ts';
+import {
+  inTransaction,
+  LookedTooEarly,
+  pauseBeforeRepetition,
+  ringAfterCommit,
+  sqlStateOf,
+  violates,
+} from '../../../../platform/infra/postgres/transaction.ts';
+import { buildClub } from '../../../toolkit/builders/clubs.ts';
+import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { until } from '../../../toolkit/drive/until.ts';
+
+/** A transaction that Postgres ends with this SQLSTATE the first `times` times. */
+async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
+  const { database } = await testPlatform();
+  let tries = 0;
+  const outcome = await inTransaction(database, async (tx) => {
+    tries += 1;
+    if (tries <= times) {
+      await tx.query(`DO $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${sqlState}'; END $$`);
+    }
+    return 'done';
+  }).catch((error: unknown) => sqlStateOf(error));
+  return { tries, outcome };
+}
+
+describe('inTransaction', () => {
+  it('repeats a transaction that a serialization failure or deadlock ended, three tries in all', async () => {
+    for (const sqlState of ['40001', '40P01']) {
+      expect(await ended(sqlState, 2), `${sqlState} twice`).to.deep.equal({ tries: 3, outcome: 'done' });
+      expect(await ended(sqlState, 3), `${sqlState} three times`).to.deep.equal({ tries: 3, outcome: sqlState });
+    }
+  });
+
+  it('waits 5 to 50 ms before each repetition', async () => {
+    for (const random of [0, 0.001, 0.5, 0.999, 1])
+      expect(pauseBeforeRepetition(random), `random ${random}`).to.be.within(5, 50);
+    expect(pauseBeforeRepetition(0.9) - pauseBeforeRepetition(0.1)).to.be.above(30);
+    const began = performance.now();
+    await ended('40P01', 2);
+    expect(performance.now() - began).to.be.at.least(2 * 4); // timers may be a millisecond early
+  });
+
+  it('repeats a transaction that threw LookedTooEarly, three tries in all', async () => {
+    const { database } = await testPlatform();
+    let tries = 0;
+    const outcome: unknown = await inTransaction(database, async () => {
+      tries += 1;
+      throw new LookedTooEarly();
+    }).catch((error: unknown) => error);
+    expect(outcome).to.be.an.instanceOf(LookedTooEarly);
+    expect(tries).to.equal(3);
+  });
+
+  it('does not repeat a transaction that failed for another reason', async () => {
+    expect(await ended('23505', 1)).to.deep.equal({ tries: 1, outcome: '23505' });
+  });
+
+  it('writes nothing when the transaction throws', async () => {
+    const { database } = await testPlatform();
+    const club = await buildClub();
+    await inTransaction(database, async (tx) => {
+      await tx.query(`UPDATE clubs SET name = 'half' WHERE id = $1`, [club.id]);
+      throw new Error('changed our mind');
+    }).catch(() => undefined);
+    const [row] = await database.source.query<{ name: string }[]>(`SELECT name FROM clubs WHERE id = $1`, [club.id]);
+    expect(row?.name).to.not.equal('half');
+  });
+
+  it('rings the bell once after a commit with work for the relay, and not without', async () => {
+    const { source } = (await testPlatform()).database;
+    let rings = 0;
+    const database = { source, bell: { ring: () => void (rings += 1) } };
+    await inTransaction(database, async (tx) => {
+      ringAfterCommit(tx);
+      ringAfterCommit(tx);
+      expect(rings).to.equal(0);
+    });
+    expect(rings).to.equal(1);
+    await inTransaction(database, () => Promise.resolve());
+    expect(rings).to.equal(1);
+  });
+});
+
+describe('violates', () => {
+  it('recognizes a violated constraint by its name only', async () => {
+    const source = await testDatabase();
+    const club = await buildClub();
+    const error: unknown = await source
+      .query(
+        `INSERT INTO memberships SELECT club_id, administrator_id, role, joined_at FROM memberships WHERE club_id = $1`,
+        [club.id],
+      )
+      .catch((reason: unknown) => reason);
+    expect(error).to.be.an.instanceOf(QueryFailedError);
+    const { constraint } = (error as QueryFailedError).driverError as unknown as { constraint: string };
+    expect([
+      violates(error, constraint),
+      violates(error, 'another'),
+      violates(new Error('23505'), constraint),
+    ]).to.deep.equal([true, false, false]);
+  });
+});
+
+describe('the bell', () => {
+  it('sends NOTIFY, and coalesces rings while a NOTIFY is in flight into one more', async () => {
+    const source = await testDatabase();
+    const sent: string[] = [];
+    let finish: () => void = () => {};
+    const slow = {
+      query: (sql: string) => {
+        sent.push(sql);
+        return new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+      },
+    };
+    const bell = createBell(slow as unknown as typeof source, () => {});
+    for (let rings = 0; rings < 5; rings++) bell.ring();
+    expect(sent).to.deep.equal([`NOTIFY ${relayChannel}`]);
+    finish();
+    await until('the second', { timeoutMs: 1_000 }, () => Promise.resolve(sent.length === 2));
+    finish();
+    bell.ring();
+    await until('the third', { timeoutMs: 1_000 }, () => Promise.resolve(sent.length >= 3));
+    expect(sent).to.have.length(3);
+  });
+
+  it('reports a failed NOTIFY, and tries again at the next ring', async () => {
+    const source = await testDatabase();
+    const failures: unknown[] = [];
+    const broken = { query: () => Promise.reject(new Error('down')) };
+    const bell = createBell(broken as unknown as typeof source, (error) => failures.push(error));
+    bell.ring();
+    await until('the failure', { timeoutMs: 1_000 }, () => Promise.resolve(failures.length === 1));
+    bell.ring();
+    await until('the second failure', { timeoutMs: 1_000 }, () => Promise.resolve(failures.length === 2));
+  });
+});

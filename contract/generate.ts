@@ -1,13 +1,12 @@
 /**
  * Generates what is derived from the contract: `contract/generated/` holds the bundled document, its types and its client,
- * `docs/reference/` the page about its events.
- * `npm run generate` writes them; `npm run generate -- --check` fails when the committed files differ from what would be written.
+ * `docs/reference/` the page about its events. `npm run generate` (dev/generate.ts) writes them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import { completeDocument } from './complete-document.ts';
 import { eventsPage } from './events-page.ts';
@@ -92,26 +91,6 @@ export async function driftedFiles(programs = generatedDirectory, pages = pagesD
 }
 
 /** Pages are for readers and stand with the other documentation. */
-function placeOf(name: string, programs = generatedDirectory, pages = pagesDirectory): string {
+export function placeOf(name: string, programs = generatedDirectory, pages = pagesDirectory): string {
   return join(name.endsWith('.md') ? pages : programs, name);
-}
-
-async function main(): Promise<void> {
-  if (process.argv.includes('--check')) {
-    const drifted = await driftedFiles();
-    if (drifted.length === 0) return;
-    const paths = drifted.map((name) => relative(projectDirectory, placeOf(name)));
-    process.stderr.write(`Not what the contract gives: ${paths.join(', ')}.\n`);
-    process.stderr.write('Run `npm run generate` and commit the result.\n');
-    process.exitCode = 1;
-    return;
-  }
-  for (const [name, text] of await generatedFiles()) writeFileSync(placeOf(name), text);
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  await main().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  });
 }

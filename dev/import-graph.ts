@@ -1,0 +1,162 @@
+/** The import graph of the product: which folder imports from which, and the arrows against the order of folders. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * The order of folders, lowest first. A file imports from its own unit and from earlier levels. A unit is a folder, or a file
+ * that has a place of its own. Units of one level do not import each other.
+ */
+export const levels: readonly (readonly string[])[] = [
+  ['platform/core'],
+  ['contract', 'entities'],
+  ['platform/infra'],
+  ['platform/engine'],
+  ['domain/deps.ts'],
+  ['domain/mail', 'domain/billing', 'domain/knowledge'],
+  ['domain/identity'],
+  ['domain/access', 'domain/media', 'domain/clubs'],
+  ['domain/learning', 'domain/agents', 'domain/sales'],
+  ['domain/webhooks'],
+  ['domain/contexts.ts'],
+  ['domain/students'],
+  ['activities'],
+  ['config.ts'],
+  ['api', 'workflows', 'worker', 'entities/migrate.ts'],
+];
+
+/** Units that may import types of each other: processes describe each other's interfaces, but share no code. */
+const typesOnly = new Set(['api', 'workflows', 'worker']);
+
+export interface Import {
+  /** Both from the project's directory. */
+  file: string;
+  target: string;
+  isType: boolean;
+}
+
+export interface Arrow {
+  from: string;
+  to: string;
+  isBackward: boolean;
+  imports: readonly Import[];
+}
+
+/** @returns the imports between files of the product */
+export function productImports(directory: string): Import[] {
+  const places = [...new Set(levels.flat().map((unit) => unit.split('/')[0] ?? unit))];
+  return places
+    .flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.ts`, { cwd: directory }).toSorted()))
+    .flatMap((file) => importsOf(file, readFileSync(path.join(directory, file), 'utf8')));
+}
+
+const statement = /^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s)?'(\.[^']+)'/gm;
+const expression = /\bimport\(\s*'(\.[^']+)'/g;
+
+/** @returns what this text of a file imports by a relative path: statements, re-exports, `import()` and types by `import()` */
+export function importsOf(file: string, text: string): Import[] {
+  const at = (specifier: string) => path.posix.join(path.posix.dirname(file), specifier);
+  return [
+    ...[...text.matchAll(statement)].map(([, type, target = '']) => ({
+      file,
+      target: at(target),
+      isType: type !== undefined,
+    })),
+    ...[...text.matchAll(expression)].map(([, target = '']) => ({ file, target: at(target), isType: false })),
+  ];
+}
+
+/** @throws Error for a file in a folder that `levels` does not name */
+export function unitOf(file: string): string {
+  const units = levels.flat().filter((unit) => file === unit || file.startsWith(`${unit}/`));
+  const unit = units.toSorted((one, other) => other.length - one.length)[0];
+  if (unit === undefined)
+    throw new Error(`${file} has no place in the order of folders: add it to dev/import-graph.ts.`);
+  return unit;
+}
+
+/**
+ * @param fold gives a unit the name that it is drawn with
+ * @returns the arrows between different units, by their names
+ */
+export function arrowsOf(imports: readonly Import[], fold = (unit: string) => unit): Arrow[] {
+  const between = imports.flatMap((one) => {
+    const [from, to] = [unitOf(one.file), unitOf(one.target)];
+    if (fold(from) === fold(to) || (one.isType && typesOnly.has(from) && typesOnly.has(to))) return [];
+    return [{ from: fold(from), to: fold(to), isBackward: levelOf(to) >= levelOf(from), one }];
+  });
+  return [...Map.groupBy(between, ({ from, to }) => nameOf({ from, to }))]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([, [first, ...more]]) =>
+      first === undefined
+        ? []
+        : [
+            {
+              from: first.from,
+              to: first.to,
+              isBackward: first.isBackward || more.some(({ isBackward }) => isBackward),
+              imports: [first, ...more].map(({ one }) => one),
+            },
+          ],
+    );
+}
+
+const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
+
+export const nameOf = ({ from, to }: Pick<Arrow, 'from' | 'to'>): string => `${from} → ${to}`;
+
+/** @returns the units that import from each other */
+export function mutualPairs(arrows: readonly Arrow[]): string[] {
+  const names = new Set(arrows.map(nameOf));
+  return arrows
+    .filter(({ from, to }) => from < to && names.has(nameOf({ from: to, to: from })))
+    .map(({ from, to }) => `${from} ↔ ${to}`);
+}
+
+const isDomain = (unit: string): boolean => unit.startsWith('domain/');
+
+/** @returns the page docs/reference/imports.md */
+export function importsPage(imports: readonly Import[]): string {
+  const arrows = arrowsOf(imports);
+  const top = arrowsOf(imports, (unit) => (isDomain(unit) ? 'domain' : unit));
+  const inDomain = arrows.filter(({ from, to }) => isDomain(from) && isDomain(to));
+  const backward = arrows.filter(({ isBackward }) => isBackward);
+  const counts = (title: string, drawn: readonly Arrow[]) =>
+    `| ${title} | ${drawn.length} | ${drawn.filter(({ isBackward }) => isBackward).length} | ${mutualPairs(drawn).length} |`;
+  const targets = (unit: string, wanted: boolean) =>
+    arrows
+      .filter(({ from, isBackward }) => from === unit && isBackward === wanted)
+      .map(({ to, imports: { length } }) => `${short(to)} ${length}`)
+      .join(', ');
+  return `# Which folder imports from which
+
+Generated by \`npm run generate\` from the imports of the code; never edited.
+
+A file imports from its own folder and from folders above it in this table. Folders of one row do not import each other.
+The order stands in \`dev/import-graph.ts\`; \`test/imports.test.ts\` fails on an arrow against it.
+
+| level | folders |
+|---|---|
+${levels.map((units, level) => `| ${level + 1} | ${units.map((unit) => `\`${unit}\``).join(' ')} |`).join('\n')}
+
+An arrow is a folder that imports from another one; it is backward where the order forbids it.
+
+| graph | arrows | backward | mutual pairs |
+|---|---|---|---|
+${counts('top level, with `domain` as one', top)}
+${counts('within `domain`', inDomain)}
+
+## Arrows
+
+With the number of imports. \`domain/\` is left out of the names of contexts.
+
+| folder | imports from |${backward.length > 0 ? ' against the order |' : ''}
+|---|---|${backward.length > 0 ? '---|' : ''}
+${levels
+  .flat()
+  .filter((unit) => arrows.some(({ from }) => from === unit))
+  .map((unit) => `| \`${unit}\` | ${targets(unit, false)} |${backward.length > 0 ? ` ${targets(unit, true)} |` : ''}`)
+  .join('\n')}
+`;
+}
+
+const short = (unit: string): string => unit.replace(/^domain\//, '');

@@ -1,0 +1,84 @@
+/**
+ * Folders import in one direction (dev/import-graph.ts has the order). test/imports.json lists the arrows against it that are
+ * left, each with its number of imports: a number may only fall, and an arrow that is gone leaves the list.
+ */
+import { expect } from 'chai';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { arrowsOf, importsOf, mutualPairs, nameOf, productImports, unitOf } from '../dev/import-graph.ts';
+import { projectDirectory } from '../dev/project.ts';
+
+type Allowed = Readonly<Record<string, number>>;
+
+describe('imports between folders', () => {
+  const allowed = JSON.parse(readFileSync(path.join(projectDirectory, 'test/imports.json'), 'utf8')) as Allowed;
+  const backward = arrowsOf(productImports(projectDirectory)).filter(({ isBackward }) => isBackward);
+
+  it('follow the order of folders, but for those that test/imports.json lists', () => {
+    const more = backward.filter((arrow) => arrow.imports.length > (allowed[nameOf(arrow)] ?? 0));
+    const said = more.map((arrow) =>
+      [
+        `${nameOf(arrow)}: ${arrow.imports.length} imports, ${allowed[nameOf(arrow)] ?? 0} allowed`,
+        ...arrow.imports.map(({ file, target }) => `  ${file} imports ${target}`),
+      ].join('\n'),
+    );
+    expect(more, said.join('\n')).to.have.length(0);
+  });
+
+  it('are no fewer than test/imports.json allows: lower the number, or remove the line', () => {
+    const found: Allowed = Object.fromEntries(backward.map((arrow) => [nameOf(arrow), arrow.imports.length]));
+    const stale = Object.entries(allowed).filter(([name, count]) => (found[name] ?? 0) < count);
+    expect(stale.map(([name, count]) => `${name}: ${found[name] ?? 0} of ${count}`)).to.deep.equal([]);
+  });
+});
+
+describe('the import graph', () => {
+  it('reads statements over several lines, re-exports, types, side effects and import()', () => {
+    const text = [
+      "import path from 'node:path';",
+      "import {\n  one,\n  type Two,\n} from './one.ts';",
+      "import type { Three } from '../three.ts';",
+      "export { four } from '../../platform/core/four.ts';",
+      "import './five.ts';",
+      "type Six = import('./six.ts').Six;",
+      "const sentence = 'import a from ./b.ts';",
+    ].join('\n');
+    expect(
+      importsOf('domain/mail/x.ts', text).map(({ target, isType }) => `${target}${isType ? ' (type)' : ''}`),
+    ).to.deep.equal([
+      'domain/mail/one.ts',
+      'domain/three.ts (type)',
+      'platform/core/four.ts',
+      'domain/mail/five.ts',
+      'domain/mail/six.ts',
+    ]);
+  });
+
+  const imported = (file: string, target: string, isType = false) => ({ file, target, isType });
+
+  it('draws an arrow backward that goes up or stays on its level', () => {
+    const arrows = arrowsOf([
+      imported('domain/identity/a.ts', 'domain/mail/b.ts'),
+      imported('domain/mail/b.ts', 'domain/identity/a.ts'),
+      imported('domain/mail/b.ts', 'domain/billing/c.ts'),
+      imported('domain/mail/b.ts', 'domain/mail/c.ts'),
+    ]);
+    expect(arrows.filter(({ isBackward }) => isBackward).map(nameOf)).to.deep.equal([
+      'domain/mail → domain/billing',
+      'domain/mail → domain/identity',
+    ]);
+    expect(mutualPairs(arrows)).to.deep.equal(['domain/identity ↔ domain/mail']);
+  });
+
+  it('lets processes import types of each other, and no values', () => {
+    expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts', true)])).to.deep.equal([]);
+    expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts')]).map(({ isBackward }) => isBackward)).to.deep.equal([
+      true,
+    ]);
+  });
+
+  it('has no place for a folder that the order does not name', () => {
+    expect(unitOf('entities/migrate.ts')).to.equal('entities/migrate.ts');
+    expect(() => unitOf('domain/new-context/a.ts')).to.throw('has no place in the order of folders');
+  });
+});

@@ -1,4 +1,4 @@
-/** The API: every operation of the contract behind the same checks, in the order of DESIGN §3. */
+/** The API: every operation of the contract runs the same checks in the same order (DEC-6). */
 import cors from '@koa/cors';
 import Router from '@koa/router';
 import Koa from 'koa';

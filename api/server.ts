@@ -16,7 +16,7 @@ import { createEgress } from '../platform/infra/egress/egress.ts';
 import { createApp } from './app.ts';
 import { billingOf } from './billing.ts';
 
-/** Of streams that are silent meanwhile (specification: none; proxies give up after 30 s and more). */
+/** Sends a comment in a silent stream this often: proxies close a silent connection after 30 s and more (DEC-22). */
 const heartbeatMs = 15_000;
 /** How long the load balancer is given to see that readiness is off, before the port closes. */
 const usualReadinessGraceMs = 500;

@@ -1,4 +1,4 @@
-/** What an operation answers with whose response is a stream of events (specification: operation 1). */
+/** The answer of an operation that responds with a stream of events (AGT-13). */
 export interface StreamEvent {
   /** What its `event` line says. */
   event: string;

@@ -95,7 +95,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 }
 
-/** Whether a request carries a good signature, by the library that receivers use (specification: Events, Signature). */
+/** Whether the library that receivers use accepts the request's signature (SIG-1 to SIG-3). */
 export function isSignedWith(secret: string, request: ReceivedRequest): boolean {
   try {
     new Webhook(secret).verify(request.body, { ...request.headers });

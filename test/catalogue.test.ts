@@ -1,7 +1,7 @@
 /**
  * The catalogue: a row for each cause that it names, brought about through the public API or a notice; the exact events that a
  * real receiver got, each with a signature that the receivers' library accepts and a body that the contract allows
- * (specification: Events, Catalog).
+ * (EVT-1 to EVT-20, DEL-14).
  */
 import { eventTypes } from '../platform/core/event-types.ts';
 import { access } from './catalogue/access.ts';

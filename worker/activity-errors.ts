@@ -1,4 +1,4 @@
-/** Turns every error of an activity into a code: what Temporal keeps and shows must not quote a row or a request (DESIGN §1). */
+/** Turns every error of an activity into a code: Temporal must not keep or show a row or a request (ENG-12). */
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import type { Logger } from 'pino';

@@ -1,6 +1,6 @@
 /**
  * Which deliveries make their first attempt in place, as a local activity: half the engine's work, but it holds a
- * workflow task while it runs, so that hung receivers would stop everything else (DESIGN §6, ADR 0004). Bounded overall
+ * workflow task while it runs, so that hung receivers would stop everything else (HOOK-15, ADR 0004). Bounded overall
  * and an endpoint, and closed to endpoints that were slow or failed lately. The relay asks for a place; the activity
  * gives it back. One for a process.
  */

@@ -37,7 +37,7 @@ import { cachedWorkflows, inPlaceBounds, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
-/** How long attempts in flight may take to end at a stop: the 15 s of an attempt, and its record (DESIGN §1, rule 10). */
+/** How long attempts in flight may take at a stop: the 15 s of an attempt, and its record (ENG-10). */
 const shutdownGraceMs = 20_000;
 
 /** At most so long the SDK keeps heartbeats back: a third of the shortest time limit for them, so that one may be lost. */

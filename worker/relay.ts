@@ -1,4 +1,4 @@
-/** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (DESIGN §1, rules 3, 4 and 9). */
+/** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
 import { relayChannel } from '../platform/infra/postgres/notifier.ts';
 import type { Database } from '../platform/infra/postgres/transaction.ts';

@@ -80,7 +80,7 @@ function optionsOf({ workflowType, subjectId, clubId, attributes }: Run) {
     taskQueue: workflowTypes[workflowType].taskQueue,
     typedSearchAttributes: attributePairs(attributes),
     staticSummary: summaries[workflowType](attributes),
-    // One club's backlog must not make another wait (DESIGN §1, rule 9).
+    // One club's backlog must not make another wait (ENG-9).
     ...(clubId !== noClub && { priority: { fairnessKey: clubId } }),
   };
 }

@@ -1,4 +1,4 @@
-/** The level-triggered loop that every long-lived workflow is (DESIGN §1, rule 1). */
+/** The level-triggered loop of every long-lived workflow (ENG-1). */
 import { condition, defineSignal, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 
 /** Says "look again" and nothing else: early, late, lost or doubled, it does no harm. */

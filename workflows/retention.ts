@@ -1,4 +1,4 @@
-/** Removes what has been kept long enough, a small batch after another (specification: Delivery rules 8). Run by a Schedule. */
+/** Removes what was kept long enough, in small batches (DEL-8, HOOK-12). Run by a Schedule. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { RetentionActivities } from '../activities/retention.ts';
 

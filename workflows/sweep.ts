@@ -1,4 +1,4 @@
-/** One round of the sweeper: it pokes what is overdue and removes what has expired (DESIGN §1, rule 5). Run by a Schedule. */
+/** One round of the sweeper: wakes overdue rows and removes expired ones (ENG-5). Run by a Schedule. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { SweepActivities } from '../activities/sweep.ts';
 

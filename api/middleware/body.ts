@@ -1,4 +1,4 @@
-/** Reads a JSON body as bytes: bounded, UTF-8 to the letter, JSON; each failure a clear error (specification: Errors, 400). */
+/** Reads a JSON body as bytes: bounded, strict UTF-8, valid JSON. Each failure has a clear error (ERR-3). */
 import { koaBody } from 'koa-body';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { ApiPlatform, Middleware } from './context.ts';

@@ -1,4 +1,4 @@
-/** Answers with events (specification: operation 1): blocks of an `event` and a `data` line, and comments while there is nothing to say. */
+/** Answers with events (AGT-13): blocks of an `event` and a `data` line, and comments during a silence (DEC-22). */
 import { once, setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { EventStream, StreamEvent } from '../../contract/contract.ts';

@@ -1,4 +1,4 @@
-/** Charges the request, after session and club were judged and before its body is read (specification: Limits). */
+/** Charges the request to its limit (LIM-1 to LIM-11), after the session and before the body (DEC-6). */
 import { admit } from '../rate-limits/admission.ts';
 import { clientIp } from '../rate-limits/client-ip.policy.ts';
 import type { ApiPlatform, Context, Middleware } from './context.ts';

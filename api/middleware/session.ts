@@ -1,4 +1,4 @@
-/** Who calls: the bearer token against the stores that the operation's `security` names (specification: Authentication). */
+/** Finds the caller: looks the bearer token up in the stores that the operation's `security` names (AUTH-4, DEC-9). */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../platform/core/errors.ts';

@@ -1,4 +1,4 @@
-/** Decides, for one call, which counter it is charged to, and refuses it when that is spent (specification: Limits, Errors). */
+/** Decides which counter a call is charged to, and refuses the call when that counter is spent (LIM-15, ERR-18). */
 import { DomainError } from '../../platform/core/errors.ts';
 import { addressCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';

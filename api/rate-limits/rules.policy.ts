@@ -1,4 +1,4 @@
-/** The rate limits of the specification as a table, and which row a request falls under (specification: Limits). */
+/** The rate limits as a table (LIM-1 to LIM-11), and which row a request falls under. */
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -14,7 +14,7 @@ export interface Budget {
 
 /** One row of the table. */
 export interface Rule extends Budget {
-  /** What is limited, in the specification's words. */
+  /** What is limited, for people. */
   readonly name: string;
   readonly methods: readonly WriteMethod[];
   /** In the form of the contract: `{parameter}` stands for one segment, a final `*` for nothing or anything below. */
@@ -29,7 +29,7 @@ const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
 const writeRate = { limit: 60, windowSeconds: minute };
-/** One row of the specification, "including `/v1/auth/admin/*` (sign-up, …)": so classroom sign-up and administrators spend from it too. */
+/** One limit for all credential routes (LIM-4): sign-up in a classroom and administrators spend from it too (DEC-25). */
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
 /** One row that names two paths for one act, so a student's comments are counted together wherever they are published. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };

@@ -22,7 +22,7 @@ const retention = '3 days';
 const searchAttributes = { ClubId: 'Keyword', EndpointId: 'Keyword', EventType: 'Keyword', AgentId: 'Keyword' };
 
 const dynamicConfig = {
-  // Without it a club's task waits behind every task that another club has queued before it (design §1, rule 9). It
+  // Without it a club's task waits behind every task that another club has queued before it (ENG-9). It
   // brings the task matcher that it needs (matching.useNewMatcher) with it: measured on server 1.29.1.
   'matching.enableFairness': true,
   // The four limits protect shared clusters. Here one machine talks to itself, and a refused call is only retried later.
@@ -33,7 +33,7 @@ const dynamicConfig = {
 };
 
 // Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last of
-// them; the sweeper starts again what Temporal has forgotten (design §1, rule 5).
+// them; the sweeper starts again what Temporal has forgotten (ENG-5).
 const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
 
 /** Starts the server; its data stay in the part's directory. @param namespaces the first is that of the environment */

@@ -2,7 +2,7 @@
 import { Problem } from '../problem.ts';
 import { deliveriesPath, endpointPath, expectOk, runPage, until, type Club, type Scene } from './scene.ts';
 
-/** Failures in a row that throttle an endpoint (specification: States, Webhook endpoint). */
+/** Failures in a row that throttle an endpoint (STATE-3). */
 const failuresToThrottle = 5;
 
 /** @returns the endpoint, its secret, and the page of its gate's run */

@@ -1,4 +1,4 @@
-/** The words of agents, their material and their answers (specification: Agent records, States). */
+/** Status lists of agents, their material and their answers (AGT-21). */
 
 export const agentStatuses = ['draft', 'published', 'archived'] as const;
 export type AgentStatus = (typeof agentStatuses)[number];

@@ -1,4 +1,4 @@
-/** Add-ons: what a club buys beside its plan (specification: Errors, 402 `payment_failed`). */
+/** Add-ons: what a club buys beside its plan (BILL-4). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../platform/core/errors.ts';

@@ -1,12 +1,12 @@
-/** What a club's plan lets it do: features, and places for students (specification: Errors, 402). */
+/** What a club's plan allows: features, and places for students (BILL-2, BILL-3). */
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { defaultPlan, plans, type Feature, type Plan, type PlanName } from './plans.policy.ts';
 
 /**
- * Who reads the refusal: an administrator, or somebody else, to whom the club's plan is not named (specification:
- * Authentication 10).
+ * The reader of the refusal: an administrator, or somebody else, to whom the message does not mention the plan
+ * (AUTH-10).
  */
 export type Addressee = 'administrator' | 'person';
 

@@ -1,5 +1,5 @@
 /**
- * The step of an add-on: claim, charge, record (DESIGN §1, rule 2). However often it is taken, and whoever dies in between,
+ * The step of an add-on: claim, charge, record (ENG-2). However often it runs, and whichever process dies in between,
  * the club is charged once, and has what it paid for.
  */
 import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';

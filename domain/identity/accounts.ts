@@ -9,7 +9,7 @@ import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
 
 /**
- * Holds the student's row for the rest of the transaction: first in the order of DESIGN §1, rule 6. Facts about a student are
+ * Locks the student's row for the rest of the transaction: first in the lock order (ENG-6). Facts about a student are
  * written under it, one change after another.
  * @throws DomainError not_found, also for a student of another club and a removed one
  */
@@ -36,7 +36,7 @@ export interface NewAccount {
 
 /**
  * Finds the student of an address and holds the row, or opens an account with `student.created` and the invitation
- * (specification: Catalog: purchase, invite, import). For a transaction that holds no student yet: the club's count, which
+ * (EVT-1). For a transaction that holds no student yet: the club's count, which
  * somebody new needs, comes before (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no place for another student)
  * @throws LookedTooEarly (the account came or went since a look without a lock)

@@ -137,7 +137,7 @@ export async function confirmAdministratorPasswordReset(
   });
 }
 
-/** @returns who the administrator is and where they act (specification: Administrator profile) */
+/** @returns who the administrator is and where they act (ACC-2) */
 export async function getProfile(tx: Transaction, administratorId: Id): Promise<Profile> {
   const [row] = await tx.query<
     {

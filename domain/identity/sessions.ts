@@ -1,4 +1,4 @@
-/** Sessions: opaque tokens in two stores, one a kind of caller; a session ends the moment its row is gone (specification: Authentication 1–4, 6). */
+/** Sessions: opaque tokens in two stores, one for each kind of caller. Deleting its row ends a session (AUTH-1 to AUTH-4, AUTH-6). */
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { Role } from './roles.policy.ts';
@@ -10,7 +10,7 @@ import type { StudentIdentity } from './student-identity.ts';
 export type CallerKind = 'student' | 'admin';
 
 const hour = 3_600_000;
-/** How long a session lasts (DESIGN §4): a student's from its beginning, an administrator's from its last use. */
+/** How long a session lasts (DEC-10): a student's from its beginning, an administrator's from its last use. */
 export const sessionLifetimeMs = { student: 30 * 24 * hour, admin: 12 * hour } as const satisfies Record<
   CallerKind,
   number

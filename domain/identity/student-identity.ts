@@ -1,4 +1,4 @@
-/** A student as sessions and lists carry it, and the record that callers see (specification: Student). */
+/** A student as sessions and lists carry it, and the record that callers see (ACC-1). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
 

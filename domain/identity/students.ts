@@ -170,8 +170,8 @@ export async function updateStudent(
 
 /**
  * Removes a student: the row stays as an id without a name; sessions, tokens and unsent mails end; messages about the
- * student lose their bodies; an import that is still open does not bring them back; `student.removed` alone goes out (specification:
- * Delivery rules 9).
+ * student lose their bodies; an import that is still open does not bring them back; `student.removed` alone goes out
+ * (DEL-9).
  * @throws DomainError not_found
  */
 export async function removeStudent(

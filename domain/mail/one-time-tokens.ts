@@ -8,7 +8,7 @@ import { sha256, type Vault } from '../../platform/infra/vault.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** What each is for and how long it lasts, in milliseconds (DESIGN §4). */
+/** The purposes of tokens, and how long each lasts in milliseconds (DEC-14). */
 export const tokenLifetimeMs = {
   student_verify_email: 24 * hour,
   student_invitation: 7 * 24 * hour,
@@ -38,7 +38,7 @@ const newestOnly: ReadonlySet<TokenPurpose> = new Set([
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The one answer for every token that cannot be spent (specification: Confirm e-mail). */
+/** The one answer for every token that cannot be spent (ACC-4). */
 export const tokenGone = () =>
   new DomainError('token_gone', 'This link or code is no longer good: it was used, has expired or never existed.');
 

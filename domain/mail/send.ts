@@ -1,4 +1,4 @@
-/** The step of a transactional mail: claim, send, record (DESIGN §1, rule 2). Sent at least once: a person waits for it. */
+/** The step of a transactional mail: claim, send, record (ENG-2). Sent at least once, because a person waits for it. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';

@@ -1,4 +1,4 @@
-/** The words of media (specification: Media), and what a file may be. */
+/** The value lists of media (MED-2 to MED-4), and which files are accepted. */
 
 export const mediaKinds = ['video', 'audio', 'image', 'document'] as const;
 /** A label for screens; it grants nothing. */
@@ -81,7 +81,7 @@ export function mostBytes(purpose: MediaPurpose, mime: string): number {
   return isImageType(mime) ? mediaRules.libraryImageBytes : mediaRules.documentBytes;
 }
 
-/** "`document` splits into `pdf` and `file`" (specification: Media, visibility rules). */
+/** A `document` is a `pdf` or a `file` (MED-4). */
 export function screenTypeOf(kind: MediaKind, mime: string | null): ScreenType {
   if (kind !== 'document') return kind;
   return mime === 'application/pdf' ? 'pdf' : 'file';

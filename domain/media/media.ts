@@ -1,4 +1,4 @@
-/** Files of a club and of its students as rows, and as the record that callers see (specification: Media). */
+/** Files of a club and of its students as rows, and as the record that callers see (MED-1). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';

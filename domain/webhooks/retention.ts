@@ -1,4 +1,4 @@
-/** How long what was sent is kept, and its removal in small batches (specification: Delivery rules 8). */
+/** How long webhooks are kept, and their removal in small batches (DEL-8, HOOK-12). */
 import { foldWords } from '../knowledge/words.ts';
 import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** What a student's removal does to the messages about them (specification: Delivery rules 9; DESIGN §5). */
+/** What a student's removal does to the messages about them (DEL-9, HOOK-11). */
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';

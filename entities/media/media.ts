@@ -1,4 +1,4 @@
-/** A file: of a club's library, or of one of its students (specification: Media). */
+/** A file: of a club's library, or of one of its students (MED-1). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type {

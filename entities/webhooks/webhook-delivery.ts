@@ -1,4 +1,4 @@
-/** One event on its way to one endpoint (specification: Webhook delivery). */
+/** One event on its way to one endpoint (WEP-10). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';

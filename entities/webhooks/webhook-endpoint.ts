@@ -1,4 +1,4 @@
-/** A URL where a club receives signed messages, and how it has fared (specification: Webhook endpoint). */
+/** A URL where a club receives signed messages, and its recent successes and failures (WEP-7). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { EventType } from '../../platform/core/event-types.ts';

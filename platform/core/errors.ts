@@ -3,7 +3,7 @@ import { errorStatus, type ErrorCode } from './error-codes.ts';
 
 /**
  * Something the caller asked for cannot be done. Thrown anywhere in the domain, turned into the envelope by the error
- * mapper of the API (specification: Errors). The message may name fields of the request, never what others own.
+ * mapper of the API (ERR-1). The message may name fields of the request, never another person's data.
  */
 export class DomainError extends Error {
   readonly status: number;

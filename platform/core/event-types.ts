@@ -1,4 +1,4 @@
-/** The event types that an endpoint may ask for, in the order of the specification (operation 15). */
+/** The event types that an endpoint may ask for, in the order of the catalogue (WEP-3). */
 export const eventTypes = [
   'student.created',
   'student.updated',

@@ -1,4 +1,4 @@
-/** Writing facts and wakes: what the relay carries on, in the transaction that makes it true (DESIGN §1, rules 3 and 4). */
+/** Writes facts and wakes for the relay, in the transaction that makes them true (ENG-3, ENG-4). */
 import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
 import { newId, noClub, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { timeOfStep } from '../../activities/clock.ts';
 
-describe('the time of a step', () => {
+describe('the time of a step (ENG-7)', () => {
   it('is the workflow’s time when that is ahead of the clock, as with skipped time', () => {
     const ahead = Date.now() + 86_400_000;
     expect(timeOfStep(ahead)).to.equal(ahead);

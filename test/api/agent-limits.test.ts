@@ -1,4 +1,4 @@
-/** Agent limits of the specification: the cap of a rolling day, the club's budget, and the rate of questions. */
+/** Limits of agents: the cap of 24 hours, the club's budget, and the rate of questions (LIM-11 to LIM-13, AGT-24). */
 import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
 import { alter } from '../toolkit/drive/alter.ts';

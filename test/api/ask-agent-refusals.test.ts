@@ -1,4 +1,4 @@
-/** Why a question is not accepted: each row of the specification's table, in its order of meaning, with nothing left behind. */
+/** Each refusal of a question (AGT-6 to AGT-12), in order, leaves nothing behind. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { startApi } from '../../api/server.ts';
@@ -83,7 +83,7 @@ describe('a question that is not accepted', () => {
     });
   });
 
-  it('402 feature_not_in_plan, in a message that does not mention the plan', async () => {
+  it('402 feature_not_in_plan, in a message that does not mention the plan (AUTH-10)', async () => {
     await buildPlan(classroom.club.id, 'starter');
     const answer = await refusing(refused(), 'feature_not_in_plan');
     expect(answer.body.error.message).to.equal('This club does not offer this at the moment.');

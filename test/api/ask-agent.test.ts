@@ -1,4 +1,4 @@
-/** Operation 1 of the specification, sentence by sentence: asking an agent. */
+/** Asking an agent, rule by rule (OP-1, AGT-1 to AGT-5, AGT-13 to AGT-18). */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { v1, v7 } from 'uuid';

@@ -1,5 +1,5 @@
 /**
- * Who may call what: a row for every operation of the contract (specification: Authentication; DESIGN §4, roles). Ids that
+ * Who may call what: a row for every operation of the contract (AUTH-4 to AUTH-8, DEC-17). Ids that
  * another club's records have: foreign-ids.test.ts.
  */
 import type { OperationId, RecordOf } from '../../contract/contract.ts';
@@ -361,7 +361,7 @@ describe('403: a session that does not act in the organization', () => {
   });
 });
 
-describe('the order of the checks', () => {
+describe('the order of the checks (DEC-6, ENG-13)', () => {
   it('401, 403 of the club, 403 of the role, then 400: a broken body changes no earlier answer', async () => {
     await eachCase(
       withBody.filter(({ auth }) => auth.includes('admin')),

@@ -1,4 +1,4 @@
-/** Ids of another club's records: they are answered as ids of nothing (DESIGN §4), and both clubs stay as they were. */
+/** Ids of another club's records answer like unknown ids (DEC-19), and both clubs stay as they were. */
 import { expect } from 'chai';
 import type { CallerKind, ContractOperation, OperationId } from '../../contract/contract.ts';
 import { isObject } from '../../contract/openapi.ts';

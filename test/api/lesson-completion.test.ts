@@ -1,4 +1,4 @@
-/** PUT and DELETE …/classroom/lessons/{publicId}/completion (specification: Catalog, lesson.completed and course.completed). */
+/** PUT and DELETE …/classroom/lessons/{publicId}/completion (EVT-14, EVT-15). */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { assembleBody } from '../../domain/webhooks/events/bodies.ts';

@@ -1,4 +1,4 @@
-/** The rate limits over HTTP, row by row of the specification's table (Limits), where an operation answers already. */
+/** The rate limits over HTTP, one rule at a time (LIM-1 to LIM-18), for operations that are built. */
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { contractOperations } from '../../contract/contract.ts';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';

@@ -24,7 +24,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('200', () => {
-      it('opens a session, and returns its token, end and person', async () => {
+      it('opens a session, and returns its token, end and person (AUTH-2, AUTH-3)', async () => {
         const { id, email } = await kind.build();
         const [answer, signedInAt] = await withClockStopped(
           async (now) => [await kind.signIn(email, password), now] as const,

@@ -1,4 +1,4 @@
-/** The fields of an endpoint's record that its deliveries move: true at every moment (specification: Webhook endpoint). */
+/** The fields of an endpoint's record that its deliveries change: true at every moment (WEP-7). */
 import { expect } from 'chai';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';

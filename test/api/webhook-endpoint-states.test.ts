@@ -1,4 +1,4 @@
-/** States of a webhook endpoint, as administrators move it (specification: States, Webhook endpoint). */
+/** States of a webhook endpoint, as administrators change them (STATE-1, STATE-2, STATE-6, STATE-7). */
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, gateRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';

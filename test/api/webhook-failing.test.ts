@@ -1,4 +1,4 @@
-/** An endpoint that accepts nothing for 5 days: disabled, its queue canceled, its administrators told (States, Webhook endpoint). */
+/** An endpoint that accepts nothing for 5 days is disabled, its queue canceled, its administrators told (STATE-5). */
 import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';

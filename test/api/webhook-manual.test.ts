@@ -1,4 +1,4 @@
-/** What an administrator sends beside the schedule: a test, a resend (specification: Delivery rules 5, 6 and 8; States: Webhook delivery). */
+/** What an administrator sends beside the schedule: a test, a resend (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';

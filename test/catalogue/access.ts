@@ -1,4 +1,4 @@
-/** What administrators and links do to access (specification: Catalog, `access.*`). */
+/** What administrators and links do to access (EVT-4 to EVT-9). */
 import { inDays, link, type Cause } from './cause.ts';
 import { expect } from 'chai';
 

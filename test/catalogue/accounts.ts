@@ -1,4 +1,4 @@
-/** How accounts come to be, change and go, with the access that comes along (specification: Catalog, `student.*`). */
+/** How accounts are created, changed and removed, with the access that comes along (EVT-1 to EVT-3). */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';

@@ -1,4 +1,4 @@
-/** What students learn and are given for it (specification: Catalog; operation 15, for tags, levels and certificates). */
+/** What students learn and get for it (EVT-14 to EVT-19). */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { tag, completion, type Cause } from './cause.ts';

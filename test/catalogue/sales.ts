@@ -1,4 +1,4 @@
-/** What a shop tells: purchases, refunds, subscriptions, and the access that follows them (specification: Catalog). */
+/** What a shop tells: purchases, refunds, subscriptions, and the access that follows them (EVT-10 to EVT-13). */
 import { expect } from 'chai';
 import { inDays, type Cause } from './cause.ts';
 

@@ -1,4 +1,4 @@
-/** Successful answers of the contract: their statuses by rule, their shapes by the specification, and how lists are paged and filtered. */
+/** Successful answers of the contract: their statuses (DEC-2), their shapes (OP-2 to OP-15), and how lists are paged and filtered. */
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -25,7 +25,7 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
   const isCollection = ({ path }: ContractOperation) => /\/[a-z-]+s$|\/media$/.test(path);
   /** Those that answer something else than a new record, and why. */
   const others: Readonly<Record<string, number>> = {
-    askAgent: 200, // specification: "status of the HTTP response stays 200"
+    askAgent: 200, // the status stays 200 (AGT-17)
     importStudents: 202, // the file is taken; its rows become students later
   };
 
@@ -60,7 +60,7 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
 });
 
 /**
- * Specification, Endpoints: the column of responses, in its own notation, with the names of records run together. Operation 1
+ * The answers of OP-2 to OP-15, in a notation of their own, with the names of records run together. OP-1
  * is a stream; 8 is an accepted notice.
  */
 const specified = `
@@ -81,10 +81,10 @@ const specified = `
   .split('\n')
   .map((line) => /^(\w+) +(.*)$/.exec(line.trim()) ?? []);
 
-describe('shapes of success, as the specification writes them', () => {
+describe('shapes of success (OP-2 to OP-15)', () => {
   const text = specified.map(([, , shape = '']) => shape).join(' ');
 
-  /** In the notation of the specification: a record that it names by its name, every other one by its fields. */
+  /** In the same notation: a record that a rule names by its name, every other one by its fields. */
   function shapeOf(schema: SchemaObject): string {
     if (isReference(schema)) {
       const name = schema.$ref.split('/').at(-1) ?? '';
@@ -142,7 +142,7 @@ describe('lists', () => {
     });
   }
 
-  /** Specification, operations 5 to 7: how many filters there are, and what it says of their values. */
+  /** How many filters OP-5 to OP-7 have, and which values they take. */
   const filters: Readonly<Record<string, readonly object[]>> = {
     listAssignmentSubmissions: [
       { enum: ['submitted', 'approved', 'changes_requested'] },
@@ -157,7 +157,7 @@ describe('lists', () => {
     ],
   };
   for (const [operationId, given] of Object.entries(filters)) {
-    it(`${operationId} takes the filters of the specification, and a page size of 1 to 100`, () => {
+    it(`${operationId} takes the filters of OP-5 to OP-7, and a page size of 1 to 100 (REC-6)`, () => {
       const operation = operations.find((one) => one.operationId === operationId);
       const taken = operation ? filtersOf(operation) : [];
       expect(taken).to.have.length(given.length);

@@ -1,4 +1,4 @@
-/** What events may say at all: nothing that is not declared, and never a national tax document (specification: Events). */
+/** What events may say at all: only declared fields (DEL-14), and never a national tax document (DEL-17). */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, isReference, type JsonObject } from '../../contract/openapi.ts';

@@ -1,4 +1,4 @@
-/** The operations of the contract against the specification's table of endpoints, and against each other. */
+/** The operations of the contract against OP-1 to OP-16, and against each other. */
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -6,7 +6,7 @@ import { notImplemented } from '../../contract/not-implemented.ts';
 import { roles } from '../../domain/identity/roles.policy.ts';
 import { errorStatus } from '../../platform/core/error-codes.ts';
 
-/** Specification, Endpoints: number, method and path, auth. Operation 8's sibling for sales platforms is described under Events. */
+/** OP-1 to OP-15: number, method and path, auth. OP-8 has a sibling for sales platforms (SALE-1). */
 const specified = `
   1  POST   /v1/clubs/{clubId}/classroom/agents/{publicId}/messages                 student  askAgent
   2  POST   /v1/auth/verify-email                                                   none     verifyStudentEmail
@@ -28,7 +28,7 @@ const specified = `
   .split('\n')
   .map((line) => line.trim().split(/\s+/));
 
-/** Paths and auth that the specification names outside its table. */
+/** Paths and auth of OP-16. */
 const referenced = `
   POST   /v1/auth/sign-in         none
   POST   /v1/auth/admin/sign-in   none
@@ -63,7 +63,7 @@ describe('the contract', () => {
   }
 
   for (const [method = '', path = '', auth] of referenced) {
-    it(`has ${method} ${path}, which the specification refers to`, () => {
+    it(`has ${method} ${path} of OP-16`, () => {
       const operation = find(method, path);
       expect(operation && authOf(operation)).to.equal(auth);
     });
@@ -143,9 +143,9 @@ describe('error codes', () => {
     expect(table.enum).to.deep.equal(Object.keys(errorStatus));
   });
 
-  it('those of the specification go with its statuses', () => {
+  it('the codes of ERR-15 to ERR-19 go with their statuses', () => {
     const codes: Readonly<Record<string, number>> = errorStatus;
-    const ofSpecification = {
+    const ofRules = {
       feature_not_in_plan: 402,
       limit_reached: 402,
       payment_failed: 402,
@@ -159,7 +159,7 @@ describe('error codes', () => {
       not_configured: 501,
       rate_limit_unavailable: 503,
     };
-    for (const [code, status] of Object.entries(ofSpecification)) expect(codes[code], code).to.equal(status);
+    for (const [code, status] of Object.entries(ofRules)) expect(codes[code], code).to.equal(status);
   });
 
   it('an operation names only codes of the table', () => {
@@ -186,7 +186,7 @@ describe('error codes', () => {
     }
   });
 
-  it('asking an agent gives every code of the specification', () => {
+  it('asking an agent gives every code of AGT-6 to AGT-12', () => {
     const codes = find('POST', '/v1/clubs/{clubId}/classroom/agents/{publicId}/messages')?.errorCodes;
     expect(codes).to.include.members([
       'not_entitled',

@@ -1,4 +1,4 @@
-/** Each record of the contract against the specification's tables: its fields, their types, and its enumerations, exactly. */
+/** Each record of the contract against the tables of the rules: its fields, their types, and its enumerations, exactly. */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
@@ -9,8 +9,8 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 const { schemas } = contractDocument.components;
 
 /**
- * Specification, Resources and their fields: `field type`, with `!` after a field that is always there. `[T]` is an array of T. What
- * the specification leaves open (which fields are always present) is decided here and in the descriptions of the records.
+ * The records of the rules, `field type`, with `!` after a field that is always there. `[T]` is an array of T. Where
+ * the rules leave open which fields are always there, this table and the descriptions of the records decide.
  */
 const records: Readonly<Record<string, string>> = {
   Student:
@@ -107,13 +107,13 @@ const enumerations: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Operation 15 of the specification, in its order. */
+/** The 19 event types of WEP-3, in the order of the catalogue. */
 const registrationTypes =
   'student.created student.updated student.removed access.granted access.revoked access.extended access.shortened access.restored access.moved purchase.paid purchase.refunded subscription.past_due subscription.canceled lesson.completed course.completed certificate.issued student.tagged student.untagged student.level_reached'.split(
     ' ',
   );
 
-/** The specification's word for the type of a schema. */
+/** The type of a schema, in the words of REC-4. */
 function typeWord(schema: SchemaObject): string {
   const { $ref: reference, enum: values, items, format, type = '' } = schema;
   if (typeof reference === 'string') return reference.slice(reference.lastIndexOf('/') + 1);
@@ -158,13 +158,13 @@ function schemaOf(type: string): SchemaObject {
 
 describe('records', () => {
   for (const [name, fields] of Object.entries(records)) {
-    it(`${name} has exactly the fields of the specification, with their types`, () => {
+    it(`${name} has exactly the fields of its rule, with their types (REC-4)`, () => {
       expect(fieldsOf(schemaNamed(name))).to.have.members(fields.split(', '));
     });
   }
 
   for (const { record, way, fields } of nested) {
-    it(`${record}/${way.join('/')} has exactly the fields of the specification`, () => {
+    it(`${record}/${way.join('/')} has exactly the fields of its rule (REC-4)`, () => {
       expect(fieldsOf(follow(schemaNamed(record), way))).to.have.members(fields.split(', '));
     });
   }
@@ -180,12 +180,12 @@ describe('records', () => {
 
 describe('enumerations', () => {
   for (const [name, values] of Object.entries(enumerations)) {
-    it(`${name} has exactly the values of the specification`, () => {
+    it(`${name} has exactly the values of its rule`, () => {
       expect(schemaNamed(name)['enum']).to.deep.equal(values);
     });
   }
 
-  it('registration accepts the 19 event types of the specification, in order, without webhook.test', () => {
+  it('registration accepts the 19 event types of WEP-3, in order, without webhook.test', () => {
     expect(registrationTypes).to.have.length(19);
     expect(schemaNamed('WebhookEventType')['enum']).to.deep.equal(registrationTypes);
     expect(eventTypes).to.deep.equal(registrationTypes);

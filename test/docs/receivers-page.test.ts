@@ -46,7 +46,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(links).to.include.members(files);
   });
 
-  it('the table of attempts matches the delivery rules', () => {
+  it('the table of attempts matches DEL-3', () => {
     const rows = [...page.matchAll(/^\| (\d+) \| (.*?)\| .*\|$/gm)];
     expect(rows.map(([, attempt]) => Number(attempt))).to.deep.equal(
       Array.from({ length: deliveryRules.attempts }, (_, index) => index + 1),
@@ -55,7 +55,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(waits).to.deep.equal([...deliveryRules.waitsMs]);
   });
 
-  it('states the limits of the delivery rules', () => {
+  it('states the limits of DEL-1, DEL-2, DEL-3 and DEL-8', () => {
     expect(page).to.include(`**${deliveryRules.attemptTimeLimitMs / 1_000} seconds** means accepted`);
     expect(page).to.include(`up to **${deliveryRules.retryAfterLimitSeconds / 3_600} hours**`);
     expect(page).to.include(`Each wait varies by plus or minus ${deliveryRules.jitter * 100} %`);

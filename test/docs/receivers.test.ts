@@ -1,4 +1,4 @@
-/** The example receivers against messages that are signed as the service signs them (specification: Events, Signature). */
+/** The example receivers against messages that are signed as the service signs them (SIG-1 to SIG-3). */
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -15,7 +15,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** The specification's own words: wait after attempt 1..7. */
+/** Waits after attempt 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 const upgradedAt = Date.now();

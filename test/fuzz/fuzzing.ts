@@ -41,7 +41,7 @@ export interface Tally {
 
 /** Requests in one world: enough for what one makes to be used by others, few enough for a short way to a failure. */
 const roundLength = 250;
-/** So many writes pass before the clock is moved over the window of the write limits (specification: Limits). */
+/** After this many writes the clock moves beyond the window of the write limits (LIM-1, LIM-2). */
 const writesAMinute = 9;
 const windowSeconds = 61;
 const workEvery = 12;

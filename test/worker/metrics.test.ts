@@ -8,7 +8,7 @@ import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { registerBacklogGauges } from '../../worker/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
-/** Failures in a row that arm the breaker (States: Webhook endpoint). */
+/** Failures in a row that arm the breaker (STATE-3). */
 const failuresToArm = 5;
 const gauges = ['webhook_endpoints_throttled', 'webhook_deliveries_pending', 'webhook_deliveries_parked'] as const;
 

@@ -21,7 +21,7 @@ const second = 1_000;
  * A student signs up, is mailed, confirms, is corrected and removed, under two endpoints that fail first; then two steps
  * fail in the middle, on an error of Postgres that quotes the row. Then everything that Temporal keeps is read.
  */
-describe('only opaque ids go into Temporal', function () {
+describe('only opaque ids go into Temporal (ENG-12)', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();
   const temporal = useTemporal();

@@ -12,7 +12,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 
-describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in flight', function () {
+describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in flight (ENG-10)', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();

@@ -44,7 +44,7 @@ describe('the sweeper, in a worker process', function () {
   const round = () =>
     temporal().workflow.execute<typeof sweep>('sweep', { workflowId: `sweep-${++rounds}`, taskQueue: 'upkeep' });
 
-  it('rescues a delivery whose workflow was terminated, and counts it', async () => {
+  it('rescues a delivery whose workflow was terminated, and counts it (ENG-11)', async () => {
     const receiver = await delivering().receiver((_, number) => ({ status: number === 1 ? 500 : 200 }));
     const subscription = await buildSubscription(receiver.url);
     const eventId = await commitFact(subscription);

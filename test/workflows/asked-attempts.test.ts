@@ -48,7 +48,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     return delivery;
   };
 
-  describe('delivery rule 5: they do not wait for the breaker, and probe the endpoint', () => {
+  describe('they do not wait for the breaker, and probe the endpoint (DEL-5)', () => {
     type Ask = (subscription: Subscription, earlier: TestWebhookDelivery) => Promise<string>;
     const asks: { what: string; trigger: string; ask: Ask }[] = [
       {

@@ -8,7 +8,7 @@ import { useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';
 const second = 1_000;
 const hour = 3_600 * second;
 
-describe('Signature, rule 4: the rotation of a secret, with time skipped', function () {
+describe('the rotation of a secret, with time skipped (SIG-4)', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 

@@ -22,7 +22,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The specification's own words: wait after attempt 1..7. */
+/** Waits after attempt 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 /** What the engine takes, at most, from a timer's end to the step that it is for. */
 const engineMs = second;
@@ -47,7 +47,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500, body: 'no' }));
 
-  describe('delivery rule 3: 8 attempts, and the waits between them', () => {
+  describe('8 attempts, and the waits between them (DEL-3)', () => {
     const variations = [
       { jitter: 0, share: 0.9, what: '10 % less' },
       { jitter: 0.5, share: 1, what: 'the table’s own' },
@@ -128,7 +128,7 @@ describe('webhook-delivery, with time skipped', function () {
     }
   });
 
-  it('delivery rule 2: Retry-After on 429 and 503 lengthens a wait, up to 10 hours', async () => {
+  it('Retry-After on 429 and 503 lengthens a wait, up to 10 hours (DEL-2)', async () => {
     const asking = (status: number, seconds: number): Answer => ({
       status,
       headers: { 'retry-after': String(seconds) },

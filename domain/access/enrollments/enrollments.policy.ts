@@ -1,4 +1,4 @@
-/** What an enrollment is at a time, and what a change of its end is called (specification: Catalog, access). */
+/** The status of an enrollment at a time, and which event a change of its end is (EVT-6, EVT-7). */
 
 export const enrollmentSources = [
   'purchase',

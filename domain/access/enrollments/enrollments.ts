@@ -1,6 +1,6 @@
 /**
- * A student's access to deliveries: how enrollments change one by one, each change with its fact (specification: Catalog,
- * `access.*`). Beside it `sale-access.ts` follows sales and `many-grants.ts` grants to many; nobody outside this folder changes
+ * A student's access to deliveries: how enrollments change one by one, each change with its fact (EVT-4 to
+ * EVT-9). Beside it `sale-access.ts` follows sales and `many-grants.ts` grants to many; nobody outside this folder changes
  * an enrollment. Every function first holds the student's row, so that the changes of one student come one after another.
  */
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
@@ -257,7 +257,7 @@ export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Dat
   );
 }
 
-/** Gives whoever has just signed up the club's free deliveries (specification: Catalog, free delivery). */
+/** Gives a student who has just signed up the club's free deliveries (EVT-4). */
 export async function grantFreeDeliveries(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
   const free = await tx.query<{ id: Id }[]>(
     `SELECT id FROM access_deliveries delivery

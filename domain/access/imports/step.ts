@@ -1,4 +1,4 @@
-/** A step of an import: one batch of rows, in one transaction that also says how far the file is done (DESIGN §1, rule 2). */
+/** A step of an import: one batch of rows in one transaction, which also records how far the file is done (ENG-2). */
 import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { DomainError } from '../../../platform/core/errors.ts';

@@ -1,4 +1,4 @@
-/** Claiming a registration link: by a student who is signed in, or while signing up (specification: operation 12). */
+/** Claiming a registration link: by a signed-in student, or while signing up (OP-12, ACC-6). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** An answer as the events of a stream: its text as it grows, then how it ended (specification: operation 1, events). */
+/** An answer as the events of a stream: its text as it grows, then its end (AGT-15 to AGT-17). */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { DataSource } from 'typeorm';

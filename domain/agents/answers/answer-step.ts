@@ -1,4 +1,4 @@
-/** The step of an answer: claim a call, ask the model, write what it says, end it (DESIGN §1, rule 2; §5b). */
+/** The step of an answer: claim a call, ask the model, write the text, end the answer (ENG-2, ANS-1). */
 import type { Logger } from 'pino';
 import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';

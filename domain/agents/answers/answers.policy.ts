@@ -1,4 +1,4 @@
-/** The rules of an answer's run: how often and how long the model is asked, and what its ways to end mean (DESIGN §5b). */
+/** The rules of an answer's run: how often and how long to ask the model, and what each end means (ANS-1, ANS-6). */
 import type { AnswerError, AnswerStatus } from '../agents.policy.ts';
 
 const second = 1_000;

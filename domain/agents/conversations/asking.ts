@@ -1,6 +1,6 @@
 /**
- * Accepting a question (specification: operation 1): everything that can fail before generation is judged in one transaction,
- * in the specification's order of meaning, and what is refused leaves nothing behind. That an id is used once, and that a
+ * Accepting a question (OP-1): one transaction makes every check that can fail before generation, in the order of
+ * AGT-6 to AGT-12, and a refusal leaves nothing behind. That an id is used once, and that a
  * conversation answers one question at a time, is held by constraints.
  */
 import type { RecordOf } from '../../../contract/contract.ts';

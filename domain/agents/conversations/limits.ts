@@ -1,4 +1,4 @@
-/** How much a student may still ask an agent: the cap of a rolling day, and the club's budget (specification: Agent limits). */
+/** How much a student may still ask an agent: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';

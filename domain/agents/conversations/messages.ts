@@ -1,4 +1,4 @@
-/** Conversations, questions, answers and citations as callers see them (specification: Agent records). */
+/** Conversations, questions, answers and citations as callers see them (AGT-19, AGT-20, AGT-22). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';

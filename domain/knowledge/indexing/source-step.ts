@@ -1,4 +1,4 @@
-/** The step of a source: claim, read out, record (DESIGN §1, rule 2). */
+/** The step of a source: claim, extract the text, record (ENG-2). */
 import type { Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';

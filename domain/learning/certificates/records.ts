@@ -6,7 +6,7 @@ import type { Certificate } from './reads.ts';
 /** As removed students are called everywhere. */
 const nobody = { name: 'Removed student', email: '' };
 
-/** @returns the record of the specification, optional fields absent */
+/** @returns the record of CERT-1, optional fields absent */
 export function presentCertificate(certificate: Certificate): RecordOf<'Certificate'> {
   const { completedAt, revokedAt, revokedReason, hours } = certificate;
   return {

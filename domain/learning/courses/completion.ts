@@ -1,4 +1,4 @@
-/** Completing lessons and, by that, courses (specification: Catalog, `lesson.completed` and `course.completed`). */
+/** Completing lessons and, by that, courses (EVT-14, EVT-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** Points of students: awarded once a cause, and the levels that an award passes (specification: Catalog, `student.level_reached`). */
+/** Points of students: awarded once for each cause, and the levels that an award passes (EVT-19). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';

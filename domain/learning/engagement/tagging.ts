@@ -1,4 +1,4 @@
-/** Putting tags on students and taking them off, each real change with its fact (specification: Catalog, `student.tagged`). */
+/** Puts tags on students and takes them off, each real change with its fact (EVT-17, EVT-18). */
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';

@@ -1,4 +1,4 @@
-/** Notices of sales platforms: taken in as they come, shown to administrators, replayed (specification: Inbound notices). */
+/** Notices of sales platforms: stored as they come (SALE-1), shown to administrators, replayed. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';

@@ -1,4 +1,4 @@
-/** The step of a notice: claim, carry out in one transaction, record (DESIGN §1, rule 2). */
+/** The step of a notice: claim, apply in one transaction, record (ENG-2). */
 import { inTransaction, violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** Purchases: each recorded once by the platform's own identity, whatever is sent again or out of order (specification: Catalog). */
+/** Purchases: each recorded once by the platform's own id, however often and in whatever order it is sent (EVT-10, SALE-3). */
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';

@@ -1,4 +1,4 @@
-/** The step of a delivery: claim an attempt, post it, record what it brought (DESIGN §1, rule 2; §5, Attempt). */
+/** The step of a delivery: claim an attempt, post it, record the outcome (ENG-2, HOOK-2). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
 import { claimAttempt, leaseSeconds, type Claim } from './claim.ts';

@@ -1,10 +1,10 @@
-/** Claiming an attempt: who may make it, and what it needs (DESIGN §1, rule 2a; §5, Attempt). */
+/** Claiming an attempt: who may make it, and the data that it needs (ENG-2, HOOK-2). */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { deliveryRules } from './schedule.policy.ts';
 
-/** What caused an attempt: the schedule of 8, or somebody who asked for it (delivery rule 5). */
+/** The cause of an attempt: the schedule of 8, or a request of an administrator (DEL-5). */
 export type AttemptTrigger = 'schedule' | 'manual' | 'recovery' | 'test';
 
 export interface Claim {

@@ -1,4 +1,4 @@
-/** What an administrator asks for beside the schedule: a test, a resend, a recovery (specification: Delivery rules 5 and 6; States: Webhook delivery). */
+/** What an administrator asks for beside the schedule: a test, a resend, a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';

@@ -1,4 +1,4 @@
-/** What a delivery waits for when there is nothing to attempt: its time, its lease, its endpoint's gate, or nothing any more (DESIGN §5, Parking). */
+/** What a delivery without a possible attempt waits for: its time, its lease, its endpoint's gate, or nothing any more (HOOK-4). */
 import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -58,7 +58,7 @@ const deliveryNow = prepared<DeliveryNow>(
       WHERE delivery.id = $1`,
 );
 
-/** Manual attempts, recoveries and tests do not wait for the breaker (delivery rule 5); nothing goes to a paused endpoint. */
+/** Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). Nothing goes to a paused endpoint. */
 function mayGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow, 'leaseUntil'>): boolean {
   return endpointStatus === 'enabled' && (!throttled || admitted || asked !== null);
 }
@@ -94,7 +94,7 @@ function park(database: Database, id: Id, now: number): Promise<boolean> {
   });
 }
 
-/** After 30 days nothing is sent any more: the body is about to go (delivery rule 8). */
+/** Cancels a delivery after 30 days (STATE-13): the body is about to be purged (DEL-8). */
 async function expire(database: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
   const [expired] = await database.source.query<[{ status: 'succeeded' | 'failed' | 'canceled' }[], number]>(
     `UPDATE webhook_deliveries

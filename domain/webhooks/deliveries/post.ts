@@ -1,4 +1,4 @@
-/** One attempt on the wire: signs, posts, and says what came of it (specification: Outbound webhooks; Delivery rules, 1 and 2). */
+/** One attempt on the wire: signs, posts, and returns the outcome (DEL-1, DEL-2). */
 import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
 import type { WebhookDispatcher } from '../../../platform/infra/egress/connections.ts';

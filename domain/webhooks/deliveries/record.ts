@@ -1,4 +1,4 @@
-/** Recording what an attempt brought, where its claim still holds (DESIGN §1, rule 2c; §5, Breaker arithmetic). */
+/** Records the outcome of an attempt, where its claim still holds (ENG-2, HOOK-7). */
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -41,7 +41,7 @@ export async function recordSuccess(
 
 /**
  * A scheduled attempt at an endpoint that has nothing to be told but, now and then, `last_success_at`: one statement. The
- * endpoint, where it is written, is locked before the delivery because the delivery's condition reads it (rule 6).
+ * endpoint, where it is written, is locked before the delivery because the delivery's condition reads it (ENG-6).
  * @returns the delivery's status; undefined where the endpoint fails or the claim is lost, and nothing was written
  */
 async function recordAtHealthyEndpoint(

@@ -1,38 +1,38 @@
-/** When a delivery is attempted again: the numbers of the delivery rules, each here and nowhere else (specification: Delivery rules). */
+/** When a delivery is attempted again: the numbers of DEL-1 to DEL-8, each here and nowhere else. */
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Wait after attempt 1..7, in milliseconds, before it is varied (rule 3). */
+/** Wait after attempt 1 to 7, in milliseconds, before the jitter (DEL-3). */
 const waitsMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] as const;
 
 export const deliveryRules = {
-  /** The first attempt and one after each wait (rule 3). */
+  /** The first attempt and one after each wait (DEL-3). */
   attempts: waitsMs.length + 1,
   waitsMs,
-  /** Each wait varies by this share of itself, up or down (rule 3). */
+  /** Each wait varies by this share of itself, up or down (DEL-3). */
   jitter: 0.1,
-  /** Name look-up, connection, TLS, request and response together (rule 1). */
+  /** Name look-up, connection, TLS, request and response together (DEL-1). */
   attemptTimeLimitMs: 15 * second,
-  /** Largest Retry-After that is honoured (rule 2). */
+  /** Largest Retry-After that is honoured (DEL-2). */
   retryAfterLimitSeconds: (10 * hour) / second,
-  /** A delivery still pending after this is canceled, `cancel_reason: expired` (States: Webhook delivery). */
+  /** A delivery that is still pending after this is canceled, `cancel_reason: expired` (STATE-13). */
   expiryMs: 30 * day,
-  /** How long the secret before a rotation keeps signing (Signature, rule 4). */
+  /** How long the previous secret keeps signing after a rotation (SIG-4). */
   previousSecretMs: day,
-  /** How much of the start of a response is kept (rule 8). */
+  /** How much of the start of a response is kept (DEL-8). */
   excerptBytes: 2_048,
-  /** Endpoints of one club (operation 15). */
+  /** Endpoints of one club (WEP-5). */
   endpointsPerClub: 20,
 } as const;
 
-/** Statuses whose Retry-After is honoured (rule 2). */
+/** Statuses whose Retry-After is honoured (DEL-2). */
 const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * How long a delivery waits after a failed attempt (rules 2 and 3).
+ * How long a delivery waits after a failed attempt (DEL-2, DEL-3).
  * @param attempt the number of the attempt that failed, from 1
  * @param variation.jitter from 0 up to but not including 1: 0 gives the shortest wait, 0.5 the table's own
  * @param variation.retryAfterSeconds what the receiver asked for: lengthens the wait, never shortens it
@@ -59,7 +59,7 @@ const httpDates = [
 ] as const;
 
 /**
- * What a response's Retry-After asks for (rule 2), in whole seconds from `now`, capped.
+ * The wait that a response's Retry-After asks for (DEL-2), in whole seconds from `now`, capped.
  * @param status of the response: on any other than 429 and 503 the header means nothing
  * @param header the header's value: seconds, or an HTTP date
  * @param now Unix milliseconds

@@ -1,4 +1,4 @@
-/** How receivers know that a webhook is ours: the secret and the three signature headers (specification: Events, Signature). */
+/** How receivers know that a webhook is ours: the secret and the three signature headers (SIG-1, SIG-2, HOOK-14). */
 import { createHmac, randomBytes } from 'node:crypto';
 
 const secretPrefix = 'whsec_';

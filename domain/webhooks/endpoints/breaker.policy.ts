@@ -1,4 +1,4 @@
-/** The circuit breaker of an endpoint: when it is armed, how long it holds, when failing is given up (specification: States, Webhook endpoint). */
+/** The circuit breaker of an endpoint: when it arms, how long it holds, when the endpoint is given up (STATE-3 to STATE-5, HOOK-7). */
 
 const minute = 60_000;
 const hour = 60 * minute;

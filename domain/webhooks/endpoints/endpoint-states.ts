@@ -1,4 +1,4 @@
-/** Enabling, pausing, disabling and deleting an endpoint (specification: States, Webhook endpoint). */
+/** Enabling, pausing, disabling and deleting an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EndpointStatus } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
@@ -81,7 +81,7 @@ export async function deleteEndpoint(
 }
 
 /**
- * Locks the endpoint's row before anything is read, as everywhere (DESIGN §1, rule 6).
+ * Locks the endpoint's row before reading anything (ENG-6).
  * @throws DomainError not_found
  */
 async function lockStatus(tx: Transaction, clubId: Id, endpointId: Id): Promise<EndpointStatus> {

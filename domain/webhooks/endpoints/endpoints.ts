@@ -1,4 +1,4 @@
-/** The endpoints of a club: registering, changing, listing, reading (specification: operation 15, Webhook endpoint). */
+/** The endpoints of a club: registering, changing, listing, reading (OP-15, WEP-1 to WEP-7). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EndpointStatus } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { requireFeature } from '../../billing/allowances.ts';

@@ -1,6 +1,6 @@
 /**
  * The gate of an endpoint: who is let through while it is throttled, and how what has parked is let go afterwards
- * (DESIGN §5, The gate). A step of `endpoint-gate/<endpoint id>`.
+ * (HOOK-5, HOOK-6). A step of `endpoint-gate/<endpoint id>`.
  */
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** Disabling an endpoint, by hand or because it fails: nothing new is created, and its queue is canceled (States: Webhook endpoint). */
+/** Disabling an endpoint, by hand or as failing: no delivery is created any more, and its queue is canceled (STATE-5, STATE-6). */
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';

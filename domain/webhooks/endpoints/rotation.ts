@@ -1,4 +1,4 @@
-/** Rotating an endpoint's secret (specification: Signature, rule 4). */
+/** Rotating an endpoint's secret (SIG-4, DEC-34). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';

@@ -23,7 +23,7 @@ const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = 
   ...standingBodies,
 };
 
-/** @returns the exact JSON that is signed and sent (specification: Events, Envelope) */
+/** @returns the exact JSON that is signed and sent (DEL-14) */
 export async function assembleBody(
   tx: Transaction,
   fact: FactToTell,

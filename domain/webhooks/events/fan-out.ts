@@ -1,4 +1,4 @@
-/** Turning a fact into deliveries: one body, one delivery an endpoint that asked for the type (DESIGN §5, Fan-out). */
+/** Fans a fact out: one body, and one delivery for each endpoint that asked for the type (HOOK-1). */
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -24,7 +24,7 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
     const { student, endpoints } = await lockAudience(tx, fact);
     if (endpoints.length === 0) return [];
 
-    // Whatever happened to a student who is removed by now is not told; only the removal is (delivery rule 9).
+    // Events about a removed student are not sent, except the removal itself (DEL-9).
     const told = student !== undefined && (!student.removed || fact.type === 'student.removed');
     const deliveries = endpoints.map(({ endpointId, healthy }) => ({ id: newId(), endpointId, healthy }));
     const inserted = await insertDeliveries(tx, [

@@ -1,4 +1,4 @@
-/** Which addresses a webhook may reach: the public internet, judged address by address (specification: Delivery rules, 7). */
+/** Which addresses a webhook may reach: the public internet, checked address by address (DEL-7, HOOK-13). */
 import ipaddr from 'ipaddr.js';
 
 type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>;

@@ -1,7 +1,7 @@
 /**
  * The connections to receivers, a few kept for the next request. A kept connection was checked when it was made, and it is
  * kept so shortly that "checked on every connection" loses nothing: it saves the handshakes while an endpoint's deliveries
- * follow one another, and a name that moves is followed within half a minute (specification: Delivery rules, 7).
+ * follow one another, and a name that moves is followed within half a minute (DEL-7).
  */
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
@@ -99,7 +99,7 @@ export class Connections implements WebhookDispatcher {
         this.#drop(connection);
         // A receiver may close a kept connection just as it is used. That says nothing about the receiver, so the request
         // goes out once more, over a connection of its own; should the first have arrived, it is one of the duplicates that
-        // receivers expect (rule 4).
+        // receivers expect (DEL-4).
         if (!connection.fresh && !answered && !options.signal.aborted && closedByReceiver(error) && !this.#closed) {
           this.#send({ options, handler }, this.#make(options));
         } else {

@@ -1,6 +1,6 @@
 /**
  * The way out to webhook receivers: https to the public internet only, checked when a url is registered and again on every
- * connection against the address that is really connected to (specification: operation 15; Delivery rules, 7).
+ * connection against the address that is really connected to (WEP-1, WEP-2, DEL-7).
  */
 import { promises as dns } from 'node:dns';
 import { once } from 'node:events';

@@ -42,7 +42,7 @@ export function pauseBeforeRepetition(random: number): number {
 /**
  * Runs `work` in one transaction, again (up to three times, after a short pause) if Postgres ended it for a passing conflict
  * or it has looked too early, and rings the bell after the commit if the work left something for the relay. After, never
- * inside: a NOTIFY inside makes commits queue behind one another (DESIGN §6).
+ * inside: a NOTIFY inside makes commits queue behind one another (ENG-14).
  */
 export async function inTransaction<T>(database: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {

@@ -1,4 +1,4 @@
-/** Which counter a call is charged to, row by row of the specification's table, on a real Postgres. */
+/** Which counter a call is charged to, rule by rule (LIM-1 to LIM-11), on a real Postgres. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';

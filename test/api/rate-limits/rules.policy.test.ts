@@ -1,4 +1,4 @@
-/** The table of the rate limits against the specification (Limits), and which row a request falls under. */
+/** The table of the rate limits against LIM-1 to LIM-11, and which row a request falls under (DEC-23). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import * as fc from 'fast-check';

@@ -19,7 +19,7 @@ import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 const header = 'email,name\n';
 const fileOf = (emails: readonly string[]) => header + emails.map((email) => `${email},N\n`).join('');
 
-describe('lock order', () => {
+describe('lock order (ENG-6)', () => {
   it('aborts no transaction when imports, sign-ups, sales and removals run at once', async function () {
     this.timeout(120_000);
     const usual = await testPlatform();

@@ -266,7 +266,7 @@ async function drain({ engine, platform, endpointIds }: World): Promise<void> {
   expect(open, 'open after everything was drained').to.deep.equal([]);
 }
 
-describe('webhook engine against its specification (States: Webhook endpoint, Webhook delivery)', function () {
+describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
   this.timeout(sequences * 10_000);
   let source: DataSource;
   let platform: Platform;

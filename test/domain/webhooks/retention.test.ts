@@ -69,7 +69,7 @@ async function addHistory(
   );
 }
 
-describe('retention', () => {
+describe('retention (DEL-8)', () => {
   let subscription: Subscription;
   beforeEach('nothing that is old, and a subscription', async () => {
     await (await testDatabase()).query(`DELETE FROM webhook_events WHERE created_at < '2010-01-01'`);

@@ -13,7 +13,7 @@ import {
 } from '../../toolkit/builders/webhooks.ts';
 import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
-describe('delivery rule 9: removal of a student', () => {
+describe('removal of a student (DEL-9)', () => {
   const delivering = useDeliveries();
   const now = new Date();
   const remove = async ({ clubId, studentId }: TestWebhookDelivery) =>

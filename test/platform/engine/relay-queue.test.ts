@@ -65,7 +65,7 @@ async function expectLease(table: 'facts' | 'wakes', seconds: number, work: () =
 const letLeasesRunOut = (table: 'facts' | 'wakes') =>
   source.query(`UPDATE ${table} SET lease_until = clock_timestamp() - interval '1 ms' WHERE lease_until IS NOT NULL`);
 
-describe('facts', () => {
+describe('facts (ENG-4)', () => {
   useOutbox();
 
   it('are written with the change, and ring the bell once, after the commit', async () => {
@@ -121,7 +121,7 @@ describe('facts', () => {
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(2, 4));
   });
 
-  it('are claimed round robin over the clubs, so that a club’s 1,000 facts delay no other club', async () => {
+  it('are claimed round robin: a club’s 1,000 facts delay no other club (ENG-9)', async () => {
     await source.query(
       `INSERT INTO facts (id, club_id, type, student_id, occurred_at)
        SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now() FROM generate_series(1, 1000)`,
@@ -179,7 +179,7 @@ describe('facts', () => {
   });
 });
 
-describe('wakes', () => {
+describe('wakes (ENG-3)', () => {
   useOutbox();
   const rows = () =>
     source.query<{ workflow_id: string; seq: string }[]>(`SELECT workflow_id, seq FROM wakes ORDER BY workflow_id`);

@@ -28,7 +28,7 @@ async function isWoken(workflowId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-describe('rescue of overdue workflows', () => {
+describe('rescue of overdue workflows (ENG-5)', () => {
   const now = new Date();
   const ago = (ms: number) => new Date(now.getTime() - ms);
   const rescue = async () => rescueOverdue((await testPlatform()).database, now);

@@ -1,6 +1,6 @@
 /**
- * A reference model of endpoints and deliveries, written from the specification alone (States: Webhook endpoint, Webhook
- * delivery; Delivery rules): it says what an attempt may do and what follows, and throws where somebody does otherwise.
+ * A reference model of endpoints and deliveries, written from STATE-1 to STATE-15 and DEL-1 to DEL-9 alone:
+ * it says what an attempt may do and what follows, and throws where somebody does otherwise.
  * Which of several due deliveries comes first is nobody's promise, so attempts are told to it, not foretold by it.
  */
 import type { Id } from '../../../platform/core/ids.ts';
@@ -66,7 +66,7 @@ interface ModelDelivery {
   completedAt: number | null;
 }
 
-/** @throws Error with what the specification does not allow */
+/** @throws Error for behaviour that the rules do not allow */
 function expectThat(allowed: boolean, what: string): void {
   if (!allowed) throw new Error(`Not allowed: ${what}`);
 }

@@ -26,7 +26,7 @@ const acts = fc.array(
 );
 type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
-/** The rules as the specification says them. */
+/** A model of EVT-14 and EVT-15. */
 class Model {
   readonly facts: string[] = [];
   #open = true;

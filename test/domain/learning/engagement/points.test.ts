@@ -1,4 +1,4 @@
-/** Points and levels against a model of what the specification says of them, through the domain's own functions. */
+/** Points and levels against a model of EVT-19, through the domain's own functions. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';

@@ -1,4 +1,4 @@
-/** "The student's national tax document is never part of any event" (specification: Events), over generated buyers. */
+/** No event contains a student's national tax document (DEL-17), over generated buyers. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { eventTypes } from '../../../../platform/core/event-types.ts';

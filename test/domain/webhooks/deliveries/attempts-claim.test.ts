@@ -22,7 +22,7 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 const second = 1_000;
 
 /** The other half of attempts.test.ts: who may attempt, and what becomes of an outcome that comes too late. */
-describe('claim and record of a webhook attempt', () => {
+describe('claim and record of a webhook attempt (ENG-2)', () => {
   const delivering = useDeliveries();
 
   /** A due delivery to a receiver that answers like this. */

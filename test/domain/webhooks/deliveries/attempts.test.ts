@@ -21,7 +21,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The specification's own words: wait after attempt 1..7. */
+/** Waits after attempt 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 describe('step of a webhook delivery', () => {
@@ -78,7 +78,7 @@ describe('step of a webhook delivery', () => {
     });
   });
 
-  describe('delivery rule 1: any 2xx succeeds, anything else fails', () => {
+  describe('any 2xx succeeds, anything else fails (DEL-1)', () => {
     useStoppedClock();
     let subscription: Subscription;
     let receiver: Receiver;
@@ -163,7 +163,7 @@ describe('step of a webhook delivery', () => {
     });
   });
 
-  describe('delivery rules 2 and 3: time of the next attempt', () => {
+  describe('time of the next attempt (DEL-2, DEL-3)', () => {
     useStoppedClock();
     /** @returns the wait after this attempt has failed like this */
     const waitAfter = async (number: number, answer: Answer, random = 0.5): Promise<number> => {

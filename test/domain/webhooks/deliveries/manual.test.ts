@@ -1,4 +1,4 @@
-/** What comes of what an administrator asks for: the attempts of a test, a resend, a recovery (Delivery rules 5 and 6; States: Webhook delivery). */
+/** The attempts of a test, a resend and a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { Answer, Receiver } from '../../../../dev/receiver.ts';
 import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
@@ -266,7 +266,7 @@ describe('requested attempts', () => {
     });
   });
 
-  describe('at a throttled endpoint (delivery rule 5)', () => {
+  describe('at a throttled endpoint (DEL-5)', () => {
     useStoppedClock();
     /** Each way to ask for an attempt. @returns the delivery, ready to be attempted */
     const ways: Record<string, () => Promise<{ id: string }>> = {

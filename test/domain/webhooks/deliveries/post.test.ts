@@ -13,7 +13,7 @@ describe('one webhook attempt', () => {
   const { receiverThat, post, postTo } = usePosting();
 
   describe('request', () => {
-    it('is a POST of the raw body with the headers of the specification', async () => {
+    it('is a POST of the raw body with the headers of DEL-11 to DEL-13', async () => {
       const receiver = await receiverThat(noContent);
       await post(receiver.port, { url: `https://receiver.test:${receiver.port}/hook/%C3%A9?token=1&b=@` });
       const [request] = receiver.requests;

@@ -7,13 +7,13 @@ import {
 } from '../../../../domain/webhooks/deliveries/schedule.policy.ts';
 
 const hour = 3_600_000;
-/** The specification's own words: wait after attempt 1..7. */
+/** Waits after attempt 1 to 7 (DEL-3). */
 const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 const jitters = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const attempts = fc.integer({ min: 1, max: 7 });
 
-describe('delivery rule 3: 8 attempts and the waits between them', () => {
+describe('8 attempts and the waits between them (DEL-3)', () => {
   for (const [index, wait] of waits.entries()) {
     it(`waits ${wait / 1_000} s after attempt ${index + 1}, plus or minus 10 % of jitter`, () => {
       expect(waitAfterAttempt(index + 1, { jitter: 0 })).to.equal(Math.round(wait * 0.9));
@@ -54,7 +54,7 @@ describe('delivery rule 3: 8 attempts and the waits between them', () => {
   });
 });
 
-describe('delivery rule 2: Retry-After lengthens the wait and never shortens it', () => {
+describe('Retry-After lengthens the wait and never shortens it (DEL-2)', () => {
   it('lengthens a shorter wait', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 60 })).to.equal(60_000);
   });
@@ -81,7 +81,7 @@ describe('delivery rule 2: Retry-After lengthens the wait and never shortens it'
   });
 });
 
-describe('delivery rule 2: value of Retry-After', () => {
+describe('value of Retry-After (DEL-2)', () => {
   const now = Date.UTC(2030, 10, 6, 8, 49, 0);
   const cases: readonly (readonly [number, string | undefined, number | undefined])[] = [
     [429, '120', 120],

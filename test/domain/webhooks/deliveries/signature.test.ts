@@ -17,7 +17,7 @@ describe('webhook secret', () => {
   });
 });
 
-describe('webhook signature', () => {
+describe('webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
   it('verifies with the library that receivers use', () => {
     const secret = newSecret();
     const headers = signatureHeaders({ eventId, body, secrets: [secret], at: Date.now() });
@@ -47,7 +47,7 @@ describe('webhook signature', () => {
     );
   });
 
-  it('holds the new and the old signature during a rotation, and either secret verifies', () => {
+  it('holds the new and the old signature during a rotation, and either secret verifies (SIG-4)', () => {
     const [fresh, previous] = [newSecret(), newSecret()];
     const at = Date.now();
     const headers = signatureHeaders({ eventId, body, secrets: [fresh, previous], at });

@@ -58,7 +58,7 @@ function runThrough(
   }
 }
 
-describe('circuit breaker (States, Webhook endpoint)', () => {
+describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
   it('does not throttle after four consecutive failures', () => {
     expect(failing(4)).to.deep.equal({ ...closed, consecutiveFailures: 4, failingSince: now });
     expect(isThrottled(failing(4))).to.equal(false);
@@ -83,7 +83,7 @@ describe('circuit breaker (States, Webhook endpoint)', () => {
     expect(holdAfterArming(Number.MAX_SAFE_INTEGER)).to.equal(hour);
   });
 
-  it('has the numbers of the specification', () => {
+  it('has the numbers of STATE-3 and STATE-5', () => {
     expect(breakerRules).to.deep.equal({
       failuresToArm: 5,
       firstHoldMs: minute,
@@ -189,7 +189,7 @@ describe('circuit breaker (States, Webhook endpoint)', () => {
   });
 });
 
-describe('deadline of a failing endpoint (States, Webhook endpoint)', () => {
+describe('deadline of a failing endpoint (STATE-5, DEC-35)', () => {
   it('is 5 days after its first failure since the last accepted delivery', () => {
     expect(failingDeadline({ failingSince: now, enabledAt: null })).to.deep.equal(new Date(now.getTime() + 5 * day));
   });

@@ -1,4 +1,4 @@
-/** What an endpoint's state means for its deliveries (specification: States, Webhook endpoint). */
+/** How an endpoint's state affects its deliveries (STATE-1 to STATE-7). */
 import { expect } from 'chai';
 import type { Receiver } from '../../../../dev/receiver.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';

@@ -14,7 +14,7 @@ import {
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
-/** DESIGN §5: the gate ends only in a transaction that holds the endpoint's row and sees nothing parked. */
+/** The gate ends only in a transaction that holds the endpoint's row and sees nothing parked (HOOK-6). */
 describe('a delivery that parks while its endpoint’s gate ends', () => {
   const delivering = useDeliveries();
 

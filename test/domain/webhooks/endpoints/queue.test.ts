@@ -1,4 +1,4 @@
-/** Canceling an endpoint's queue, and attempts that are in flight meanwhile (DESIGN §5, Disable). */
+/** Canceling an endpoint's queue, and attempts in flight meanwhile (HOOK-9). */
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
 import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';

@@ -270,7 +270,7 @@ describe('races at an endpoint’s gate', () => {
     expect(row.holdUntil?.getTime()).to.equal(now + 2 * minute);
   });
 
-  it('let a resend skip the breaker after an interrupted scheduled attempt (delivery rule 5)', async () => {
+  it('let a resend skip the breaker after an interrupted scheduled attempt (DEL-5)', async () => {
     const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await claimed(delivery);

@@ -10,7 +10,7 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
 const hour = 3_600_000;
 
-describe('secret rotation (Signature, rule 4)', () => {
+describe('secret rotation (SIG-4)', () => {
   const delivering = useDeliveries();
   let subscription: Subscription;
   let now: Date;

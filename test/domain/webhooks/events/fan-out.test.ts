@@ -26,7 +26,7 @@ describe('fan-out of a fact', () => {
     database.source.query<unknown[]>(`SELECT 1 FROM webhook_events WHERE id = $1`, [eventId]);
 
   describe('recipients', () => {
-    it('are the club’s endpoints that subscribe to the type and are not disabled', async () => {
+    it('are the club’s endpoints that subscribe to the type and are not disabled (DEL-10)', async () => {
       const { id: clubId } = await buildClub();
       const student = await buildStudent(clubId);
       const endpoint = (types: readonly EventType[], status: string, club = clubId) =>
@@ -80,7 +80,7 @@ describe('fan-out of a fact', () => {
       expect(await eventsOf(fact.id)).to.have.length(1);
     });
 
-    it('are none without a subscription to the type, and nothing is written', async () => {
+    it('are none without a subscription to the type, and nothing is written (DEL-16)', async () => {
       const subscription = await buildSubscription(url, ['student.created']);
       const fact = factAbout(subscription, 'student.updated');
       expect(await fanOut(database, fact, new Date())).to.deep.equal([]);
@@ -112,7 +112,7 @@ describe('fan-out of a fact', () => {
   });
 
   describe('body', () => {
-    it('shows the resource at the time of the fan-out, not of the fact', async () => {
+    it('shows the resource at the time of the fan-out, not of the fact (DEL-15)', async () => {
       const platform = await testPlatform();
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.created', new Date(1_750_000_000_000));
@@ -159,7 +159,7 @@ describe('fan-out of a fact', () => {
       expect(await fanOut(database, fact, new Date())).to.deep.equal([waiting]);
     });
 
-    it('by eight relays at once writes one event and one delivery for each endpoint', async () => {
+    it('by eight relays at once writes one event and one delivery for each endpoint (ENG-8)', async () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
@@ -171,7 +171,7 @@ describe('fan-out of a fact', () => {
     });
   });
 
-  describe('delivery rule 9: after the removal of a student', () => {
+  describe('after the removal of a student (DEL-9)', () => {
     const remove = ({ clubId, studentId }: Subscription) =>
       removeStudent(platformOn(database), clubId, studentId, new Date());
     /** The one delivery of the event is canceled and purged, so that nothing about the student is left to send. */

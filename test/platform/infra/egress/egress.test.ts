@@ -263,7 +263,7 @@ describe('registration of a url: it must be https and resolve to the public inte
   });
 });
 
-describe('delivery rule 7: the address is checked on each connection', () => {
+describe('the address is checked on each connection (DEL-7)', () => {
   let authority: Authority;
   before(async () => {
     authority = await makeAuthority();

@@ -70,7 +70,7 @@ describe('inTransaction', () => {
     expect(row?.name).to.not.equal('half');
   });
 
-  it('rings the bell once after a commit with work for the relay, and not without', async () => {
+  it('rings the bell once after a commit with work for the relay, and not without (ENG-14)', async () => {
     const { source } = (await testPlatform()).database;
     let rings = 0;
     const database = { source, bell: { ring: () => void (rings += 1) } };

@@ -3,7 +3,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
-import type { Role } from '../identity/roles.policy.ts';
+import type { Role } from '../../entities/clubs/values.ts';
 import { slugOf } from './slug.policy.ts';
 
 export interface Organization {

@@ -9,7 +9,7 @@ import type { Platform } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
-import type { MailTemplate } from '../mail/templates.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress, noteOffer, type Offer } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { spendToken, tokenGone, tryCode, withdrawTokensOf } from '../mail/one-time-tokens.ts';

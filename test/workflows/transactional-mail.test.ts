@@ -9,7 +9,7 @@ import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { removeStudent } from '../../domain/identity/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import type { MailOutcome, MailPlatform, OutgoingMail } from '../../domain/mail/send.ts';
-import type { MailTemplate } from '../../domain/mail/templates.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp.ts';
 import type { transactionalMail } from '../../workflows/transactional-mail.ts';

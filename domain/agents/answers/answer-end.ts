@@ -1,7 +1,8 @@
 /** The end of an answer: last words, whole text, citations, the call and the charge in one transaction, once. */
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AnswerError, AnswerStatus } from '../agents.policy.ts';
+import type { AnswerStatus } from '../../../entities/agents/values.ts';
+import type { AnswerError } from '../agents.policy.ts';
 import type { AnswerRow } from './answer-rows.ts';
 import { estimatedTokens } from './answers.policy.ts';
 import { settleBudget } from '../budget/budget.ts';

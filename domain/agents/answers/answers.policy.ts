@@ -1,5 +1,6 @@
 /** The rules of an answer's run: how often and how long to ask the model, and what each end means (ANS-1, ANS-6). */
-import type { AnswerError, AnswerStatus } from '../agents.policy.ts';
+import type { AnswerStatus } from '../../../entities/agents/values.ts';
+import type { AnswerError } from '../agents.policy.ts';
 
 const second = 1_000;
 

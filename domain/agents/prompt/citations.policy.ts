@@ -1,6 +1,6 @@
 /** From what the model cites (a range of blocks of a search result) to what we keep: source, pages and words. */
 import type { Id } from '../../../platform/core/ids.ts';
-import type { SourceKind } from '../agents.policy.ts';
+import type { SourceKind } from '../../../entities/agents/values.ts';
 
 /** A block of a search result as it was sent. */
 export interface SentBlock {

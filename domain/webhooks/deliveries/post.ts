@@ -1,6 +1,7 @@
 /** One attempt on the wire: signs, posts, and returns the outcome (DEL-1, DEL-2). */
 import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
+import type { AttemptOutcome } from '../../../entities/webhooks/values.ts';
 import type { WebhookDispatcher } from '../../../platform/infra/egress/connections.ts';
 import { ConnectionFailed } from '../../../platform/infra/egress/egress.ts';
 import { deliveryRules, honouredRetryAfter } from './schedule.policy.ts';
@@ -24,7 +25,7 @@ export interface WebhookPost {
 }
 
 export interface AttemptAnswer {
-  outcome: 'succeeded' | 'http_error' | 'timeout' | 'connection_error' | 'tls_error' | 'dns_error' | 'address_refused';
+  outcome: Exclude<AttemptOutcome, 'interrupted'>;
   /** Present where a whole head of a response arrived: always with `succeeded` and `http_error`, never otherwise. */
   responseStatus?: number;
   /** Start of the response's body as text without NUL, at most 2 KB in UTF-8; absent where there was none. */

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { requireFeature, requireStudents } from '../../../domain/billing/allowances.ts';
-import { plans, type Plan, type PlanName } from '../../../domain/billing/plans.policy.ts';
+import type { PlanName } from '../../../entities/billing/values.ts';
+import { plans, type Plan } from '../../../domain/billing/plans.policy.ts';
 import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';

@@ -1,6 +1,6 @@
 /** What the readers of event data share: what they get, and what they do when the record is not there. */
 import type { EventType } from '../../../../platform/core/event-types.ts';
-import type { FactDetails } from '../../../../platform/engine/facts.ts';
+import type { FactDetails } from '../../../../entities/facts/values.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 

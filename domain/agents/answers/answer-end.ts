@@ -10,7 +10,8 @@ import type { Citation } from '../prompt/citations.policy.ts';
 import { mostOutputTokens } from '../prompt/models.policy.ts';
 import type { Delta } from './delta-log.ts';
 import { charactersOf } from './delta-text.policy.ts';
-import { costOf, type TokenUse } from '../prompt/prices.policy.ts';
+import type { TokenUse } from '../../../platform/infra/model/model.ts';
+import { costOf } from '../prompt/prices.policy.ts';
 
 interface Ended {
   status: Exclude<AnswerStatus, 'generating'>;

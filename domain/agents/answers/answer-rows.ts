@@ -6,7 +6,7 @@ import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import type { AnswerStatus, CallOutcome } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../agents.policy.ts';
 import { answerRules } from './answers.policy.ts';
-import type { TokenUse } from '../prompt/prices.policy.ts';
+import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
 export interface AnswerRow {
   id: Id;

@@ -6,7 +6,7 @@ import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
-import { removeStudent } from '../../domain/identity/students.ts';
+import { removeStudent } from '../../domain/students/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import type { MailOutcome, MailPlatform, OutgoingMail } from '../../domain/mail/send.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
 import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { purgeStudentFromWebhooks } from '../../../../domain/webhooks/student-removal.ts';

@@ -1,24 +1,16 @@
 /** Students as administrators change them: create, correct, remove. Each may concern every context. */
 import { findDelivery } from '../access/deliveries/deliveries.ts';
-import { purgeStudentFromAgents } from '../agents/conversations/erasure.ts';
-import { grantAccess, hideEnrollmentsOf } from '../access/enrollments/enrollments.ts';
+import { grantAccess } from '../access/enrollments/enrollments.ts';
 import { noteAddressLeft } from '../access/imports/removals.ts';
 import { inTransaction, violates } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { contextsInLockOrder } from '../contexts.ts';
 import type { Platform } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
-import { moveCertificatesTo, purgeStudentFromCertificates } from '../learning/certificates/certificates.ts';
-import { purgeStudentFromLearning } from '../learning/student-removal.ts';
-import { purgeStudentFromStanding } from '../learning/engagement/standing.ts';
 import { requestMail } from '../mail/requests.ts';
-import { purgeStudentFromMedia } from '../media/erasure.ts';
-import { claimNotices, purgeStudentFromSales } from '../sales/student-removal.ts';
-import { purgeStudentFromWebhooks } from '../webhooks/student-removal.ts';
 import { findOrOpenAccount, holdStudent } from '../identity/accounts.ts';
-import { withdrawTokensOf } from '../mail/one-time-tokens.ts';
-import { endSessionsOf } from '../identity/sessions.ts';
 import type { StudentIdentity } from '../identity/student-identity.ts';
 import { findStudent, getStudent } from '../identity/students.ts';
 
@@ -75,11 +67,8 @@ export async function updateStudent(
         throw violates(error, 'students_club_email') ? emailTaken() : error;
       });
     if (moved) {
-      await noteAddressLeft(tx, vault, { clubId, studentId, email: before.email });
-      await moveCertificatesTo(tx, studentId, email);
-      await claimNotices(tx, { clubId, studentId, email: before.email });
-      await withdrawTokensOf(tx, { studentId });
-      await endSessionsOf(tx, 'student', studentId);
+      for (const { changeEmail } of contextsInLockOrder)
+        await changeEmail?.(tx, vault, { clubId, studentId, before: before.email, after: email });
       await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);
     }
     await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
@@ -101,6 +90,7 @@ export async function removeStudent(
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
     const { email } = await holdStudent(tx, clubId, studentId);
+    // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
     await noteAddressLeft(tx, vault, { clubId, studentId, email });
     await tx.query(
       `UPDATE students
@@ -108,16 +98,7 @@ export async function removeStudent(
         WHERE id = $1`,
       [studentId, now],
     );
-    await withdrawTokensOf(tx, { studentId });
-    await endSessionsOf(tx, 'student', studentId);
-    await hideEnrollmentsOf(tx, studentId, now);
-    await purgeStudentFromCertificates(tx, studentId, now);
-    await purgeStudentFromLearning(tx, studentId);
-    await purgeStudentFromStanding(tx, studentId);
-    await purgeStudentFromMedia(tx, studentId, now);
-    await purgeStudentFromAgents(tx, studentId, now);
-    await purgeStudentFromSales(tx, { clubId, studentId, email }, now);
-    await purgeStudentFromWebhooks(tx, studentId, now);
+    for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, { clubId, studentId, email }, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });
 }

@@ -16,6 +16,18 @@ export interface NewFact {
   occurredAt: Date;
 }
 
+/** A recorded fact, as the relay hands it to its consumers. */
+export interface FactToTell {
+  id: Id;
+  clubId: Id;
+  type: EventType;
+  studentId: Id;
+  /** The record that it is about, besides the student. */
+  subjectId: Id | null;
+  details: FactDetails | null;
+  occurredAt: Date;
+}
+
 /** Records that something of the catalogue happened. @returns the id of the event that it becomes */
 export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
   const [id] = await recordFacts(tx, [fact]);

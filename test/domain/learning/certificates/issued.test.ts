@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { assembleBody, type FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
+import { assembleBody } from '../../../../domain/webhooks/events/bodies.ts';
 import {
   certificateCalls,
   issueCertificateByHand,

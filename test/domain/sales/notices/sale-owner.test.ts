@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { assembleBody } from '../../../../domain/webhooks/events/bodies.ts';
-import type { FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';

@@ -155,7 +155,6 @@ export const contexts = {
     factConsumers: [fanOutEach],
   },
 } as const satisfies Record<string, ContextParts>;
-export type ContextName = keyof typeof contexts;
 
 /** The same in their order. */
 export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);

@@ -13,12 +13,12 @@ import {
   removeWake,
   type ClaimedWake,
 } from '../platform/engine/relay-queue.ts';
-import { workflowTypes } from '../platform/engine/workflow-types.ts';
+import { runOf, workflowTypes } from '../platform/engine/workflow-types.ts';
 import { fanOut } from '../domain/webhooks/events/fan-out.ts';
-import type { FactToTell } from '../domain/webhooks/events/bodies.ts';
 import type { InPlaceAdmission } from './in-place-admission.ts';
 import { relayed, relayErrors } from './metrics.ts';
-import type { Run, WorkflowClient } from './workflow-client.ts';
+import type { WorkflowClient } from './workflow-client.ts';
+import type { FactToTell } from '../platform/engine/facts.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
@@ -165,9 +165,9 @@ async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatfo
   const deliveries = await fanOut(database, fact, new Date());
   await failpoint('fanned_out');
   await Promise.all(
-    deliveries.map(async ({ id, endpointId, healthy, attributes }) => {
+    deliveries.map(async ({ id, endpointId, healthy }) => {
       const here = healthy && (await inPlace.enter(id, endpointId));
-      const run: Run = { workflowType: 'webhookDelivery', subjectId: id, clubId: fact.clubId, attributes };
+      const run = runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type });
       await workflows.start(run, [here]).catch((error: unknown) => {
         inPlace.leave(id);
         throw error;
@@ -180,7 +180,7 @@ async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatfo
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
 async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
-  const eagerly = 'startsEagerly' in workflowTypes[wake.workflowType] && wake.seq === '1';
+  const eagerly = workflowTypes[wake.workflowType].startsEagerly && wake.seq === '1';
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
   await removeWake(database.source, wake);

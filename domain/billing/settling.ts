@@ -4,7 +4,7 @@
  */
 import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/facts.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds, chargesUntilMs, waitAfterCharge } from './add-ons.policy.ts';
 import type { AddOnStatus } from './plans.policy.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
@@ -36,13 +36,6 @@ export interface ClaimedAddOn {
 export const claimColumns = `id, club_id AS "clubId", fence, attempt_count AS "attemptCount", amount, currency, customer_id AS "customerId",
   payment_method_id AS "paymentMethodId", created_at AS "createdAt",
   (SELECT subscription_id FROM club_plans WHERE club_plans.club_id = add_ons.club_id) AS "subscriptionId"`;
-
-export const addOnWake = ({ id, clubId }: { id: Id; clubId: Id }) => ({
-  workflowType: 'addOn' as const,
-  subjectId: id,
-  clubId,
-  attributes: { ClubId: clubId },
-});
 
 /** Takes the add-on one step further. @param now Unix milliseconds */
 export async function settleAddOn(platform: AddOnPlatform, id: Id, now: number): Promise<AddOnStep> {
@@ -121,7 +114,7 @@ async function record(
       `UPDATE add_ons SET lease_until = NULL, next_attempt_at = $3 WHERE id = $1 AND fence = $2 AND status = 'pending'`,
       [claimed.id, claimed.fence, next],
     );
-    if (wakeAfter) await wake(tx, [addOnWake(claimed)], now);
+    if (wakeAfter) await wake(tx, 'addOn', [claimed], now);
     return;
   }
   const [status, paymentId] = outcome.result === 'paid' ? ['active', outcome.paymentId] : ['failed', null];

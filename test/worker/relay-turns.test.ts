@@ -2,7 +2,7 @@ import { readConfig } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/facts.ts';
+import { wakeRuns } from '../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
@@ -77,7 +77,7 @@ describe('the relay', () => {
           clubId: subscription.clubId,
           attributes: {},
         }));
-        await inTransaction(database, (tx) => wake(tx, wakes, new Date()));
+        await inTransaction(database, (tx) => wakeRuns(tx, wakes, new Date()));
       }
       relay = await relayTo(engine);
     });
@@ -115,8 +115,8 @@ describe('the relay', () => {
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
     const [first, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];
-    await inTransaction(database, (tx) => wake(tx, [first, raised, other], new Date()));
-    await inTransaction(database, (tx) => wake(tx, [raised], new Date()));
+    await inTransaction(database, (tx) => wakeRuns(tx, [first, raised, other], new Date()));
+    await inTransaction(database, (tx) => wakeRuns(tx, [raised], new Date()));
     const engine = new WaitingEngine();
     engine.release();
     const relay = await relayTo(engine);

@@ -2,8 +2,8 @@
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
-import type { WorkflowAttributes } from '../../../platform/engine/workflow-types.ts';
-import { assembleBody, type FactToTell, type SubjectStudent } from './bodies.ts';
+import { assembleBody, type SubjectStudent } from './bodies.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
 
 /** A delivery whose workflow is to be started. */
 export interface NewDelivery {
@@ -11,7 +11,6 @@ export interface NewDelivery {
   endpointId: Id;
   /** The endpoint's last attempt did not fail. */
   healthy: boolean;
-  attributes: WorkflowAttributes;
 }
 
 /**
@@ -41,11 +40,7 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
       told ? await assembleBody(tx, fact, student, now) : null,
     ]);
     if (!told) return [];
-    const pending = inserted.length === deliveries.length ? deliveries : await pendingOf(tx, fact.id);
-    return pending.map((delivery) => ({
-      ...delivery,
-      attributes: { ClubId: fact.clubId, EndpointId: delivery.endpointId, EventType: fact.type },
-    }));
+    return inserted.length === deliveries.length ? deliveries : pendingOf(tx, fact.id);
   });
 }
 
@@ -89,8 +84,8 @@ const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; heal
 );
 
 /** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
-async function pendingOf(tx: Transaction, eventId: Id): Promise<Omit<NewDelivery, 'attributes'>[]> {
-  return tx.query<Omit<NewDelivery, 'attributes'>[]>(
+async function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
+  return tx.query<NewDelivery[]>(
     `SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
       WHERE delivery.event_id = $1 AND delivery.status = 'pending'`,

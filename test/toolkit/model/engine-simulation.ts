@@ -10,11 +10,11 @@ import { recordFact } from '../../../platform/engine/facts.ts';
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { workflowIdOf, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
-import type { FactToTell } from '../../../domain/webhooks/events/bodies.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
 import { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
 import { WebhookModel, type Kind, type ModelAttempt, type Reply } from './webhook-model.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
 
 const second = 1_000;
 const leaseMs = 25 * second;

@@ -25,6 +25,7 @@ import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts
 import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { postWebhook } from '../domain/webhooks/deliveries/post.ts';
+import { activitiesOn, type Activities } from './activities.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerPlatform } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
@@ -83,12 +84,11 @@ export async function startWorker(
   };
   const answering = createAnswerPlatform(config, database, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
-  const activities: Record<TaskQueue, object> = {
-    webhooks: {
-      ...webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
-      ...endpointGateActivities({ database, vault }),
-    },
-    mail: transactionalMailActivities({
+  const sales = salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
+  const activities: Activities = {
+    webhookDelivery: webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
+    endpointGate: endpointGateActivities({ database, vault }),
+    transactionalMail: transactionalMailActivities({
       source,
       vault,
       sendMail: smtp.sendMail,
@@ -98,21 +98,20 @@ export async function startWorker(
         if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
       },
     }),
-    sales: salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint }),
-    imports: studentImportActivities({ database, vault, storage, failpoint }),
-    billing: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
-    agents: agentAnswerActivities(answering),
-    indexing: sourceIndexActivities({
+    salesNotice: sales,
+    subscriptionEnd: sales,
+    studentImport: studentImportActivities({ database, vault, storage, failpoint }),
+    addOn: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
+    agentAnswer: agentAnswerActivities(answering),
+    sourceIndex: sourceIndexActivities({
       database,
       storage,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
       failpoint,
     }),
-    upkeep: {
-      ...sweepActivities(database, (count) => rescued.inc(count)),
-      ...retentionActivities({ database, storage }),
-    },
+    sweep: sweepActivities(database, (count) => rescued.inc(count)),
+    retention: retentionActivities({ database, storage }),
   };
 
   const connection = await connectTemporal(config.temporal.address);
@@ -189,7 +188,7 @@ async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   served: readonly TaskQueue[],
-  activities: Record<TaskQueue, object>,
+  activities: Activities,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
@@ -200,7 +199,7 @@ async function createWorkers(
         namespace,
         taskQueue,
         workflowBundle: bundle,
-        activities: activities[taskQueue],
+        activities: activitiesOn(taskQueue, activities),
         interceptors: { activity: [errorsAsCodes(log)] },
         shutdownGraceTime: shutdownGraceMs,
         maxCachedWorkflows: cachedWorkflows,

@@ -2,6 +2,8 @@
 import type { Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { SourceKind } from '../../agents/agents.policy.ts';
+import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import { defineLease } from '../../../platform/engine/lease.ts';
 import { indexingRules } from './indexing.policy.ts';
 
 export interface Claim {
@@ -16,17 +18,23 @@ export interface Claim {
   attempt: number;
 }
 
-/** @param now Unix milliseconds @returns undefined where it is not due, or claimed by somebody who lives */
-export async function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
-  const [[claim]] = await source.query<[Claim[], number]>(
-    `UPDATE agent_sources
-        SET status = 'indexing', error_code = NULL, fence = fence + 1, attempts = attempts + 1, updated_at = $2,
-            lease_until = clock_timestamp() + make_interval(secs => $3)
-      WHERE id = $1 AND looks_at <= $2 AND (lease_until IS NULL OR lease_until < clock_timestamp())
-  RETURNING id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt`,
-    [sourceId, new Date(now), indexingRules.leaseMs / 1_000],
+const lease = defineLease(AgentSource, {
+  open: {},
+  due: 'looksAt',
+  seconds: indexingRules.leaseMs / 1_000,
+  counts: 'attempts',
+  sets: { status: 'indexing', errorCode: null },
+  stamps: 'updatedAt',
+});
+
+/** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
+export function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
+  return lease.claim<Claim>(
+    source,
+    sourceId,
+    now,
+    `SELECT id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt FROM claimed`,
   );
-  return claim;
 }
 
 /** Why work on a claim is broken off: whatever the row says now is looked at anew. */

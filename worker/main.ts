@@ -13,7 +13,6 @@ import { sourceIndexActivities } from '../activities/source-index.ts';
 import { studentImportActivities } from '../activities/student-import.ts';
 import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
-import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import { readConfig, type Config } from '../config.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { createBell } from '../platform/infra/postgres/notifier.ts';
@@ -29,12 +28,12 @@ import { activitiesOn, type Activities } from './activities.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerPlatform } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
-import { createInPlaceAdmission, noAdmission } from './in-place-admission.ts';
+import { createLocalAttempts, noLocalAttempts } from './local-attempts.ts';
 import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from '../platform/infra/smtp.ts';
-import { cachedWorkflows, inPlaceBounds, slots } from './task-queues.ts';
+import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
@@ -69,24 +68,21 @@ export async function startWorker(
   });
   const smtp = createSmtpSender(config.mail);
   const storage = createObjectStore(config.storage);
-  const inPlace = createInPlaceAdmission(inPlaceBounds);
+  const localAttempts = createLocalAttempts();
   const failpoint = failpointFrom(env);
   const delivery: DeliveryPlatform = {
     database,
     vault,
     post: (message) => postWebhook(egress.dispatcher, { ...message, serviceName: config.serviceName }),
     random: Math.random,
-    onAttempt({ endpointId, outcome, durationMs }) {
-      attempts.inc({ outcome });
-      inPlace.report(endpointId, { ok: outcome === 'succeeded', tookMs: durationMs });
-    },
+    onAttempt: ({ outcome }) => attempts.inc({ outcome }),
     failpoint,
   };
   const answering = createAnswerPlatform(config, database, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const sales = salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
   const activities: Activities = {
-    webhookDelivery: webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
+    webhookDelivery: localAttempts.activities(delivery),
     endpointGate: endpointGateActivities({ database, vault }),
     transactionalMail: transactionalMailActivities({
       source,
@@ -127,7 +123,7 @@ export async function startWorker(
     database,
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
-    inPlace: served.includes('webhooks') ? inPlace : noAdmission,
+    localAttempts: served.includes('webhooks') ? localAttempts : noLocalAttempts,
     log,
     failpoint,
   });

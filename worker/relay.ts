@@ -15,7 +15,7 @@ import {
 } from '../platform/engine/relay-queue.ts';
 import { runOf, workflowTypes } from '../platform/engine/workflow-types.ts';
 import { fanOut } from '../domain/webhooks/events/fan-out.ts';
-import type { InPlaceAdmission } from './in-place-admission.ts';
+import type { LocalAttempts } from './local-attempts.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import type { WorkflowClient } from './workflow-client.ts';
 import type { FactToTell } from '../platform/engine/facts.ts';
@@ -34,7 +34,7 @@ export interface RelayPlatform {
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
   workflows: WorkflowClient;
-  inPlace: InPlaceAdmission;
+  localAttempts: Pick<LocalAttempts, 'start'>;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
@@ -161,17 +161,16 @@ export function startRelay(platform: RelayPlatform): Relay {
 }
 
 /** Fans the fact out, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatform, fact: FactToTell): Promise<void> {
+async function tellFact(
+  { database, workflows, localAttempts, failpoint }: RelayPlatform,
+  fact: FactToTell,
+): Promise<void> {
   const deliveries = await fanOut(database, fact, new Date());
   await failpoint('fanned_out');
   await Promise.all(
-    deliveries.map(async ({ id, endpointId, healthy }) => {
-      const here = healthy && (await inPlace.enter(id, endpointId));
-      const run = runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type });
-      await workflows.start(run, [here]).catch((error: unknown) => {
-        inPlace.leave(id);
-        throw error;
-      });
+    deliveries.map((delivery) => {
+      const run = runOf('webhookDelivery', { ...delivery, clubId: fact.clubId, eventType: fact.type });
+      return localAttempts.start(delivery, (local) => workflows.start(run, [local]));
     }),
   );
   await removeFact(database.source, fact.id);

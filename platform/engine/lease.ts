@@ -74,7 +74,7 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
     },
     async record(tx, { id, fence }, outcome) {
       const held = { ...rule.open, id, fence } as FindOptionsWhere<E>;
-      const { affected } = await tx.update(entity, held, { ...outcome, leaseUntil: null } as QueryDeepPartialEntity<E>);
+      const { affected } = await tx.update(entity, held, { ...outcome, leaseUntil: null });
       if (affected === 0) throw new LeaseLost();
     },
   };

@@ -19,6 +19,7 @@ import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
+import { noLocalAttempts } from '../../worker/local-attempts.ts';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {
@@ -44,14 +45,14 @@ class WaitingEngine {
   }
 }
 
-/** The relay, on the test database, in front of another engine; no endpoint is attempted in place. */
+/** The relay, on the test database, in front of another engine; no first attempt is local. */
 async function relayTo(workflows: RelayPlatform['workflows'], source?: DataSource): Promise<Relay> {
   const { database } = await testPlatform();
   return startRelay({
     database: source ? { ...database, source } : database,
     databaseUrl: readConfig().database.url.reveal(),
     workflows,
-    inPlace: { enter: async () => false, leave() {}, report() {} },
+    localAttempts: noLocalAttempts,
     log: pino({ level: 'silent' }),
     async failpoint() {},
   });

@@ -23,7 +23,7 @@ import { createVault } from '../platform/infra/vault.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
-import { postWebhook } from '../domain/webhooks/deliveries/post.ts';
+import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn, type Activities } from './activities.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerPlatform } from './agents.ts';
@@ -73,7 +73,7 @@ export async function startWorker(
   const delivery: DeliveryPlatform = {
     database,
     vault,
-    post: (message) => postWebhook(egress.dispatcher, { ...message, serviceName: config.serviceName }),
+    post: postThrough(egress.dispatcher, config.serviceName),
     random: Math.random,
     onAttempt: ({ outcome }) => attempts.inc({ outcome }),
     failpoint,

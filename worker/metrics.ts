@@ -117,7 +117,7 @@ export function registerBacklogGauges(source: DataSource): () => void {
     },
     {
       name: 'workflow_rows_due',
-      help: 'Rows whose workflow has something to do now and that no worker has leased, by workflow type.',
+      help: 'Rows whose workflow has something to do now and that no worker has leased, by workflow type; counted up to 10,000.',
       labelNames: ['workflow'],
       sql: countOfDueRows(source),
     },

@@ -37,6 +37,12 @@ export interface AttemptAnswer {
   durationMs: number;
 }
 
+/** @returns what makes the request of each attempt, over this way out and in the name of this service */
+export const postThrough =
+  (dispatcher: WebhookDispatcher, serviceName: string) =>
+  (message: Pick<WebhookPost, 'url' | 'eventId' | 'body' | 'secrets'>): Promise<AttemptAnswer> =>
+    postWebhook(dispatcher, { ...message, serviceName });
+
 /**
  * Makes one attempt. A redirect is an answer like any other and is not followed; nothing is ever decompressed.
  *

@@ -6,29 +6,30 @@
  */
 import { webhookDeliveryActivities, type WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
-import type { NewDelivery } from '../domain/webhooks/events/fan-out.ts';
+import type { Id } from '../platform/core/ids.ts';
 import { slots } from './task-queues.ts';
 
 export interface LocalAttempts {
   /**
    * Starts the run of a delivery, once it has a place or will get none.
+   * @param endpointId of an endpoint whose last attempt did not fail; undefined for any other: no local attempt
    * @param start starts it; gets whether the first attempt is to be local
    */
-  start(delivery: NewDelivery, start: (local: boolean) => Promise<void>): Promise<void>;
+  start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
   /** The activities of deliveries, local or not: the end of a step frees its place, and each attempt is reported. */
   activities(platform: DeliveryPlatform): WebhookDeliveryActivities;
 }
 
 /** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
-export const noLocalAttempts: Pick<LocalAttempts, 'start'> = { start: (_, start) => start(false) };
+export const noLocalAttempts: Pick<LocalAttempts, 'start'> = { start: (_delivery, _endpoint, start) => start(false) };
 
 export function createLocalAttempts(): LocalAttempts {
   const admission = createAdmission(bounds);
   return {
-    async start({ id, endpointId, healthy }, start) {
-      const local = healthy && (await admission.enter(id, endpointId));
+    async start(deliveryId, endpointId, start) {
+      const local = endpointId !== undefined && (await admission.enter(deliveryId, endpointId));
       await start(local).catch((error: unknown) => {
-        admission.leave(id);
+        admission.leave(deliveryId);
         throw error;
       });
     },

@@ -168,9 +168,9 @@ async function tellFact(
   const deliveries = await fanOut(database, fact, new Date());
   await failpoint('fanned_out');
   await Promise.all(
-    deliveries.map((delivery) => {
-      const run = runOf('webhookDelivery', { ...delivery, clubId: fact.clubId, eventType: fact.type });
-      return localAttempts.start(delivery, (local) => workflows.start(run, [local]));
+    deliveries.map(({ id, endpointId, healthy }) => {
+      const run = runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type });
+      return localAttempts.start(id, healthy ? endpointId : undefined, (local) => workflows.start(run, [local]));
     }),
   );
   await removeFact(database.source, fact.id);

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { SourceKind } from '../../agents/agents.policy.ts';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';
-import { defineLease } from '../../../platform/engine/lease.ts';
+import { defineLease, LeaseLost } from '../../../platform/engine/lease.ts';
 import { indexingRules } from './indexing.policy.ts';
 
 export interface Claim {
@@ -37,11 +37,8 @@ export function claimSource({ source }: Database, sourceId: Id, now: number): Pr
   );
 }
 
-/** Why work on a claim is broken off: whatever the row says now is looked at anew. */
-export class ClaimLost extends Error {}
-
 export interface HeldClaim {
-  /** Aborts when the claim is lost, its content has changed, or the process is to stop. */
+  /** Aborts when the claim is lost or its content has changed (`LeaseLost`), or when the process is to stop. */
   signal: AbortSignal;
   /** Stops renewing it. */
   letGo(): void;
@@ -65,7 +62,7 @@ export function holdClaim({ source }: Database, claim: Claim, onRenewal: () => v
           WHERE id = $1 AND fence = $2 AND wanted_version = $3 AND lease_until IS NOT NULL`, // null once it is recorded
         [claim.sourceId, claim.fence, claim.version, indexingRules.leaseMs / 1_000],
       );
-      if (renewed === 0) lost.abort(new ClaimLost());
+      if (renewed === 0) lost.abort(new LeaseLost());
     } catch {
       // Postgres is away: the record will tell, by the fence, whether somebody else has claimed it meanwhile
     } finally {

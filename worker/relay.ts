@@ -13,12 +13,12 @@ import {
   removeWake,
   type ClaimedWake,
 } from '../platform/engine/relay-queue.ts';
-import { runOf, workflowTypes } from '../platform/engine/workflow-types.ts';
-import { fanOut } from '../domain/webhooks/events/fan-out.ts';
+import { workflowTypes } from '../platform/engine/workflow-types.ts';
+import type { FactToTell } from '../platform/engine/facts.ts';
+import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
 import type { LocalAttempts } from './local-attempts.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import type { WorkflowClient } from './workflow-client.ts';
-import type { FactToTell } from '../platform/engine/facts.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
@@ -160,18 +160,19 @@ export function startRelay(platform: RelayPlatform): Relay {
   };
 }
 
-/** Fans the fact out, starts what it caused, and only then forgets it: dying in between means doing it again. */
+/** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
 async function tellFact(
   { database, workflows, localAttempts, failpoint }: RelayPlatform,
   fact: FactToTell,
 ): Promise<void> {
-  const deliveries = await fanOut(database, fact, new Date());
+  const caused: CausedWorkflow[] = [];
+  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
+    caused.push(...(await consume(database, [fact], new Date())));
   await failpoint('fanned_out');
   await Promise.all(
-    deliveries.map(({ id, endpointId, healthy }) => {
-      const run = runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type });
-      return localAttempts.start(id, healthy ? endpointId : undefined, (local) => workflows.start(run, [local]));
-    }),
+    caused.map(({ localAttemptAt, ...run }) =>
+      localAttempts.start(run.subjectId, localAttemptAt, (local) => workflows.start(run, [local])),
+    ),
   );
   await removeFact(database.source, fact.id);
 }

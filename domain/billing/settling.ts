@@ -9,7 +9,7 @@ import { AddOn } from '../../entities/billing/add-on.ts';
 import { defineLease, ignoreLostLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds, chargesUntilMs, waitAfterCharge } from './add-ons.policy.ts';
-import type { AddOnStatus } from './plans.policy.ts';
+import type { AddOnStatus } from '../../entities/billing/values.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
 
 export interface AddOnPlatform {

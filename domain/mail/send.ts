@@ -6,7 +6,8 @@ import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { tokenText } from './one-time-tokens.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
-import { mailTemplates, renderMail, type MailTemplate, type RenderedMail } from './templates.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
+import { mailTemplates, renderMail, type RenderedMail } from './templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;

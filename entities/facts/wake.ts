@@ -23,7 +23,7 @@ export class Wake {
 
   /** What an operator finds the run by, should the wake have to start it: ids and event types alone. */
   @Column({ type: 'jsonb' })
-  attributes: Record<string, string>;
+  attributes: Readonly<Record<string, string>>;
 
   @Column({ type: 'timestamptz' })
   recordedAt: Date;

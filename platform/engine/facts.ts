@@ -1,13 +1,8 @@
 /** Facts: writes the outbox of events, in the transaction that makes them true (ENG-4). */
+import type { FactDetails } from '../../entities/facts/values.ts';
 import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
-
-/** What a fact's record cannot say any more when the body is assembled: opaque ids, times and numbers. */
-export interface FactDetails {
-  previousEndsAt?: string;
-  previousCohortId?: Id;
-}
 
 export interface NewFact {
   clubId: Id;
@@ -20,7 +15,7 @@ export interface NewFact {
   occurredAt: Date;
 }
 
-/** A fact as the relay reads it, and as events are assembled from it. */
+/** A recorded fact, as the relay hands it to its consumers. */
 export interface FactToTell {
   id: Id;
   clubId: Id;

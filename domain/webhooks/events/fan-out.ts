@@ -2,8 +2,9 @@
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
-import { assembleBody, type SubjectStudent } from './bodies.ts';
+import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';
+import { assembleBody, type SubjectStudent } from './bodies.ts';
 
 /** A delivery whose workflow is to be started. */
 export interface NewDelivery {
@@ -42,6 +43,22 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
     if (!told) return [];
     return inserted.length === deliveries.length ? deliveries : pendingOf(tx, fact.id);
   });
+}
+
+/** Fans several facts out, each in a transaction of its own. @returns the workflows of their deliveries */
+export async function fanOutEach(
+  database: Database,
+  facts: readonly FactToTell[],
+  now: Date,
+): Promise<(Run & { localAttemptAt?: Id })[]> {
+  const started = [];
+  for (const fact of facts)
+    for (const { id, endpointId, healthy } of await fanOut(database, fact, now))
+      started.push({
+        ...runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type }),
+        ...(healthy && { localAttemptAt: endpointId }),
+      });
+  return started;
 }
 
 const insertDeliveries = prepared<{ id: Id }>(

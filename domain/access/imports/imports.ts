@@ -4,7 +4,7 @@ import { inTransaction, type Database, type Transaction } from '../../../platfor
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
-import { wake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import type {
   FileFormat,
   ImportColumn,
@@ -153,15 +153,7 @@ export async function endImport(
     'error' in end ? end.error : null,
     now,
   ]);
-  await wakeImport(tx, { id, clubId }, now);
-}
-
-export async function wakeImport(tx: Transaction, { id, clubId }: { id: Id; clubId: Id }, now: Date): Promise<void> {
-  await wake(tx, [importWake({ id, clubId })], now);
-}
-
-export function importWake({ id, clubId }: { id: Id; clubId: Id }) {
-  return { workflowType: 'studentImport' as const, subjectId: id, clubId, attributes: { ClubId: clubId } };
+  await wake(tx, 'studentImport', [{ id, clubId }], now);
 }
 
 export function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {

@@ -164,7 +164,7 @@ export function importWake({ id, clubId }: { id: Id; clubId: Id }) {
   return { workflowType: 'studentImport' as const, subjectId: id, clubId, attributes: { ClubId: clubId } };
 }
 
-export function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {
+function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {
   const { created, existing, failed } = stored;
   return {
     id: stored.id,

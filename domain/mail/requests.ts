@@ -22,7 +22,7 @@ export interface MailRequest {
 }
 
 /** Mails of one template to one address an hour: who asks for more, by whatever way, fills no mailbox. */
-export const mailsPerHour = 5;
+const mailsPerHour = 5;
 const hourMs = 3_600_000;
 /** Beyond that, one now and then: a stranger who uses the hour up must not keep the owner from a code that works. */
 const oneMoreEveryMs = 10 * 60_000;

@@ -156,7 +156,7 @@ export async function endImport(
   await wake(tx, 'studentImport', [{ id, clubId }], now);
 }
 
-export function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {
+function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {
   const { created, existing, failed } = stored;
   return {
     id: stored.id,

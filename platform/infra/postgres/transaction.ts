@@ -28,7 +28,7 @@ export class LookedTooEarly extends Error {
 }
 
 /** Bounds of the pause before a repetition, in milliseconds: as long as a transaction takes, give or take. */
-export const repetitionPause = { leastMs: 5, mostMs: 50 } as const;
+const repetitionPause = { leastMs: 5, mostMs: 50 } as const;
 
 /**
  * @param random from 0 to 1: two who were in each other's way must not come back together

@@ -14,7 +14,7 @@ import {
 } from '@temporalio/workflow';
 
 /** Says "look again" and nothing else: early, late, lost or doubled, it does no harm. */
-export const lookAgain = defineSignal('lookAgain');
+const lookAgain = defineSignal('lookAgain');
 
 /** A step's answer: how the row ended, or when to look again (`at`, in Unix milliseconds; at once where absent). */
 type Step = { done: true; outcome: unknown } | { done: false; at?: number };

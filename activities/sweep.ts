@@ -1,5 +1,5 @@
 /** The activities of the sweeper. */
-import type { Database } from '../platform/infra/postgres/transaction.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
 export type SweepActivities = ReturnType<typeof sweepActivities>;

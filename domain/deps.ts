@@ -1,5 +1,5 @@
 /** What domain functions need of the process that they run in, beside their arguments. */
-import type { Database } from '../platform/infra/postgres/transaction.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 
 export interface Platform {

@@ -44,7 +44,7 @@ export const refuseOutsiders: Middleware = async (context, next) => {
  */
 export function requireClub({ services }: ApiPlatform): Middleware {
   return async (context, next) => {
-    if (!(await clubExists(services.database.source.manager, clubIdOf(context)))) throw forbidden();
+    if (!(await clubExists(services.database, clubIdOf(context)))) throw forbidden();
     return next();
   };
 }

@@ -1,7 +1,6 @@
 /** How an administrator gets an account, a session and an organization. */
 import { createOrganization as create } from '../../domain/clubs/organizations.ts';
 import { acceptInvitation as accept } from '../../domain/clubs/members.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   confirmAdministratorPasswordReset as confirmReset,
   getProfile as profileOf,
@@ -58,9 +57,9 @@ export const acceptInvitation: Operation<'acceptInvitation'> = async ({ body, se
 });
 
 export const getProfile: Operation<'getProfile'> = async ({ administrator, services }) => ({
-  data: await profileOf(services.database.source.manager, administrator.id),
+  data: await profileOf(services.database, administrator.id),
 });
 
 export const createOrganization: Operation<'createOrganization'> = async ({ administrator, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => create(tx, administrator.id, body.name, now)),
+  data: await services.database.transaction((tx) => create(tx, administrator.id, body.name, now)),
 });

@@ -4,10 +4,10 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listAgentConversations: Operation<'listAgentConversations'> = async ({ params, query, services }) =>
-  listed(await listReviews(services.database.source.manager, params.clubId, params.agentId, query));
+  listed(await listReviews(services.database, params.clubId, params.agentId, query));
 
 export const getAgentConversation: Operation<'getAgentConversation'> = async ({ params, query, services }) => {
   const { storage, database } = services;
-  const { conversation, total } = await readReview(database.source.manager, storage, params, query);
+  const { conversation, total } = await readReview(database, storage, params, query);
   return { data: conversation, total };
 };

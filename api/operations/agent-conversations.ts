@@ -24,8 +24,7 @@ export const askAgent: Operation<'askAgent'> = async ({ params, body, student, s
 
 export const reattachAnswer: Operation<'reattachAnswer'> = async ({ params, query, student, services }) => {
   const { conversationId, messageId } = params;
-  const { manager } = services.database.source;
-  const answerId = await findAnswerToFollow(manager, student, conversationId, messageId, query.from);
+  const answerId = await findAnswerToFollow(services.database, student, conversationId, messageId, query.from);
   return new EventStream((closed) => eventsOf(services, { answerId, from: query.from }, closed));
 };
 
@@ -38,21 +37,20 @@ function eventsOf(
 }
 
 export const getClassroomAgent: Operation<'getClassroomAgent'> = async ({ params, student, services, now }) => ({
-  data: await openAgent(services.database.source.manager, student, params.publicId, services.model, now),
+  data: await openAgent(services.database, student, params.publicId, services.model, now),
 });
 
 export const listConversations: Operation<'listConversations'> = async ({ params, query, student, services }) =>
-  listed(await list(services.database.source.manager, student, params.publicId, query));
+  listed(await list(services.database, student, params.publicId, query));
 
 export const getConversation: Operation<'getConversation'> = async ({ params, query, student, services }) => {
   const { storage, database } = services;
-  const { manager } = database.source;
-  const { conversation, total } = await readConversation(manager, storage, student, params.conversationId, query);
+  const { conversation, total } = await readConversation(database, storage, student, params.conversationId, query);
   return { data: conversation, total };
 };
 
 export const renameConversation: Operation<'renameConversation'> = async ({ params, body, student, services }) => ({
-  data: await rename(services.database.source.manager, student, params.conversationId, body.title),
+  data: await rename(services.database, student, params.conversationId, body.title),
 });
 
 export const removeConversation: Operation<'removeConversation'> = async ({ params, student, services, now }) => {

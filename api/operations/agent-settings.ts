@@ -8,19 +8,18 @@ import {
 import { listOwnAgents } from '../../domain/agents/setup/classroom.ts';
 import { findMaterial, setMaterial } from '../../domain/agents/setup/material.ts';
 import { listSources, reindexSource } from '../../domain/agents/setup/source-list.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listAgents: Operation<'listAgents'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+  listed(await list(services.database, params.clubId, query));
 
 export const createAgent: Operation<'createAgent'> = async ({ params, body, services, now }) => ({
   data: await create(services.database, params.clubId, body, now),
 });
 
 export const getAgent: Operation<'getAgent'> = async ({ params, services }) => ({
-  data: await findAgent(services.database.source.manager, params.clubId, params.agentId),
+  data: await findAgent(services.database, params.clubId, params.agentId),
 });
 
 export const updateAgent: Operation<'updateAgent'> = async ({ params, body, services, now }) => ({
@@ -28,7 +27,7 @@ export const updateAgent: Operation<'updateAgent'> = async ({ params, body, serv
 });
 
 export const getAgentMaterial: Operation<'getAgentMaterial'> = async ({ params, services }) => ({
-  data: await findMaterial(services.database.source.manager, params.clubId, params.agentId),
+  data: await findMaterial(services.database, params.clubId, params.agentId),
 });
 
 export const setAgentMaterial: Operation<'setAgentMaterial'> = async ({ params, body, services, now }) => ({
@@ -36,13 +35,13 @@ export const setAgentMaterial: Operation<'setAgentMaterial'> = async ({ params, 
 });
 
 export const listAgentSources: Operation<'listAgentSources'> = async ({ params, query, services }) =>
-  listed(await listSources(services.database.source.manager, params.clubId, params.agentId, query));
+  listed(await listSources(services.database, params.clubId, params.agentId, query));
 
 export const reindexAgentSource: Operation<'reindexAgentSource'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) =>
+  data: await services.database.transaction((tx) =>
     reindexSource(tx, params.clubId, params.agentId, params.sourceId, now),
   ),
 });
 
 export const listClassroomAgents: Operation<'listClassroomAgents'> = async ({ query, student, services, now }) =>
-  listed(await listOwnAgents(services.database.source.manager, student, query, now));
+  listed(await listOwnAgents(services.database, student, query, now));

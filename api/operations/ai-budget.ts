@@ -1,5 +1,4 @@
 /** What a club's AI agents may cost, and what they use and cost. */
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   listAgentUsage as usageOfAgent,
   listClubUsage,
@@ -10,19 +9,19 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const getAiBudget: Operation<'getAiBudget'> = async ({ params, services, now }) => ({
-  data: await readAiBudget(services.database.source.manager, params.clubId, now),
+  data: await readAiBudget(services.database, params.clubId, now),
 });
 
 export const setAiBudgetLimit: Operation<'setAiBudgetLimit'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setOwnLimit(tx, params.clubId, body.own_limit, now)),
+  data: await services.database.transaction((tx) => setOwnLimit(tx, params.clubId, body.own_limit, now)),
 });
 
 export const removeAiBudgetLimit: Operation<'removeAiBudgetLimit'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setOwnLimit(tx, params.clubId, null, now)),
+  data: await services.database.transaction((tx) => setOwnLimit(tx, params.clubId, null, now)),
 });
 
 export const listAiUsage: Operation<'listAiUsage'> = async ({ params, query, services, now }) =>
-  listed(await listClubUsage(services.database.source.manager, params.clubId, query, now));
+  listed(await listClubUsage(services.database, params.clubId, query, now));
 
 export const listAgentUsage: Operation<'listAgentUsage'> = async ({ params, query, services }) =>
-  listed(await usageOfAgent(services.database.source.manager, params.clubId, params.agentId, query));
+  listed(await usageOfAgent(services.database, params.clubId, params.agentId, query));

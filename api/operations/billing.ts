@@ -6,11 +6,11 @@ import type { Operation } from '../operation.ts';
 import { accepted, listed } from './answers.ts';
 
 export const getClubPlan: Operation<'getClubPlan'> = async ({ params, services, now }) => ({
-  data: await readClubPlan(services.database.source.manager, params.clubId, now),
+  data: await readClubPlan(services.database, params.clubId, now),
 });
 
 export const listAddOns: Operation<'listAddOns'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+  listed(await list(services.database, params.clubId, query));
 
 export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, services, now }) => {
   const { database, billing } = services;

@@ -21,7 +21,7 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listCertificates: Operation<'listCertificates'> = async ({ params, query, services }) => {
-  const { rows, total } = await list(services.database.source.manager, params.clubId, query);
+  const { rows, total } = await list(services.database, params.clubId, query);
   return listed({ rows: rows.map(presentCertificate), total });
 };
 
@@ -30,9 +30,7 @@ export const issueCertificate: Operation<'issueCertificate'> = async ({ params, 
 });
 
 export const getCertificate: Operation<'getCertificate'> = async ({ params, services }) => ({
-  data: presentCertificate(
-    await findCertificate(services.database.source.manager, params.clubId, params.certificateId),
-  ),
+  data: presentCertificate(await findCertificate(services.database, params.clubId, params.certificateId)),
 });
 
 export const reissueCertificate: Operation<'reissueCertificate'> = async ({ params, services }) => ({
@@ -44,15 +42,15 @@ export const revokeCertificate: Operation<'revokeCertificate'> = async ({ params
 });
 
 export const getCertificatePdf: Operation<'getCertificatePdf'> = async ({ params, services }) =>
-  print(await findCertificate(services.database.source.manager, params.clubId, params.certificateId));
+  print(await findCertificate(services.database, params.clubId, params.certificateId));
 
 export const listOwnCertificates: Operation<'listOwnCertificates'> = async ({ query, student, services }) => {
-  const { rows, total } = await listOwn(services.database.source.manager, student.id, query);
+  const { rows, total } = await listOwn(services.database, student.id, query);
   return listed({ rows: rows.map(presentCertificate), total });
 };
 
 export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ params, student, services }) =>
-  print(await findOwnCertificate(services.database.source.manager, student.id, params.certificateId));
+  print(await findOwnCertificate(services.database, student.id, params.certificateId));
 
 /** @throws DomainError certificate_withdrawn, certificate_revoked: nothing is printed that does not verify */
 async function print(certificate: Certificate): Promise<Binary> {
@@ -65,5 +63,5 @@ async function print(certificate: Certificate): Promise<Binary> {
 }
 
 export const verifyCertificate: Operation<'verifyCertificate'> = async ({ params, services }) => ({
-  data: presentVerification(await findCertificateByCode(services.database.source.manager, params.certificateCode)),
+  data: presentVerification(await findCertificateByCode(services.database, params.certificateCode)),
 });

@@ -10,14 +10,14 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listClassroomCourses: Operation<'listClassroomCourses'> = async ({ query, student, services, now }) =>
-  listed(await listCourses(services.database.source.manager, student, query, now));
+  listed(await listCourses(services.database, student, query, now));
 
 export const getClassroomCourse: Operation<'getClassroomCourse'> = async ({ params, student, services, now }) => ({
-  data: await openCourse(services.database.source.manager, student, params.publicId, now),
+  data: await openCourse(services.database, student, params.publicId, now),
 });
 
 export const getClassroomLesson: Operation<'getClassroomLesson'> = async ({ params, student, services, now }) => ({
-  data: presentVisibleLesson(await findVisibleLesson(services.database.source.manager, student, params.publicId, now)),
+  data: presentVisibleLesson(await findVisibleLesson(services.database, student, params.publicId, now)),
 });
 
 export const completeLesson: Operation<'completeLesson'> = async ({ params, student, services, now }) => ({

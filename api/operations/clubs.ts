@@ -3,7 +3,7 @@ import { findClub, updateClub as update } from '../../domain/clubs/settings.ts';
 import type { Operation } from '../operation.ts';
 
 export const getClub: Operation<'getClub'> = async ({ params, services }) => ({
-  data: await findClub(services.database.source.manager, params.clubId),
+  data: await findClub(services.database, params.clubId),
 });
 
 export const updateClub: Operation<'updateClub'> = async ({ params, body, services, now }) => ({

@@ -22,14 +22,14 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listCourses: Operation<'listCourses'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+  listed(await list(services.database, params.clubId, query));
 
 export const createCourse: Operation<'createCourse'> = async ({ params, body, services, now }) => ({
   data: await create(services.database, params.clubId, body, now),
 });
 
 export const getCourse: Operation<'getCourse'> = async ({ params, services }) => ({
-  data: await findCourse(services.database.source.manager, params.clubId, params.courseId),
+  data: await findCourse(services.database, params.clubId, params.courseId),
 });
 
 export const updateCourse: Operation<'updateCourse'> = async ({ params, body, services, now }) => ({
@@ -58,7 +58,7 @@ export const createLesson: Operation<'createLesson'> = async ({ params, body, se
 });
 
 export const getLesson: Operation<'getLesson'> = async ({ params, services }) => ({
-  data: await findLesson(services.database.source.manager, params.clubId, params.lessonId),
+  data: await findLesson(services.database, params.clubId, params.lessonId),
 });
 
 export const updateLesson: Operation<'updateLesson'> = async ({ params, body, services, now }) => ({
@@ -71,4 +71,4 @@ export const deleteLesson: Operation<'deleteLesson'> = async ({ params, services
 };
 
 export const listStudentProgress: Operation<'listStudentProgress'> = async ({ params, query, services, now }) =>
-  listed(await listProgress(services.database.source.manager, params.clubId, params.studentId, query, now));
+  listed(await listProgress(services.database, params.clubId, params.studentId, query, now));

@@ -12,45 +12,44 @@ import {
   setArchived,
   updateDelivery as update,
 } from '../../domain/access/deliveries/deliveries.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listDeliveries: Operation<'listDeliveries'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+  listed(await list(services.database, params.clubId, query));
 
 export const createDelivery: Operation<'createDelivery'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => create(tx, params.clubId, body, now)),
+  data: await services.database.transaction((tx) => create(tx, params.clubId, body, now)),
 });
 
 export const getDelivery: Operation<'getDelivery'> = async ({ params, services }) => ({
-  data: await findDelivery(services.database.source.manager, params.clubId, params.deliveryId),
+  data: await findDelivery(services.database, params.clubId, params.deliveryId),
 });
 
 export const updateDelivery: Operation<'updateDelivery'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => update(tx, params.clubId, params.deliveryId, body, now)),
+  data: await services.database.transaction((tx) => update(tx, params.clubId, params.deliveryId, body, now)),
 });
 
 export const archiveDelivery: Operation<'archiveDelivery'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setArchived(tx, params.clubId, params.deliveryId, true, now)),
+  data: await services.database.transaction((tx) => setArchived(tx, params.clubId, params.deliveryId, true, now)),
 });
 
 export const unarchiveDelivery: Operation<'unarchiveDelivery'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setArchived(tx, params.clubId, params.deliveryId, false, now)),
+  data: await services.database.transaction((tx) => setArchived(tx, params.clubId, params.deliveryId, false, now)),
 });
 
 export const listCohorts: Operation<'listCohorts'> = async ({ params, query, services }) =>
-  listed(await listCohortsOf(services.database.source.manager, params.clubId, params.courseId, query));
+  listed(await listCohortsOf(services.database, params.clubId, params.courseId, query));
 
 export const createCohort: Operation<'createCohort'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => createOneCohort(tx, params.clubId, params.courseId, body, now)),
+  data: await services.database.transaction((tx) => createOneCohort(tx, params.clubId, params.courseId, body, now)),
 });
 
 export const updateCohort: Operation<'updateCohort'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => updateOneCohort(tx, params.clubId, params.cohortId, body, now)),
+  data: await services.database.transaction((tx) => updateOneCohort(tx, params.clubId, params.cohortId, body, now)),
 });
 
 export const deleteCohort: Operation<'deleteCohort'> = async ({ params, services }) => {
-  await inTransaction(services.database, (tx) => deleteOneCohort(tx, params.clubId, params.cohortId));
+  await services.database.transaction((tx) => deleteOneCohort(tx, params.clubId, params.cohortId));
   return undefined;
 };

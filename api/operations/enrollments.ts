@@ -12,19 +12,19 @@ import {
   listOwnEnrollments as listOwn,
   readEnrollment,
 } from '../../domain/access/enrollments/listing.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { instantOf } from '../../platform/core/instants.ts';
 import type { Operation, OperationRequest } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listEnrollments: Operation<'listEnrollments'> = async ({ params, query, services, now }) =>
-  listed(await list(services.database.source.manager, params.clubId, query, now));
+  listed(await list(services.database, params.clubId, query, now));
 
 export const listOwnEnrollments: Operation<'listOwnEnrollments'> = async ({ student, query, services, now }) =>
-  listed(await listOwn(services.database.source.manager, student.id, query, now));
+  listed(await listOwn(services.database, student.id, query, now));
 
 export const getEnrollment: Operation<'getEnrollment'> = async ({ params, services, now }) => ({
-  data: await readEnrollment(services.database.source.manager, params.clubId, params.enrollmentId, now),
+  data: await readEnrollment(services.database, params.clubId, params.enrollmentId, now),
 });
 
 export const grantEnrollment: Operation<'grantEnrollment'> = async (request) =>
@@ -48,7 +48,7 @@ export const setEnrollmentEnd: Operation<'setEnrollmentEnd'> = async (request) =
 };
 
 export const removeEnrollment: Operation<'removeEnrollment'> = async ({ params, services, now }) => {
-  await inTransaction(services.database, (tx) => revokeAccess(tx, params.clubId, params.enrollmentId, 'removal', now));
+  await services.database.transaction((tx) => revokeAccess(tx, params.clubId, params.enrollmentId, 'removal', now));
   return undefined;
 };
 
@@ -61,7 +61,7 @@ async function changed(
   }: { params: { clubId: string } } & Pick<OperationRequest<'getEnrollment'>, 'services' | 'now'>,
   change: (tx: Transaction, clubId: string) => Promise<Enrollment>,
 ) {
-  return inTransaction(services.database, async (tx) => {
+  return services.database.transaction(async (tx) => {
     const { id } = await change(tx, params.clubId);
     return { data: await readEnrollment(tx, params.clubId, id, now) };
   });

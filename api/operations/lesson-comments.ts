@@ -10,7 +10,7 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listLessonComments: Operation<'listLessonComments'> = async ({ params, query, student, services, now }) =>
-  listed(await listVisibleComments(services.database.source.manager, student, params.publicId, query, now));
+  listed(await listVisibleComments(services.database, student, params.publicId, query, now));
 
 export const publishLessonComment: Operation<'publishLessonComment'> = async ({
   params,
@@ -23,14 +23,14 @@ export const publishLessonComment: Operation<'publishLessonComment'> = async ({
 });
 
 export const deleteOwnComment: Operation<'deleteOwnComment'> = async ({ params, student, services }) => {
-  await removeOwn(services.database.source.manager, student, params.commentId);
+  await removeOwn(services.database, student, params.commentId);
   return undefined;
 };
 
 export const listCommentsOfLesson: Operation<'listCommentsOfLesson'> = async ({ params, query, services }) =>
-  listed(await listComments(services.database.source.manager, params.clubId, params.lessonId, query));
+  listed(await listComments(services.database, params.clubId, params.lessonId, query));
 
 export const deleteComment: Operation<'deleteComment'> = async ({ params, services }) => {
-  await remove(services.database.source.manager, params.clubId, params.commentId);
+  await remove(services.database, params.clubId, params.commentId);
   return undefined;
 };

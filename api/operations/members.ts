@@ -10,7 +10,7 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listMembers: Operation<'listMembers'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+  listed(await list(services.database, params.clubId, query));
 
 export const inviteMember: Operation<'inviteMember'> = async ({ params, body, administrator, services, now }) => ({
   data: await invite(services, params.clubId, administrator.id, body, now),

@@ -1,5 +1,4 @@
 /** Products of sales platforms, and what a sale of each gives. */
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   createProduct as create,
   deleteProduct as remove,
@@ -11,21 +10,21 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listProducts: Operation<'listProducts'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+  listed(await list(services.database, params.clubId, query));
 
 export const createProduct: Operation<'createProduct'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => create(tx, params.clubId, body, now)),
+  data: await services.database.transaction((tx) => create(tx, params.clubId, body, now)),
 });
 
 export const getProduct: Operation<'getProduct'> = async ({ params, services }) => ({
-  data: await findProduct(services.database.source.manager, params.clubId, params.productId),
+  data: await findProduct(services.database, params.clubId, params.productId),
 });
 
 export const updateProduct: Operation<'updateProduct'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => update(tx, params.clubId, params.productId, body, now)),
+  data: await services.database.transaction((tx) => update(tx, params.clubId, params.productId, body, now)),
 });
 
 export const deleteProduct: Operation<'deleteProduct'> = async ({ params, services }) => {
-  await inTransaction(services.database, (tx) => remove(tx, params.clubId, params.productId));
+  await services.database.transaction((tx) => remove(tx, params.clubId, params.productId));
   return undefined;
 };

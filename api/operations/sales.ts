@@ -14,7 +14,7 @@ import type { Operation } from '../operation.ts';
 import { accepted, listed } from './answers.ts';
 
 export const listSalesConnections: Operation<'listSalesConnections'> = async ({ params, query, services }) =>
-  listed(await listConnections(services.database.source.manager, params.clubId, query));
+  listed(await listConnections(services.database, params.clubId, query));
 
 export const createSalesConnection: Operation<'createSalesConnection'> = async ({ params, body, services, now }) => ({
   data: await createConnection(services, params.clubId, body, now),
@@ -43,10 +43,10 @@ export const receiveSalesNotice: Operation<'receiveSalesNotice'> = async ({
 };
 
 export const listSalesNotices: Operation<'listSalesNotices'> = async ({ params, query, services }) =>
-  listed(await listNotices(services.database.source.manager, params.clubId, query));
+  listed(await listNotices(services.database, params.clubId, query));
 
 export const getSalesNotice: Operation<'getSalesNotice'> = async ({ params, services }) => ({
-  data: await findNotice(services.database.source.manager, params.clubId, params.noticeId),
+  data: await findNotice(services.database, params.clubId, params.noticeId),
 });
 
 export const replaySalesNotice: Operation<'replaySalesNotice'> = async ({ params, services, now }) => {
@@ -55,7 +55,7 @@ export const replaySalesNotice: Operation<'replaySalesNotice'> = async ({ params
 };
 
 export const listPurchases: Operation<'listPurchases'> = async ({ params, query, services }) =>
-  listed(await purchases(services.database.source.manager, params.clubId, query));
+  listed(await purchases(services.database, params.clubId, query));
 
 export const listSubscriptions: Operation<'listSubscriptions'> = async ({ params, query, services }) =>
-  listed(await subscriptions(services.database.source.manager, params.clubId, query));
+  listed(await subscriptions(services.database, params.clubId, query));

@@ -1,5 +1,4 @@
 /** Tags, points and levels of students. */
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import {
   createLevel as newLevel,
   deleteLevel as removeLevel,
@@ -27,7 +26,7 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listTags: Operation<'listTags'> = async ({ params, query, services }) => {
-  const { rows, total } = await tags(services.database.source.manager, params.clubId, query);
+  const { rows, total } = await tags(services.database, params.clubId, query);
   return listed({ rows: rows.map(presentTag), total });
 };
 
@@ -45,17 +44,17 @@ export const deleteTag: Operation<'deleteTag'> = async ({ params, services, now 
 };
 
 export const tagStudent: Operation<'tagStudent'> = async ({ params, services, now }) => {
-  await inTransaction(services.database, (tx) => tag(tx, params, now));
+  await services.database.transaction((tx) => tag(tx, params, now));
   return undefined;
 };
 
 export const untagStudent: Operation<'untagStudent'> = async ({ params, services, now }) => {
-  await inTransaction(services.database, (tx) => untag(tx, params, now));
+  await services.database.transaction((tx) => untag(tx, params, now));
   return undefined;
 };
 
 export const listLevels: Operation<'listLevels'> = async ({ params, query, services }) => {
-  const { rows, total } = await levels(services.database.source.manager, params.clubId, query);
+  const { rows, total } = await levels(services.database, params.clubId, query);
   return listed({ rows: rows.map(presentLevel), total });
 };
 
@@ -73,23 +72,23 @@ export const deleteLevel: Operation<'deleteLevel'> = async ({ params, services, 
 };
 
 export const listPointAwards: Operation<'listPointAwards'> = async ({ params, query, services }) => {
-  const tx = services.database.source.manager;
+  const tx = services.database;
   const student = await findStudent(tx, params.clubId, params.studentId);
   const { rows, total } = await listAwards(tx, student.id, query);
   return listed({ rows: rows.map(presentAward), total });
 };
 
 export const awardPoints: Operation<'awardPoints'> = async ({ params, body, services, now }) => {
-  const made = await inTransaction(services.database, (tx) => awardByHand(tx, params, body, now));
+  const made = await services.database.transaction((tx) => awardByHand(tx, params, body, now));
   return { data: presentAward(made) };
 };
 
 export const getStanding: Operation<'getStanding'> = async ({ params, services }) => {
-  const tx = services.database.source.manager;
+  const tx = services.database;
   const student = await findStudent(tx, params.clubId, params.studentId);
   return { data: presentStanding(await standingOf(tx, params.clubId, student.id)) };
 };
 
 export const getOwnStanding: Operation<'getOwnStanding'> = async ({ params, student, services }) => ({
-  data: presentOwnStanding(await ownStandingOf(services.database.source.manager, params.clubId, student.id)),
+  data: presentOwnStanding(await ownStandingOf(services.database, params.clubId, student.id)),
 });

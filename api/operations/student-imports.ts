@@ -10,14 +10,14 @@ export const importStudents: Operation<'importStudents'> = async ({ params, quer
 };
 
 export const listStudentImports: Operation<'listStudentImports'> = async ({ params, query, services }) =>
-  listed(await listImports(services.database.source.manager, params.clubId, query));
+  listed(await listImports(services.database, params.clubId, query));
 
 export const getStudentImport: Operation<'getStudentImport'> = async ({ params, services }) => ({
-  data: await findImport(services.database.source.manager, params.clubId, params.importId),
+  data: await findImport(services.database, params.clubId, params.importId),
 });
 
 export const listStudentImportRows: Operation<'listStudentImportRows'> = async ({ params, query, services }) =>
-  listed(await listImportRows(services.database.source.manager, params.clubId, params.importId, query));
+  listed(await listImportRows(services.database, params.clubId, params.importId, query));
 
 export const cancelStudentImport: Operation<'cancelStudentImport'> = async ({ params, services, now }) => ({
   data: await cancelImport(services.database, params.clubId, params.importId, now),

@@ -1,5 +1,4 @@
 /** How a student gets, proves and ends a session. */
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { endSession as end } from '../../domain/identity/sessions.ts';
 import {
   confirmStudentPasswordReset as confirmReset,
@@ -62,6 +61,6 @@ export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ bo
 export const getSession: Operation<'getSession'> = async ({ student }) => ({ data: presentStudent(student) });
 
 export const endSession: Operation<'endSession'> = async ({ caller, services }) => {
-  await inTransaction(services.database, (tx) => end(tx, caller.kind, caller.token));
+  await services.database.transaction((tx) => end(tx, caller.kind, caller.token));
   return undefined;
 };

@@ -11,7 +11,7 @@ import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 
 export const listStudents: Operation<'listStudents'> = async ({ params, query, services }) => {
-  const { rows, total } = await list(services.database.source.manager, params.clubId, query);
+  const { rows, total } = await list(services.database, params.clubId, query);
   return listed({ rows: rows.map(presentStudent), total });
 };
 
@@ -20,7 +20,7 @@ export const createStudent: Operation<'createStudent'> = async ({ params, body, 
 });
 
 export const getStudent: Operation<'getStudent'> = async ({ params, services }) => ({
-  data: presentStudent(await findStudent(services.database.source.manager, params.clubId, params.studentId)),
+  data: presentStudent(await findStudent(services.database, params.clubId, params.studentId)),
 });
 
 export const updateStudent: Operation<'updateStudent'> = async ({ params, body, services, now }) => ({

@@ -27,10 +27,10 @@ export const registerWebhookEndpoint: Operation<'registerWebhookEndpoint'> = asy
 });
 
 export const listWebhookEndpoints: Operation<'listWebhookEndpoints'> = async ({ params, query, services, now }) =>
-  listed(await listEndpoints(services.database.source.manager, params.clubId, query, now));
+  listed(await listEndpoints(services.database, params.clubId, query, now));
 
 export const getWebhookEndpoint: Operation<'getWebhookEndpoint'> = async ({ params, services, now }) => ({
-  data: await findEndpoint(services.database.source.manager, params.clubId, params.endpointId, now),
+  data: await findEndpoint(services.database, params.clubId, params.endpointId, now),
 });
 
 export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async ({ params, body, services, now }) => ({
@@ -77,8 +77,8 @@ export const recoverWebhookDeliveries: Operation<'recoverWebhookDeliveries'> = a
 });
 
 export const listWebhookDeliveries: Operation<'listWebhookDeliveries'> = async ({ params, query, services }) =>
-  listed(await listDeliveries(services.database.source.manager, params.clubId, params.endpointId, query));
+  listed(await listDeliveries(services.database, params.clubId, params.endpointId, query));
 
 export const getWebhookDelivery: Operation<'getWebhookDelivery'> = async ({ params, services }) => ({
-  data: await findDelivery(services.database.source.manager, params.clubId, params.endpointId, params.deliveryId),
+  data: await findDelivery(services.database, params.clubId, params.endpointId, params.deliveryId),
 });

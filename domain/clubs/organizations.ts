@@ -1,6 +1,6 @@
 /** Opening a club: whoever opens it is its owner. */
 import { DomainError } from '../../platform/core/errors.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
 import type { Role } from '../identity/roles.policy.ts';
@@ -35,14 +35,14 @@ export async function createOrganization(tx: Transaction, ownerId: Id, name: str
   throw new DomainError('internal_error', 'No free address was found for the organization.');
 }
 
-export async function clubExists(tx: Transaction, clubId: Id): Promise<boolean> {
-  const [club] = await tx.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
+export async function clubExists(db: Queries, clubId: Id): Promise<boolean> {
+  const [club] = await db.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
   return club !== undefined;
 }
 
 /** @returns the clubs that an administrator acts in, by name */
-export function listOrganizations(tx: Transaction, administratorId: Id): Promise<Organization[]> {
-  return tx.query<Organization[]>(
+export function listOrganizations(db: Queries, administratorId: Id): Promise<Organization[]> {
+  return db.query<Organization[]>(
     `SELECT club.id AS organization_id, club.name, club.slug, membership.role
        FROM memberships membership JOIN clubs club ON club.id = membership.club_id
       WHERE membership.administrator_id = $1 ORDER BY club.name, club.id`,

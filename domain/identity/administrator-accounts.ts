@@ -1,7 +1,12 @@
 /** An administrator's own account: sign-up with the organization, confirmation, sign-in, reset, profile. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { createOrganization, listOrganizations } from '../clubs/organizations.ts';
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import {
+  inTransaction,
+  type Database,
+  type Transaction,
+  type Queries,
+} from '../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Platform } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
@@ -138,7 +143,7 @@ export async function confirmAdministratorPasswordReset(
 }
 
 /** @returns who the administrator is and where they act (ACC-2) */
-export async function getProfile(tx: Transaction, administratorId: Id): Promise<Profile> {
+export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
   const [row] = await tx.query<
     {
       id: Id;

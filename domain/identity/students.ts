@@ -3,11 +3,11 @@ import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { purgeStudentFromAgents } from '../agents/conversations/erasure.ts';
 import { grantAccess, hideEnrollmentsOf } from '../access/enrollments/enrollments.ts';
 import { noteAddressLeft } from '../access/imports/removals.ts';
-import { inTransaction, violates, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { inTransaction, violates, type Transaction, type Queries } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
-import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { Platform } from '../deps.ts';
 import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
 import { foldEmail, likePattern, tidyName } from '../../platform/core/text.policy.ts';
@@ -38,40 +38,32 @@ export async function getStudent(tx: Transaction, studentId: Id): Promise<Studen
 }
 
 /** @throws DomainError not_found, also for a student of another club and a removed one */
-export async function findStudent(tx: Transaction, clubId: Id, studentId: Id): Promise<StudentIdentity> {
+export async function findStudent(tx: Queries, clubId: Id, studentId: Id): Promise<StudentIdentity> {
   const student = await findOne(tx, 'student.id = $1 AND student.club_id = $2', [studentId, clubId]);
   if (!student) throw notFound('student');
   return student;
 }
 
-async function findOne(
-  tx: Transaction,
-  condition: string,
-  parameters: unknown[],
-): Promise<StudentIdentity | undefined> {
+async function findOne(tx: Queries, condition: string, parameters: unknown[]): Promise<StudentIdentity | undefined> {
   const [student] = await select(tx, `${condition} AND student.removed_at IS NULL`, parameters);
   return student;
 }
 
-async function select(tx: Transaction, rest: string, parameters: unknown[]): Promise<StudentIdentity[]> {
+async function select(tx: Queries, rest: string, parameters: unknown[]): Promise<StudentIdentity[]> {
   return tx.query<StudentIdentity[]>(
     `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id WHERE ${rest}`,
     parameters,
   );
 }
 
-export interface StudentFilter extends Page {
+export interface StudentFilter extends PageRequest {
   /** Searched in name and e-mail, without regard to case. */
   q?: string;
   verified?: boolean;
 }
 
 /** @returns a page of the club's students, newest first; with `q`, of the newest 1,000 who fit */
-export async function listStudents(
-  tx: Transaction,
-  clubId: Id,
-  filter: StudentFilter,
-): Promise<Listed<StudentIdentity>> {
+export async function listStudents(tx: Queries, clubId: Id, filter: StudentFilter): Promise<Page<StudentIdentity>> {
   const q = filter.q?.trim() ?? '';
   if (q !== '') return searchStudents(tx, clubId, q, filter);
   const { limit, offset } = windowOf(filter);
@@ -88,11 +80,11 @@ function shown({ verified }: StudentFilter): string {
 }
 
 async function searchStudents(
-  tx: Transaction,
+  tx: Queries,
   clubId: Id,
   q: string,
   filter: StudentFilter,
-): Promise<Listed<StudentIdentity>> {
+): Promise<Page<StudentIdentity>> {
   const ids = await search(tx, q, {
     from: 'students student',
     alias: 'student',

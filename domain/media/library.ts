@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { loadMedia, mediaColumns, presentMedia, type MediaPlatform, type StoredMedia } from './media.ts';
 
 /** @throws DomainError not_found, also for a student's image */
@@ -11,7 +11,7 @@ export async function findMedia(
   clubId: Id,
   mediaId: Id,
 ): Promise<RecordOf<'Media'>> {
-  const stored = await loadMedia(database.source.manager, { clubId }, mediaId);
+  const stored = await loadMedia(database, { clubId }, mediaId);
   if (!stored) throw notFound('file');
   return presentMedia(stored, storage);
 }
@@ -20,8 +20,8 @@ export async function findMedia(
 export async function listMedia(
   { database, storage }: MediaPlatform,
   clubId: Id,
-  page: Page,
-): Promise<Listed<RecordOf<'Media'>>> {
+  page: PageRequest,
+): Promise<Page<RecordOf<'Media'>>> {
   const { limit, offset } = windowOf(page);
   const ofLibrary = `club_id = $1 AND purpose = 'library' AND removed_at IS NULL`;
   const [counted] = await database.source.query<{ total: number }[]>(

@@ -1,5 +1,5 @@
 /** How long the body of a notice is kept. Its row, and what it led to, stay. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 
 export const noticeBodyMs = 90 * 86_400_000;
 

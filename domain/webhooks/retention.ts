@@ -1,6 +1,6 @@
 /** How long webhooks are kept, and their removal in small batches (DEL-8, HOOK-12). */
 import { foldWords } from '../knowledge/words.ts';
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { foldListTallies } from '../../platform/infra/postgres/lists/counts.ts';
 import { noticeBodyMs, purgeNoticeBodies } from '../sales/retention.ts';
@@ -54,12 +54,12 @@ export interface RetentionCounts {
  */
 export async function retain(database: Database, now: Date): Promise<RetentionCounts & { more: boolean }> {
   const before = (ms: number) => new Date(now.getTime() - ms);
-  const bodies = await inTransaction(database, (tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
-  const attempts = await inTransaction(database, (tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
-  const events = await inTransaction(database, (tx) => removeHistory(tx, before(retentionRules.historyMs)));
-  const { deliveries, endpoints } = await inTransaction(database, removeDeletedEndpoint);
-  const secrets = await inTransaction(database, (tx) => forgetSecrets(tx, now));
-  const notices = await inTransaction(database, (tx) => purgeNoticeBodies(tx, before(noticeBodyMs), batch));
+  const bodies = await database.transaction((tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
+  const attempts = await database.transaction((tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
+  const events = await database.transaction((tx) => removeHistory(tx, before(retentionRules.historyMs)));
+  const { deliveries, endpoints } = await database.transaction(removeDeletedEndpoint);
+  const secrets = await database.transaction((tx) => forgetSecrets(tx, now));
+  const notices = await database.transaction((tx) => purgeNoticeBodies(tx, before(noticeBodyMs), batch));
   const changes = await foldTallies(database, foldBatch);
   const listChanges = await foldListTallies(database, foldBatch);
   const wordChanges = await foldWords(database, foldBatch);

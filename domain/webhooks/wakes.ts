@@ -1,5 +1,5 @@
 /** Waking what waits for a delivery or an endpoint: one way each, with the attributes that an operator finds the run by. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { wake, type NewWake } from '../../platform/engine/facts.ts';
 

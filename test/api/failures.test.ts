@@ -1,4 +1,5 @@
 /** What a caller and an operator see when the service itself fails: no stack, no SQL, no path, and nobody's data. */
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
 import { newId } from '../../platform/core/ids.ts';
@@ -87,7 +88,7 @@ function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
       return Reflect.get(target, name) as unknown;
     },
   });
-  return { ...usual, services: { ...usual.services, database: { ...database, source } } };
+  return { ...usual, services: { ...usual.services, database: new Database(source, database.notifier) } };
 }
 
 describe('a transaction that fails midway', () => {

@@ -1,9 +1,9 @@
 /** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { expectAgent } from '../../agents/setup/agents.ts';
 import { expectCourse, keepCohort } from '../enrollments/cohorts.ts';
@@ -56,17 +56,17 @@ function presentDelivery(delivery: DeliveryRow): Delivery {
 
 /** @returns a page of the club's deliveries, newest first */
 export async function listDeliveries(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  filter: Page & { archived?: boolean },
-): Promise<Listed<Delivery>> {
+  filter: PageRequest & { archived?: boolean },
+): Promise<Page<Delivery>> {
   const { limit, offset } = windowOf(filter);
   const archived = filter.archived === undefined ? '' : `AND archived_at IS ${filter.archived ? 'NOT NULL' : 'NULL'}`;
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM access_deliveries WHERE club_id = $1 ${archived}`,
     [clubId],
   );
-  const rows = await tx.query<DeliveryRow[]>(
+  const rows = await db.query<DeliveryRow[]>(
     `SELECT ${columns} FROM access_deliveries WHERE club_id = $1 ${archived}
       ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
@@ -75,8 +75,8 @@ export async function listDeliveries(
 }
 
 /** @throws DomainError not_found */
-export async function findDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<Delivery> {
-  return presentDelivery(await readDelivery(tx, clubId, deliveryId));
+export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Promise<Delivery> {
+  return presentDelivery(await readDelivery(db, clubId, deliveryId));
 }
 
 /** @throws DomainError not_found (course, cohort or agent) */
@@ -160,8 +160,8 @@ export async function setArchived(
   return findDelivery(tx, clubId, deliveryId);
 }
 
-async function readDelivery(tx: Transaction, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
-  const [delivery] = await tx.query<DeliveryRow[]>(
+async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
+  const [delivery] = await db.query<DeliveryRow[]>(
     `SELECT ${columns} FROM access_deliveries WHERE id = $1 AND club_id = $2 ${lock}`,
     [deliveryId, clubId],
   );

@@ -1,10 +1,10 @@
 /** Cohorts of courses, as administrators keep them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 interface CohortDates {
@@ -36,8 +36,8 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
 }
 
 /** @throws DomainError not_found for a course of another club */
-export async function expectCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<void> {
-  const rows = await tx.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2`, [courseId, clubId]);
+export async function expectCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
+  const rows = await db.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2`, [courseId, clubId]);
   if (rows.length === 0) throw notFound('course');
 }
 
@@ -56,18 +56,18 @@ export async function keepCohort(tx: Transaction, courseId: Id | null, cohortId:
 
 /** @returns a page of the course's cohorts, newest first @throws DomainError not_found (course) */
 export async function listCohorts(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   courseId: Id,
-  page: Page,
-): Promise<Listed<RecordOf<'Cohort'>>> {
-  await expectCourse(tx, clubId, courseId);
+  page: PageRequest,
+): Promise<Page<RecordOf<'Cohort'>>> {
+  await expectCourse(db, clubId, courseId);
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM cohorts WHERE course_id = $1`,
     [courseId],
   );
-  const rows = await tx.query<CohortRow[]>(
+  const rows = await db.query<CohortRow[]>(
     `SELECT ${columns} FROM cohorts WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     [courseId],
   );

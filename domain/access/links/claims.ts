@@ -1,6 +1,6 @@
 /** Claiming a registration link: by a signed-in student, or while signing up (OP-12, ACC-6). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { grantable } from '../deliveries/deliveries.ts';

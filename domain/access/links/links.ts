@@ -2,11 +2,12 @@
 import { randomInt } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { expectDeliveries } from '../deliveries/deliveries.ts';
 import { noLink } from './links.policy.ts';
@@ -56,17 +57,17 @@ function presentLink(link: LinkRow, { classroomUrl }: Classrooms): RegistrationL
 
 /** @returns a page of the club's links, newest first */
 export async function listLinks(
-  tx: Transaction,
+  db: Queries,
   at: Classrooms,
   clubId: Id,
-  page: Page,
-): Promise<Listed<RegistrationLink>> {
+  page: PageRequest,
+): Promise<Page<RegistrationLink>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM registration_links WHERE club_id = $1`,
     [clubId],
   );
-  const rows = await tx.query<LinkRow[]>(
+  const rows = await db.query<LinkRow[]>(
     `${selected} WHERE link.club_id = $1 ORDER BY link.created_at DESC, link.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
@@ -75,13 +76,13 @@ export async function listLinks(
 
 /** @throws DomainError not_found */
 export async function findLink(
-  tx: Transaction,
+  db: Queries,
   at: Classrooms,
   clubId: Id,
   linkId: Id,
   lock = '',
 ): Promise<RegistrationLink> {
-  const [link] = await tx.query<LinkRow[]>(`${selected} WHERE link.id = $1 AND link.club_id = $2 ${lock}`, [
+  const [link] = await db.query<LinkRow[]>(`${selected} WHERE link.id = $1 AND link.club_id = $2 ${lock}`, [
     linkId,
     clubId,
   ]);

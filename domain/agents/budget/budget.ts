@@ -4,7 +4,7 @@
  * (ENG-6, docs/explanation/architecture.md#locks).
  */
 import { defaultPlan, plans, type PlanName } from '../../billing/plans.policy.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -26,8 +26,8 @@ export interface Budget {
 }
 
 /** @returns the budget of the month that `now` is in @throws Error if there is no such club */
-export async function budgetOf(tx: Transaction, clubId: Id, now: Date): Promise<Budget> {
-  const [row] = await tx.query<
+export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budget> {
+  const [row] = await db.query<
     {
       month: string;
       turnsAt: Date;

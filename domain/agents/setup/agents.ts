@@ -1,10 +1,10 @@
 /** The AI agents of a club as its administrators set them up: creating, listing, reading, changing, archiving. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 import { agentDefaults, type AgentStatus } from '../agents.policy.ts';
@@ -37,7 +37,7 @@ export async function createAgent(
   now: Date,
 ): Promise<AgentSettings> {
   const id = newId();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'agents');
     await insertWithPublicId('agent', { ...input, title: input.name }, async (publicId) => {
       const rows = await tx.query<unknown[]>(
@@ -66,18 +66,18 @@ export async function createAgent(
 
 /** @returns a page of the club's agents, newest first; without instructions, which may be long */
 export async function listAgents(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  filter: Page & { status?: AgentStatus },
-): Promise<Listed<Agent>> {
+  filter: PageRequest & { status?: AgentStatus },
+): Promise<Page<Agent>> {
   const { limit, offset } = windowOf(filter);
   const where = `club_id = $1 AND ($2::text IS NULL OR status = $2)`;
   const parameters = [clubId, filter.status ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM agents WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<AgentRow[]>(
+  const rows = await db.query<AgentRow[]>(
     `SELECT ${columns} FROM agents WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
   );
@@ -85,8 +85,8 @@ export async function listAgents(
 }
 
 /** @throws DomainError not_found, also for an agent of another club */
-export async function findAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<AgentSettings> {
-  const [row] = await tx.query<(AgentRow & { instructions: string })[]>(
+export async function findAgent(db: Queries, clubId: Id, agentId: Id): Promise<AgentSettings> {
+  const [row] = await db.query<(AgentRow & { instructions: string })[]>(
     `SELECT ${columns}, instructions FROM agents WHERE id = $1 AND club_id = $2`,
     [agentId, clubId],
   );
@@ -95,8 +95,8 @@ export async function findAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
 }
 
 /** @throws DomainError not_found for an agent of another club */
-export async function expectAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<void> {
-  const rows = await tx.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+export async function expectAgent(db: Queries, clubId: Id, agentId: Id): Promise<void> {
+  const rows = await db.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
   if (rows.length === 0) throw notFound('agent');
 }
 
@@ -122,7 +122,7 @@ export async function updateAgent(
   input: RecordOf<'AgentChange'>,
   now: Date,
 ): Promise<AgentSettings> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const before = await holdAgent(tx, clubId, agentId);
     const status = input.status ?? before.status;
     if (status === 'published' && before.status !== 'published') await requireFeature(tx, clubId, 'agents');

@@ -1,9 +1,9 @@
 /** What an agent's material comes to in the club's index, as administrators see it, and asking for an indexing once more. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { expectAgent } from './agents.ts';
 import type { SourceKind, SourceStatus } from '../agents.policy.ts';
 import { wakeSources, wantedAnew } from '../../knowledge/sources.ts';
@@ -48,20 +48,20 @@ export function sourcesOfAgent(agent: string): string {
 
 /** @returns a page of them, newest first @throws DomainError not_found (agent) */
 export async function listSources(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   agentId: Id,
-  filter: Page & { status?: SourceStatus },
-): Promise<Listed<Source>> {
-  await expectAgent(tx, clubId, agentId);
+  filter: PageRequest & { status?: SourceStatus },
+): Promise<Page<Source>> {
+  await expectAgent(db, clubId, agentId);
   const { limit, offset } = windowOf(filter);
   const where = `id IN (${sourcesOfAgent('$1')}) AND ($2::text IS NULL OR status = $2)`;
   const parameters = [agentId, filter.status ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM agent_sources WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<SourceRow[]>(
+  const rows = await db.query<SourceRow[]>(
     `SELECT ${columns} FROM agent_sources WHERE ${where}
       ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,

@@ -1,6 +1,6 @@
 /** Certificates of courses: issued once a student and course, issued again, revoked, and withdrawn with their student. */
 import { randomInt } from 'node:crypto';
-import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { AddressedPlatform } from '../../deps.ts';
@@ -58,7 +58,7 @@ export async function issueCertificate(
   now: Date,
   draw: () => string = drawCode,
 ): Promise<Certificate> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const student = await holdStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
     if (await hasOne(tx, studentId, courseId))
@@ -68,8 +68,8 @@ export async function issueCertificate(
   });
 }
 
-async function hasOne(tx: Transaction, studentId: Id, courseId: Id): Promise<boolean> {
-  const rows = await tx.query<unknown[]>(`SELECT FROM certificates WHERE student_id = $1 AND course_id = $2`, [
+async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean> {
+  const rows = await db.query<unknown[]>(`SELECT FROM certificates WHERE student_id = $1 AND course_id = $2`, [
     studentId,
     courseId,
   ]);
@@ -87,8 +87,8 @@ interface Print {
 }
 
 /** @throws DomainError not_found, also for a course of another club */
-async function readPrint(tx: Transaction, { clubId, studentId, courseId }: Pair): Promise<Print> {
-  const [print] = await tx.query<Print[]>(
+async function readPrint(db: Queries, { clubId, studentId, courseId }: Pair): Promise<Print> {
+  const [print] = await db.query<Print[]>(
     `SELECT course.title AS "courseTitle", club.name AS "clubName", course.hours,
             completion.completed_at AS "completedAt", course.certificate_on_completion AS "certificateOnCompletion",
             (SELECT count(*)::int FROM lessons lesson
@@ -151,7 +151,7 @@ export async function reissueCertificate(
   clubId: Id,
   certificateId: Id,
 ): Promise<Certificate> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { studentId, courseId } = await holdCertificate(tx, clubId, certificateId);
     const student = await holdStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
@@ -186,7 +186,7 @@ export async function revokeCertificate(
   reason: string,
   now: Date,
 ): Promise<Certificate> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { revokedAt } = await holdCertificate(tx, clubId, certificateId);
     if (revokedAt !== null) throw certificateRevoked();
     await tx.query(`UPDATE certificates SET revoked_at = $2, revoked_reason = $3 WHERE id = $1`, [

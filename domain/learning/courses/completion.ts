@@ -1,6 +1,6 @@
 /** Completing lessons and, by that, courses (EVT-14, EVT-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AddressedPlatform } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -23,7 +23,7 @@ export async function completeLesson(
   publicId: string,
   now: Date,
 ): Promise<RecordOf<'LessonCompletion'>> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);
     const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
@@ -50,7 +50,7 @@ export async function completeLesson(
  * @throws DomainError not_found where the student does not see the lesson
  */
 export async function undoCompletion(database: Database, reader: Reader, publicId: string, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);
     await tx.query(

@@ -1,14 +1,10 @@
 /** The levels of a club: list, create, change, delete; and where a student stands among them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import {
-  inTransaction,
-  violates,
-  type Database,
-  type Transaction,
-} from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 export interface Level {
@@ -27,13 +23,13 @@ export function presentLevel(level: Level): RecordOf<'Level'> {
 }
 
 /** @returns a page of the club's levels, the lowest first */
-export async function listLevels(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Level>> {
+export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Level>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM levels WHERE club_id = $1 AND removed_at IS NULL`,
     [clubId],
   );
-  const rows = await tx.query<Level[]>(
+  const rows = await db.query<Level[]>(
     `SELECT ${columns} FROM levels level WHERE level.club_id = $1 AND level.removed_at IS NULL
       ORDER BY level.points LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
@@ -64,7 +60,7 @@ export async function createLevel(
   input: { name: string; points: number },
   now: Date,
 ): Promise<Level> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const level = { id: newId(), name: tidyName(input.name), points: input.points, createdAt: now };
     await tx
       .query(`INSERT INTO levels (id, club_id, name, points, created_at) VALUES ($1, $2, $3, $4, $5)`, [
@@ -86,7 +82,7 @@ export async function updateLevel(
   levelId: Id,
   input: { name?: string; points?: number },
 ): Promise<Level> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const before = await holdLevel(tx, clubId, levelId);
     const after = {
       ...before,
@@ -102,7 +98,7 @@ export async function updateLevel(
 
 /** Deletes a level that nobody has reached; its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteLevel(database: Database, clubId: Id, levelId: Id, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     await holdLevel(tx, clubId, levelId);
     const [user] = await tx.query<unknown[]>(`SELECT 1 FROM student_levels WHERE level_id = $1 LIMIT 1`, [levelId]);
     if (user) throw new DomainError('in_use', 'Students of this club have reached the level.');
@@ -126,17 +122,17 @@ export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, p
 
 /** @returns the highest level that the student has reached and still has the points of, and the lowest one above the points */
 export async function levelsAround(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   studentId: Id,
   points: number,
 ): Promise<{ level: Level | undefined; next: Level | undefined }> {
-  const [level] = await tx.query<Level[]>(
+  const [level] = await db.query<Level[]>(
     `SELECT ${columns} FROM student_levels reached JOIN levels level ON level.id = reached.level_id
       WHERE reached.student_id = $1 AND level.points <= $2::bigint ORDER BY level.points DESC LIMIT 1`,
     [studentId, points],
   );
-  const [next] = await tx.query<Level[]>(
+  const [next] = await db.query<Level[]>(
     `SELECT ${columns} FROM levels level
       WHERE level.club_id = $1 AND level.removed_at IS NULL AND level.points > $2::bigint ORDER BY level.points LIMIT 1`,
     [clubId, points],

@@ -1,9 +1,9 @@
 /** Points of students: awarded once for each cause, and the levels that an award passes (EVT-19). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { levelsPassed } from './levels.ts';
@@ -109,8 +109,8 @@ async function reachLevels(tx: Transaction, clubId: Id, studentId: Id, now: Date
 }
 
 /** @returns the sum of a student's awards */
-export async function pointsOf(tx: Transaction, studentId: Id): Promise<number> {
-  const [student] = await tx.query<{ points: number }[]>(
+export async function pointsOf(db: Queries, studentId: Id): Promise<number> {
+  const [student] = await db.query<{ points: number }[]>(
     `SELECT points::float8 AS points FROM students WHERE id = $1`,
     [studentId],
   );
@@ -118,13 +118,13 @@ export async function pointsOf(tx: Transaction, studentId: Id): Promise<number> 
 }
 
 /** @returns a page of a student's awards, newest first */
-export async function listAwards(tx: Transaction, studentId: Id, page: Page): Promise<Listed<Award>> {
+export async function listAwards(db: Queries, studentId: Id, page: PageRequest): Promise<Page<Award>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM point_awards WHERE student_id = $1`,
     [studentId],
   );
-  const rows = await tx.query<Award[]>(
+  const rows = await db.query<Award[]>(
     `SELECT ${columns} FROM point_awards award WHERE award.student_id = $1
       ORDER BY award.created_at DESC, award.cause_id DESC LIMIT ${limit} OFFSET ${offset}`,
     [studentId],

@@ -1,6 +1,6 @@
 /** Where a student stands: points, level and tags; and that none of it is left of a removed one. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { levelsAround, presentLevel, type Level } from './levels.ts';
 import { pointsOf } from './points.ts';
@@ -20,14 +20,14 @@ export interface Standing extends OwnStanding {
 }
 
 /** @returns the student's points and levels, without the tags, which are the administrators' own */
-export async function ownStandingOf(tx: Transaction, clubId: Id, studentId: Id): Promise<OwnStanding> {
-  const points = await pointsOf(tx, studentId);
-  return { points, ...(await levelsAround(tx, clubId, studentId, points)) };
+export async function ownStandingOf(db: Queries, clubId: Id, studentId: Id): Promise<OwnStanding> {
+  const points = await pointsOf(db, studentId);
+  return { points, ...(await levelsAround(db, clubId, studentId, points)) };
 }
 
 /** @returns the same with the tags */
-export async function standingOf(tx: Transaction, clubId: Id, studentId: Id): Promise<Standing> {
-  return { ...(await ownStandingOf(tx, clubId, studentId)), tags: await tagsOf(tx, studentId) };
+export async function standingOf(db: Queries, clubId: Id, studentId: Id): Promise<Standing> {
+  return { ...(await ownStandingOf(db, clubId, studentId)), tags: await tagsOf(db, studentId) };
 }
 
 export function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'OwnStanding'> {

@@ -1,5 +1,5 @@
 /** Puts tags on students and takes them off, each real change with its fact (EVT-17, EVT-18). */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';

@@ -1,10 +1,11 @@
 /** Products of sales platforms, and the deliveries that a sale of each gives. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { expectDeliveries } from '../../access/deliveries/deliveries.ts';
-import { sqlStateOf, violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 type Product = RecordOf<'Product'>;
@@ -39,18 +40,18 @@ function presentProduct(product: ProductRow): Product {
 
 /** @returns a page of the club's products, newest first */
 export async function listProducts(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  filter: Page & { platform?: string },
-): Promise<Listed<Product>> {
+  filter: PageRequest & { platform?: string },
+): Promise<Page<Product>> {
   const { limit, offset } = windowOf(filter);
   const where = `product.club_id = $1 AND ($2::text IS NULL OR product.platform = $2)`;
   const parameters = [clubId, filter.platform ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM products product WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<ProductRow[]>(
+  const rows = await db.query<ProductRow[]>(
     `${selected} WHERE ${where} ORDER BY product.created_at DESC, product.id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
   );
@@ -58,8 +59,8 @@ export async function listProducts(
 }
 
 /** @throws DomainError not_found */
-export async function findProduct(tx: Transaction, clubId: Id, productId: Id, lock = ''): Promise<Product> {
-  const [product] = await tx.query<ProductRow[]>(`${selected} WHERE product.id = $1 AND product.club_id = $2 ${lock}`, [
+export async function findProduct(db: Queries, clubId: Id, productId: Id, lock = ''): Promise<Product> {
+  const [product] = await db.query<ProductRow[]>(`${selected} WHERE product.id = $1 AND product.club_id = $2 ${lock}`, [
     productId,
     clubId,
   ]);

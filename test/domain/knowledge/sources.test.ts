@@ -5,7 +5,7 @@ import { languages } from '../../../domain/agents/agents.policy.ts';
 import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
-import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { updateCourse } from '../../../domain/learning/courses/courses.ts';
 import { createLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
@@ -62,7 +62,7 @@ describe('the sources of a club’s index', () => {
     const before = await indexedSourcesOf(theirs.clubId);
     await updateClub(database, ours.clubId, { language: 'pt' }, new Date());
     const foreign = { mediaIds: theirs.files.map(({ id }) => id), contentChanged: true };
-    await inTransaction(database, (tx) => syncSources(tx, ours.clubId, foreign, new Date()));
+    await database.transaction((tx) => syncSources(tx, ours.clubId, foreign, new Date()));
     expect((await indexedSourcesOf(ours.clubId)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([2, 2]);
     expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
   });
@@ -81,7 +81,7 @@ describe('the sources of a club’s index', () => {
     );
     await buildPassages({ id, clubId }, ['Words.']);
     const changed = { mediaIds: [file.id], contentChanged: true };
-    await inTransaction(database, (tx) => syncSources(tx, clubId, changed, now));
+    await database.transaction((tx) => syncSources(tx, clubId, changed, now));
     const [row] = await source.query<object[]>(
       `SELECT id, status, error_code, attempts, looks_at, wanted_version, indexed_version, passage_count FROM agent_sources
         WHERE club_id = $1`,

@@ -1,6 +1,6 @@
 /** Webhook deliveries on their way: waiting for their end, waking their runs, ending their leases. */
-import { createBell } from '../../../platform/infra/postgres/notifier.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
+import { createNotifier } from '../../../platform/infra/postgres/notifier.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/facts.ts';
 import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
@@ -18,8 +18,11 @@ export async function untilDelivery(id: Id, status: WebhookDelivery['status'], t
 export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
   const { database } = await testPlatform();
   const attributes = { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.updated' };
-  const bell = createBell(database.source, () => {});
-  await inTransaction({ ...database, bell }, (tx) =>
+  const notified = new Database(
+    database.source,
+    createNotifier(database.source, () => {}),
+  );
+  await notified.transaction((tx) =>
     wake(tx, [{ workflowType: 'webhookDelivery', subjectId: id, clubId, attributes }], new Date()),
   );
 }

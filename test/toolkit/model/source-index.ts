@@ -8,7 +8,6 @@ import { agentStatuses, languages, type AgentStatus, type Language } from '../..
 import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { updateCourse } from '../../../domain/learning/courses/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
@@ -160,7 +159,7 @@ export async function openIndexedClub(): Promise<IndexedClub> {
 /** What an act about a file does, as the media library does it: the row, and the index in the same transaction. */
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
   const { database } = await testPlatform();
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     await tx.query(`UPDATE media SET ${set} WHERE id = $1`, [id, ...values]);
     await syncSources(tx, clubId, { mediaIds: [id] }, new Date());
   });

@@ -1,4 +1,5 @@
 /** Random acts on a course, by a student and by administrators, against a model in a few lines: the same facts, the same progress. */
+import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -112,7 +113,7 @@ describe('a course that is completed and edited at the same time', function () {
             (error: unknown) => error instanceof DomainError && error.code === 'not_found',
           );
           expect(outcome, JSON.stringify(act)).to.equal(model.do(act));
-          const { rows } = await listCourses(manager, reader, { page: 1, page_size: 20 }, new Date(now));
+          const { rows } = await listCourses(new Queries(manager), reader, { page: 1, page_size: 20 }, new Date(now));
           expect(
             rows.map((row) => [row.lesson_count, row.completed_lesson_count, row.completed_at !== undefined]),
             JSON.stringify(act),

@@ -1,7 +1,7 @@
 /** Completions that meet: each other, an undo, and whatever takes the lesson away; over HTTP and on the real database. */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
-import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { removeStudent } from '../../../../domain/identity/students.ts';
 import { completeLesson, undoCompletion } from '../../../../domain/learning/courses/completion.ts';
 import { updateCourse } from '../../../../domain/learning/courses/courses.ts';

@@ -28,7 +28,7 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
   const dataOf = async (clubId: Id, type: EventType, subjectId: Id): Promise<unknown> => {
     const { database } = await testPlatform();
     const fact = { id: newId(), clubId, type, studentId: student.id, subjectId, details: null, occurredAt: new Date() };
-    const body = JSON.parse(await assembleBody(database.source.manager, fact, student, new Date())) as {
+    const body = JSON.parse(await assembleBody(database, fact, student, new Date())) as {
       data: unknown;
     };
     expect(eventFaults(type, body)).to.deep.equal([]);

@@ -71,7 +71,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const stopping = new AbortController();
   let accepting = true;
   const app = createApp({
-    services: {
+    deps: {
       database: new Database(source, notifier),
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,

@@ -2,8 +2,12 @@
 import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 
-export interface Platform {
+/** For commands that need Postgres alone. */
+export interface DatabaseDeps {
   database: Database;
+}
+
+export interface Platform extends DatabaseDeps {
   vault: Vault;
 }
 

@@ -1,10 +1,10 @@
 /** Who administers a club, and as what: members and open invitations. A club never loses its last owner. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Database, Transaction, Queries } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import type { Platform } from '../deps.ts';
+import type { DatabaseDeps, Platform } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { requestMail } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
@@ -157,7 +157,7 @@ async function accountFor(
 
 /** @throws DomainError not_found, role_not_permitted, last_owner */
 export async function changeMemberRole(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   by: Id,
   administratorId: Id,
@@ -184,7 +184,7 @@ export async function changeMemberRole(
 }
 
 /** Ends a membership; the person's sessions go on, but act in this club no more. @throws DomainError not_found, role_not_permitted, last_owner */
-export async function removeMember(database: Database, clubId: Id, by: Id, administratorId: Id): Promise<void> {
+export async function removeMember({ database }: DatabaseDeps, clubId: Id, by: Id, administratorId: Id): Promise<void> {
   await database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const current = await roleOf(tx, clubId, administratorId);
@@ -196,7 +196,12 @@ export async function removeMember(database: Database, clubId: Id, by: Id, admin
 }
 
 /** @throws DomainError not_found, role_not_permitted */
-export async function revokeInvitation(database: Database, clubId: Id, by: Id, invitationId: Id): Promise<void> {
+export async function revokeInvitation(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  by: Id,
+  invitationId: Id,
+): Promise<void> {
   await database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const [invitation] = await tx.query<{ role: Role }[]>(

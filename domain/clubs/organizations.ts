@@ -1,6 +1,7 @@
 /** Opening a club: whoever opens it is its owner. */
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../deps.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
 import type { Role } from '../identity/roles.policy.ts';
@@ -33,6 +34,16 @@ export async function createOrganization(tx: Transaction, ownerId: Id, name: str
     return { organization_id: club.id, name: tidy, slug, role: 'owner' };
   }
   throw new DomainError('internal_error', 'No free address was found for the organization.');
+}
+
+/** The same for an administrator who has an account. @returns the new club, seen by its owner */
+export async function openOrganization(
+  { database }: DatabaseDeps,
+  ownerId: Id,
+  name: string,
+  now: Date,
+): Promise<Organization> {
+  return database.transaction((tx) => createOrganization(tx, ownerId, name, now));
 }
 
 export async function clubExists(db: Queries, clubId: Id): Promise<boolean> {

@@ -2,7 +2,8 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Language } from '../agents/agents.policy.ts';
 import { syncSources } from '../knowledge/sources.ts';
-import type { Database, Transaction, Queries } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
@@ -28,7 +29,7 @@ export async function findClub(db: Queries, clubId: Id): Promise<Club> {
  * @throws DomainError invalid_request (a time zone that is none)
  */
 export async function updateClub(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'ClubChange'>,
   now: Date,

@@ -75,7 +75,7 @@ describe('500: the service fails', () => {
 
 /** Reading clubs fails as it would if a row could not be read: with an error of Postgres that quotes it. */
 function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
-  const { database } = usual.services;
+  const { database } = usual.deps;
   const broken = (sql: string) => `SELECT 'the quoted row'::uuid /* ${sql.replaceAll('*/', '')} */`;
   const manager = new Proxy(database.source.manager, {
     get: (target, name) =>
@@ -88,7 +88,7 @@ function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
       return Reflect.get(target, name) as unknown;
     },
   });
-  return { ...usual, services: { ...usual.services, database: new Database(source, database.notifier) } };
+  return { ...usual, deps: { ...usual.deps, database: new Database(source, database.notifier) } };
 }
 
 describe('a transaction that fails midway', () => {

@@ -1,6 +1,7 @@
 /** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -81,31 +82,33 @@ export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Pro
 
 /** @throws DomainError not_found (course, cohort or agent) */
 export async function createDelivery(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: { name: string; opens: Opening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<Delivery> {
-  const opens = rowOf(input.opens);
-  await expectOpening(tx, clubId, opens);
-  const id = newId();
-  await tx.query(
-    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, agent_id, free, access_days, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-    [
-      id,
-      clubId,
-      tidyName(input.name),
-      opens.kind,
-      opens.courseId,
-      opens.cohortId,
-      opens.agentId,
-      input.free ?? false,
-      input.access_days ?? null,
-      now,
-    ],
-  );
-  return findDelivery(tx, clubId, id);
+  return database.transaction(async (tx) => {
+    const opens = rowOf(input.opens);
+    await expectOpening(tx, clubId, opens);
+    const id = newId();
+    await tx.query(
+      `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, agent_id, free, access_days, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+      [
+        id,
+        clubId,
+        tidyName(input.name),
+        opens.kind,
+        opens.courseId,
+        opens.cohortId,
+        opens.agentId,
+        input.free ?? false,
+        input.access_days ?? null,
+        now,
+      ],
+    );
+    return findDelivery(tx, clubId, id);
+  });
 }
 
 /**
@@ -114,36 +117,57 @@ export async function createDelivery(
  * @throws DomainError not_found (delivery, course, cohort or agent), in_use (somebody is enrolled in what it opens now)
  */
 export async function updateDelivery(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   deliveryId: Id,
   input: { name?: string; opens?: Opening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<Delivery> {
-  const before = await holdDelivery(tx, clubId, deliveryId);
-  const opens = input.opens ? rowOf(input.opens) : before;
-  if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
-  await tx.query(
-    `UPDATE access_deliveries
-        SET name = $2, kind = $3, course_id = $4, cohort_id = $5, agent_id = $6, free = $7, access_days = $8, updated_at = $9
-      WHERE id = $1`,
-    [
-      deliveryId,
-      input.name === undefined ? before.name : tidyName(input.name),
-      opens.kind,
-      opens.courseId,
-      opens.cohortId,
-      opens.agentId,
-      input.free ?? before.free,
-      input.access_days === undefined ? before.accessDays : input.access_days || null,
-      now,
-    ],
-  );
-  return findDelivery(tx, clubId, deliveryId);
+  return database.transaction(async (tx) => {
+    const before = await holdDelivery(tx, clubId, deliveryId);
+    const opens = input.opens ? rowOf(input.opens) : before;
+    if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
+    await tx.query(
+      `UPDATE access_deliveries
+          SET name = $2, kind = $3, course_id = $4, cohort_id = $5, agent_id = $6, free = $7, access_days = $8, updated_at = $9
+        WHERE id = $1`,
+      [
+        deliveryId,
+        input.name === undefined ? before.name : tidyName(input.name),
+        opens.kind,
+        opens.courseId,
+        opens.cohortId,
+        opens.agentId,
+        input.free ?? before.free,
+        input.access_days === undefined ? before.accessDays : input.access_days || null,
+        now,
+      ],
+    );
+    return findDelivery(tx, clubId, deliveryId);
+  });
 }
 
-/** Ends the granting of a delivery, or takes it up again; what is so already stays as it is. @throws DomainError not_found */
-export async function setArchived(
+/** Ends the granting of a delivery; an archived one stays as it is. @throws DomainError not_found */
+export async function archiveDelivery(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  deliveryId: Id,
+  now: Date,
+): Promise<Delivery> {
+  return database.transaction((tx) => setArchived(tx, clubId, deliveryId, true, now));
+}
+
+/** Takes up the granting of an archived delivery; any other stays as it is. @throws DomainError not_found */
+export async function unarchiveDelivery(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  deliveryId: Id,
+  now: Date,
+): Promise<Delivery> {
+  return database.transaction((tx) => setArchived(tx, clubId, deliveryId, false, now));
+}
+
+async function setArchived(
   tx: Transaction,
   clubId: Id,
   deliveryId: Id,

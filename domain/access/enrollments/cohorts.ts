@@ -1,6 +1,7 @@
 /** Cohorts of courses, as administrators keep them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
@@ -76,23 +77,25 @@ export async function listCohorts(
 
 /** @throws DomainError not_found (course), invalid_request (an end that is not after the beginning) */
 export async function createCohort(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: { name: string; starts_at?: string; ends_at?: string },
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
-  await expectCourse(tx, clubId, courseId);
-  const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
-  const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
-  refuseEmptySpan({ startsAt, endsAt });
-  const id = newId();
-  await tx.query(
-    `INSERT INTO cohorts (id, club_id, course_id, name, starts_at, ends_at, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-    [id, clubId, courseId, tidyName(input.name), startsAt, endsAt, now],
-  );
-  return presentCohort(await holdCohort(tx, clubId, id));
+  return database.transaction(async (tx) => {
+    await expectCourse(tx, clubId, courseId);
+    const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
+    const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
+    refuseEmptySpan({ startsAt, endsAt });
+    const id = newId();
+    await tx.query(
+      `INSERT INTO cohorts (id, club_id, course_id, name, starts_at, ends_at, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+      [id, clubId, courseId, tidyName(input.name), startsAt, endsAt, now],
+    );
+    return presentCohort(await holdCohort(tx, clubId, id));
+  });
 }
 
 /**
@@ -100,47 +103,51 @@ export async function createCohort(
  * @throws DomainError not_found, invalid_request (an end that is not after the beginning)
  */
 export async function updateCohort(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   cohortId: Id,
   input: { name?: string; starts_at?: string; ends_at?: string },
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
-  const before = await holdCohort(tx, clubId, cohortId);
-  const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
-  const after: CohortRow = {
-    ...before,
-    ...(input.name !== undefined && { name: tidyName(input.name) }),
-    ...(startsAt !== undefined && { startsAt }),
-    ...(endsAt !== undefined && { endsAt }),
-    updatedAt: now,
-  };
-  refuseEmptySpan(after);
-  await tx.query(`UPDATE cohorts SET name = $2, starts_at = $3, ends_at = $4, updated_at = $5 WHERE id = $1`, [
-    cohortId,
-    after.name,
-    after.startsAt,
-    after.endsAt,
-    now,
-  ]);
-  return presentCohort(after);
+  return database.transaction(async (tx) => {
+    const before = await holdCohort(tx, clubId, cohortId);
+    const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
+    const after: CohortRow = {
+      ...before,
+      ...(input.name !== undefined && { name: tidyName(input.name) }),
+      ...(startsAt !== undefined && { startsAt }),
+      ...(endsAt !== undefined && { endsAt }),
+      updatedAt: now,
+    };
+    refuseEmptySpan(after);
+    await tx.query(`UPDATE cohorts SET name = $2, starts_at = $3, ends_at = $4, updated_at = $5 WHERE id = $1`, [
+      cohortId,
+      after.name,
+      after.startsAt,
+      after.endsAt,
+      now,
+    ]);
+    return presentCohort(after);
+  });
 }
 
 /**
  * Deletes a cohort that nobody and nothing is in. Removed enrollments do not come back: they forget it.
  * @throws DomainError not_found, in_use
  */
-export async function deleteCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<void> {
-  await holdCohort(tx, clubId, cohortId);
-  const [users] = await tx.query<{ delivery: boolean; enrollment: boolean }[]>(
-    `SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = $1) AS delivery,
-            EXISTS (SELECT FROM enrollments WHERE cohort_id = $1 AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`,
-    [cohortId],
-  );
-  if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
-  if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
-  await tx.query(`UPDATE enrollments SET cohort_id = NULL WHERE cohort_id = $1`, [cohortId]);
-  await tx.query(`DELETE FROM cohorts WHERE id = $1`, [cohortId]);
+export async function deleteCohort({ database }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
+  await database.transaction(async (tx) => {
+    await holdCohort(tx, clubId, cohortId);
+    const [users] = await tx.query<{ delivery: boolean; enrollment: boolean }[]>(
+      `SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = $1) AS delivery,
+              EXISTS (SELECT FROM enrollments WHERE cohort_id = $1 AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`,
+      [cohortId],
+    );
+    if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
+    if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
+    await tx.query(`UPDATE enrollments SET cohort_id = NULL WHERE cohort_id = $1`, [cohortId]);
+    await tx.query(`DELETE FROM cohorts WHERE id = $1`, [cohortId]);
+  });
 }
 
 /** Holds it against changes, and against those who would enroll somebody in it. @throws DomainError not_found */

@@ -1,6 +1,7 @@
 /** Student imports as administrators see them: begun with a file, listed, read, canceled. The work is done by `step.ts`. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -127,7 +128,7 @@ export async function listImportRows(
  * @throws DomainError not_found, import_ended (it was completed or has failed)
  */
 export async function cancelImport(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   importId: Id,
   now: Date,

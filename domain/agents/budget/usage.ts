@@ -1,6 +1,7 @@
 /** What a club's agents use and cost, by month of its time zone, and the limit that the club sets itself. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -25,13 +26,15 @@ export async function readAiBudget(db: Queries, clubId: Id, now: Date): Promise<
 
 /** @param cents what the club lets its agents cost in a month; null for all that its plan allows */
 export async function setOwnLimit(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   cents: number | null,
   now: Date,
 ): Promise<RecordOf<'AiBudget'>> {
-  await tx.query(`UPDATE clubs SET ai_monthly_limit = $2 WHERE id = $1`, [clubId, cents]);
-  return readAiBudget(tx, clubId, now);
+  return database.transaction(async (tx) => {
+    await tx.query(`UPDATE clubs SET ai_monthly_limit = $2 WHERE id = $1`, [clubId, cents]);
+    return readAiBudget(tx, clubId, now);
+  });
 }
 
 interface UsageRow {

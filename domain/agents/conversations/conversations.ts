@@ -1,6 +1,7 @@
 /** A student's conversations with agents. What was said stays readable when access has ended; asking on does not. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -99,12 +100,12 @@ export async function readConversation(
 
 /** @returns the conversation with its new title @throws DomainError not_found */
 export async function renameConversation(
-  db: Queries,
+  { database }: DatabaseDeps,
   student: Reader,
   conversationId: Id,
   title: string,
 ): Promise<Conversation> {
-  const [[conversation]] = await db.query<[ConversationRow[], number]>(
+  const [[conversation]] = await database.query<[ConversationRow[], number]>(
     `UPDATE agent_conversations conversation SET title = $4 WHERE ${own} AND id = $2 AND club_id = $3
      RETURNING ${conversationColumns}`,
     [student.id, conversationId, student.clubId, tidyName(title)],
@@ -115,7 +116,7 @@ export async function renameConversation(
 
 /** Its words are erased; its questions still count, and their ids stay used. @throws DomainError not_found */
 export async function removeConversation(
-  database: Database,
+  { database }: DatabaseDeps,
   student: Reader,
   conversationId: Id,
   now: Date,

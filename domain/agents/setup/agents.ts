@@ -1,7 +1,8 @@
 /** The AI agents of a club as its administrators set them up: creating, listing, reading, changing, archiving. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -31,7 +32,7 @@ const columns = `id, public_id AS "publicId", name, description, model, status, 
 
 /** Creates a draft without material. @throws DomainError feature_not_in_plan, public_id_taken */
 export async function createAgent(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'AgentCreation'>,
   now: Date,
@@ -116,7 +117,7 @@ export async function holdAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
  * @throws DomainError not_found, feature_not_in_plan (when it is published), public_id_taken
  */
 export async function updateAgent(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   input: RecordOf<'AgentChange'>,

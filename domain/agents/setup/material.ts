@@ -1,6 +1,7 @@
 /** What an agent answers from, as administrators name it: courses, lessons and files of the club. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { expectAgent, holdAgent } from './agents.ts';
@@ -45,7 +46,7 @@ export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promis
  * @throws DomainError not_found (agent; or what is named, with its field)
  */
 export async function setMaterial(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   material: Material,

@@ -1,6 +1,7 @@
 /** What an agent's material comes to in the club's index, as administrators see it, and asking for an indexing once more. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -71,20 +72,22 @@ export async function listSources(
 
 /** Has a source read anew; until then what was indexed before is found. @throws DomainError not_found (agent, or a source that is none of its) */
 export async function reindexSource(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   sourceId: Id,
   now: Date,
 ): Promise<Source> {
-  await expectAgent(tx, clubId, agentId);
-  const [[row]] = await tx.query<[SourceRow[], number]>(
-    `UPDATE agent_sources SET ${wantedAnew} WHERE id = $2 AND id IN (${sourcesOfAgent('$3')}) RETURNING ${columns}`,
-    [now, sourceId, agentId],
-  );
-  if (!row) throw notFound('source');
-  await wakeSources(tx, clubId, [sourceId], now);
-  return presentSource(row);
+  return database.transaction(async (tx) => {
+    await expectAgent(tx, clubId, agentId);
+    const [[row]] = await tx.query<[SourceRow[], number]>(
+      `UPDATE agent_sources SET ${wantedAnew} WHERE id = $2 AND id IN (${sourcesOfAgent('$3')}) RETURNING ${columns}`,
+      [now, sourceId, agentId],
+    );
+    if (!row) throw notFound('source');
+    await wakeSources(tx, clubId, [sourceId], now);
+    return presentSource(row);
+  });
 }
 
 function presentSource(row: SourceRow): Source {

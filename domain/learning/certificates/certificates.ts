@@ -1,5 +1,6 @@
 /** Certificates of courses: issued once a student and course, issued again, revoked, and withdrawn with their student. */
 import { randomInt } from 'node:crypto';
+import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -7,7 +8,8 @@ import type { AddressedPlatform } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
-import { findCertificate, type Certificate } from './reads.ts';
+import { findCertificate } from './reads.ts';
+import { presentCertificate, type Certificate } from './records.ts';
 
 /** A student and a course of one club. */
 interface Pair {
@@ -57,14 +59,14 @@ export async function issueCertificate(
   { student_id: studentId, course_id: courseId }: { student_id: Id; course_id: Id },
   now: Date,
   draw: () => string = drawCode,
-): Promise<Certificate> {
+): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
     const student = await holdStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
     if (await hasOne(tx, studentId, courseId))
       throw new DomainError('certificate_exists', 'The student has a certificate of this course already.');
     const issue = { publicUrl, clubId, studentId, courseId, student, course };
-    return findCertificate(tx, clubId, await insert(tx, issue, draw, now));
+    return presentCertificate(await findCertificate(tx, clubId, await insert(tx, issue, draw, now)));
   });
 }
 
@@ -150,7 +152,7 @@ export async function reissueCertificate(
   { database }: AddressedPlatform,
   clubId: Id,
   certificateId: Id,
-): Promise<Certificate> {
+): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
     const { studentId, courseId } = await holdCertificate(tx, clubId, certificateId);
     const student = await holdStudent(tx, clubId, studentId);
@@ -171,7 +173,7 @@ export async function reissueCertificate(
         course.completedAt,
       ],
     );
-    return findCertificate(tx, clubId, certificateId);
+    return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
 
@@ -185,7 +187,7 @@ export async function revokeCertificate(
   certificateId: Id,
   reason: string,
   now: Date,
-): Promise<Certificate> {
+): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
     const { revokedAt } = await holdCertificate(tx, clubId, certificateId);
     if (revokedAt !== null) throw certificateRevoked();
@@ -194,7 +196,7 @@ export async function revokeCertificate(
       now,
       reason,
     ]);
-    return findCertificate(tx, clubId, certificateId);
+    return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
 

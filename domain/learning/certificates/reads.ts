@@ -1,4 +1,5 @@
 /** Certificates as they are read: one, a page of a club's, a student's own, and the one of a code. */
+import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,31 +8,9 @@ import { windowOf, type Page, type PageRequest } from '../../../platform/infra/p
 import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
 import { likePattern } from '../../../platform/core/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
+import { presentCertificate, presentVerification, type Certificate, type CertificateVerification } from './records.ts';
 
-/** A certificate with what is shown of its course. */
-export interface Certificate {
-  id: Id;
-  code: string;
-  studentId: Id;
-  /** Null once the student is removed, as the e-mail. */
-  studentName: string | null;
-  studentEmail: string | null;
-  courseId: Id;
-  courseTitle: string;
-  coursePublicId: string;
-  clubName: string;
-  /** IANA name of the club's time zone: the days that are printed are its days. */
-  timeZone: string;
-  lessonCount: number;
-  hours: number | null;
-  version: number;
-  issuedAt: Date;
-  completedAt: Date | null;
-  revokedAt: Date | null;
-  revokedReason: string | null;
-  withdrawnAt: Date | null;
-  verifyUrl: string;
-}
+export type { Certificate } from './records.ts';
 
 const columns = `certificate.id, certificate.code, certificate.student_id AS "studentId", certificate.student_name AS "studentName",
   certificate.student_email AS "studentEmail", certificate.course_id AS "courseId", certificate.course_title AS "courseTitle",
@@ -54,6 +33,11 @@ export async function findCertificate(db: Queries, clubId: Id, certificateId: Id
   return found;
 }
 
+/** @returns the certificate as the contract shows it @throws DomainError not_found, also for one of another club */
+export async function readCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<RecordOf<'Certificate'>> {
+  return presentCertificate(await findCertificate(db, clubId, certificateId));
+}
+
 /** @throws DomainError not_found, also for one of another student */
 export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<Certificate> {
   const [found] = await select(db, 'certificate.id = $1 AND certificate.student_id = $2', [certificateId, studentId]);
@@ -70,7 +54,11 @@ export interface CertificateFilter extends PageRequest {
 }
 
 /** @returns a page of the club's certificates, the withdrawn among them, newest first; with `q`, of the newest 1,000 that fit */
-export async function listCertificates(db: Queries, clubId: Id, filter: CertificateFilter): Promise<Page<Certificate>> {
+export async function listCertificates(
+  db: Queries,
+  clubId: Id,
+  filter: CertificateFilter,
+): Promise<Page<RecordOf<'Certificate'>>> {
   const parameters: unknown[] = [clubId];
   const given = (value: unknown) => `$${parameters.push(value)}`;
   const conditions = ['certificate.club_id = $1'];
@@ -91,11 +79,11 @@ export async function listCertificates(db: Queries, clubId: Id, filter: Certific
       parameters,
     });
     const rows = await select(db, `certificate.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
-    return { rows, total: ids.length };
+    return { rows: rows.map(presentCertificate), total: ids.length };
   }
   const { limit, offset } = windowOf(filter);
   const rows = await select(db, `${shown} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, parameters);
-  return { rows, total: await countCertificates(db, clubId, filter, shown, parameters) };
+  return { rows: rows.map(presentCertificate), total: await countCertificates(db, clubId, filter, shown, parameters) };
 }
 
 const newestFirst = 'certificate.issued_at DESC, certificate.id DESC';
@@ -127,7 +115,11 @@ function matches(q: string, given: (value: unknown) => string): string {
 }
 
 /** @returns a page of a student's own certificates, newest first */
-export async function listOwnCertificates(db: Queries, studentId: Id, page: PageRequest): Promise<Page<Certificate>> {
+export async function listOwnCertificates(
+  db: Queries,
+  studentId: Id,
+  page: PageRequest,
+): Promise<Page<RecordOf<'Certificate'>>> {
   const { limit, offset } = windowOf(page);
   const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM certificates WHERE student_id = $1`,
@@ -138,7 +130,12 @@ export async function listOwnCertificates(db: Queries, studentId: Id, page: Page
     `certificate.student_id = $1 ORDER BY certificate.issued_at DESC, certificate.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [studentId],
   );
-  return { rows, total: counted?.total ?? 0 };
+  return { rows: rows.map(presentCertificate), total: counted?.total ?? 0 };
+}
+
+/** @returns what anyone may know who has the code @throws DomainError not_found, as `findCertificateByCode` */
+export async function verifyCertificate(db: Queries, typed: string): Promise<CertificateVerification> {
+  return presentVerification(await findCertificateByCode(db, typed));
 }
 
 /**

@@ -143,7 +143,17 @@ export async function holdVisibleLesson(
 
 const noLesson = () => notFound('lesson');
 
-export function presentVisibleLesson(lesson: VisibleLesson): RecordOf<'ClassroomLesson'> {
+/** @throws DomainError not_found, alike for whatever the student cannot take */
+export async function openLesson(
+  db: Queries,
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<RecordOf<'ClassroomLesson'>> {
+  return presentVisibleLesson(await findVisibleLesson(db, reader, publicId, now));
+}
+
+function presentVisibleLesson(lesson: VisibleLesson): RecordOf<'ClassroomLesson'> {
   return {
     id: lesson.id,
     public_id: lesson.publicId,

@@ -1,8 +1,8 @@
 /** Completing lessons and, by that, courses (EVT-14, EVT-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AddressedPlatform } from '../../deps.ts';
+import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { issueOnCompletion } from '../certificates/certificates.ts';
@@ -49,7 +49,12 @@ export async function completeLesson(
  * Takes the completion of a lesson back; that it and its course were completed once remains.
  * @throws DomainError not_found where the student does not see the lesson
  */
-export async function undoCompletion(database: Database, reader: Reader, publicId: string, now: Date): Promise<void> {
+export async function undoCompletion(
+  { database }: DatabaseDeps,
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<void> {
   await database.transaction(async (tx) => {
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);

@@ -2,7 +2,8 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { CourseStatus } from '../../../entities/learning/course.ts';
-import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -52,7 +53,7 @@ const outline = `(
 
 /** Creates a draft. @throws DomainError public_id_taken */
 export async function createCourse(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'CourseCreation'>,
   now: Date,
@@ -137,7 +138,7 @@ export async function holdCourse(
  * @throws DomainError not_found, public_id_taken
  */
 export async function updateCourse(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: RecordOf<'CourseChange'>,
@@ -180,7 +181,7 @@ export async function updateCourse(
  * @throws DomainError not_found, invalid_request unless every module and every lesson of the course is named once, and no other
  */
 export async function orderCourse(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   { modules }: RecordOf<'CourseOrder'>,

@@ -1,7 +1,8 @@
 /** The lessons of a course as administrators write them. Whoever changes one holds its course. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
-import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
@@ -26,7 +27,7 @@ interface LessonRow {
 
 /** Adds a lesson at the end of the module. @throws DomainError not_found, public_id_taken, course_full */
 export async function createLesson(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'LessonCreation'>,
@@ -74,7 +75,7 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
 
 /** Changes what is given; what is absent stays. @throws DomainError not_found, public_id_taken */
 export async function updateLesson(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   lessonId: Id,
   input: RecordOf<'LessonChange'>,
@@ -114,7 +115,7 @@ export async function updateLesson(
  * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, for what was told of it.
  * @throws DomainError not_found
  */
-export async function removeLesson(database: Database, clubId: Id, lessonId: Id, now: Date): Promise<void> {
+export async function removeLesson({ database }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
     await holdLesson(tx, clubId, lessonId);
     await tx.query(

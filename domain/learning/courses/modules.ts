@@ -1,6 +1,7 @@
 /** The modules of a course: the parts that hold its lessons. Whoever changes one holds its course. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
@@ -17,7 +18,7 @@ interface ModuleRow {
 
 /** Adds a module at the end of the course. @throws DomainError not_found, course_full */
 export async function createModule(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: RecordOf<'ModuleCreation'>,
@@ -41,7 +42,7 @@ export async function createModule(
 
 /** @throws DomainError not_found */
 export async function updateModule(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'ModuleChange'>,
@@ -55,7 +56,7 @@ export async function updateModule(
 }
 
 /** @throws DomainError not_found, in_use while the module has lessons */
-export async function deleteModule(database: Database, clubId: Id, moduleId: Id): Promise<void> {
+export async function deleteModule({ database }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
   await database.transaction(async (tx) => {
     await holdModule(tx, clubId, moduleId);
     const lessons = await tx.query<unknown[]>(`SELECT 1 FROM lessons WHERE module_id = $1 LIMIT 1`, [moduleId]);

@@ -1,6 +1,7 @@
 /** What students say about lessons, and its moderation. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -27,7 +28,7 @@ const commentsWithAuthor = `lesson_comments comment JOIN students student ON stu
 
 /** @throws DomainError not_found where the student does not see the lesson */
 export async function publishComment(
-  database: Database,
+  { database }: DatabaseDeps,
   reader: Reader,
   publicId: string,
   body: string,
@@ -97,13 +98,13 @@ async function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise
 }
 
 /** Also after access to the lesson has ended: what somebody wrote is theirs to take back. @throws DomainError not_found */
-export async function deleteOwnComment(db: Queries, reader: Reader, commentId: Id): Promise<void> {
-  await deleteOne(db, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
+export async function deleteOwnComment({ database }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {
+  await deleteOne(database, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
 }
 
 /** @throws DomainError not_found, also for a comment of another club */
-export async function deleteComment(db: Queries, clubId: Id, commentId: Id): Promise<void> {
-  await deleteOne(db, `id = $1 AND club_id = $2`, [commentId, clubId]);
+export async function deleteComment({ database }: DatabaseDeps, clubId: Id, commentId: Id): Promise<void> {
+  await deleteOne(database, `id = $1 AND club_id = $2`, [commentId, clubId]);
 }
 
 async function deleteOne(db: Queries, condition: string, parameters: unknown[]): Promise<void> {

@@ -1,11 +1,14 @@
 /** The levels of a club: list, create, change, delete; and where a student stands among them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
+
+type LevelRecord = RecordOf<'Level'>;
 
 export interface Level {
   id: Id;
@@ -18,12 +21,12 @@ export interface Level {
 const columns = `level.id, level.name, level.points, level.created_at AS "createdAt"`;
 
 /** @returns the record that callers see */
-export function presentLevel(level: Level): RecordOf<'Level'> {
+export function presentLevel(level: Level): LevelRecord {
   return { id: level.id, name: level.name, points: level.points, created_at: level.createdAt.toISOString() };
 }
 
 /** @returns a page of the club's levels, the lowest first */
-export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Level>> {
+export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Promise<Page<LevelRecord>> {
   const { limit, offset } = windowOf(page);
   const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM levels WHERE club_id = $1 AND removed_at IS NULL`,
@@ -34,7 +37,7 @@ export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Pr
       ORDER BY level.points LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
-  return { rows, total: counted?.total ?? 0 };
+  return { rows: rows.map(presentLevel), total: counted?.total ?? 0 };
 }
 
 /** @throws DomainError not_found, also for a level of another club and a deleted one */
@@ -55,11 +58,11 @@ function refuseTakenPoints(error: unknown): never {
 
 /** Nobody reaches it before their next award. @throws DomainError points_taken */
 export async function createLevel(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: { name: string; points: number },
   now: Date,
-): Promise<Level> {
+): Promise<LevelRecord> {
   return database.transaction(async (tx) => {
     const level = { id: newId(), name: tidyName(input.name), points: input.points, createdAt: now };
     await tx
@@ -71,17 +74,17 @@ export async function createLevel(
         now,
       ])
       .catch(refuseTakenPoints);
-    return level;
+    return presentLevel(level);
   });
 }
 
 /** Whoever has reached it keeps that; others reach it with their next award. @throws DomainError not_found, points_taken */
 export async function updateLevel(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   levelId: Id,
   input: { name?: string; points?: number },
-): Promise<Level> {
+): Promise<LevelRecord> {
   return database.transaction(async (tx) => {
     const before = await holdLevel(tx, clubId, levelId);
     const after = {
@@ -92,12 +95,12 @@ export async function updateLevel(
     await tx
       .query(`UPDATE levels SET name = $2, points = $3 WHERE id = $1`, [levelId, after.name, after.points])
       .catch(refuseTakenPoints);
-    return after;
+    return presentLevel(after);
   });
 }
 
 /** Deletes a level that nobody has reached; its row stays for the facts that name it. @throws DomainError not_found, in_use */
-export async function deleteLevel(database: Database, clubId: Id, levelId: Id, now: Date): Promise<void> {
+export async function deleteLevel({ database }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
     await holdLevel(tx, clubId, levelId);
     const [user] = await tx.query<unknown[]>(`SELECT 1 FROM student_levels WHERE level_id = $1 LIMIT 1`, [levelId]);

@@ -1,11 +1,14 @@
 /** The tags of a club: list, create, rename, delete. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
+
+type TagRecord = RecordOf<'Tag'>;
 
 export interface Tag {
   id: Id;
@@ -16,12 +19,12 @@ export interface Tag {
 const columns = `tag.id, tag.name, tag.created_at AS "createdAt"`;
 
 /** @returns the record that callers see */
-export function presentTag(tag: Tag): RecordOf<'Tag'> {
+export function presentTag(tag: Tag): TagRecord {
   return { id: tag.id, name: tag.name, created_at: tag.createdAt.toISOString() };
 }
 
 /** @returns a page of the club's tags, by name */
-export async function listTags(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Tag>> {
+export async function listTags(db: Queries, clubId: Id, page: PageRequest): Promise<Page<TagRecord>> {
   const { limit, offset } = windowOf(page);
   const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM tags WHERE club_id = $1 AND removed_at IS NULL`,
@@ -32,7 +35,7 @@ export async function listTags(db: Queries, clubId: Id, page: PageRequest): Prom
       ORDER BY tag.folded_name LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
-  return { rows, total: counted?.total ?? 0 };
+  return { rows: rows.map(presentTag), total: counted?.total ?? 0 };
 }
 
 /** @returns the tags that are on a student, by name */
@@ -67,7 +70,12 @@ function refuseTakenName(error: unknown): never {
 }
 
 /** @throws DomainError name_taken */
-export async function createTag(database: Database, clubId: Id, input: { name: string }, now: Date): Promise<Tag> {
+export async function createTag(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  input: { name: string },
+  now: Date,
+): Promise<TagRecord> {
   return database.transaction(async (tx) => {
     const tag = { id: newId(), name: tidyName(input.name), createdAt: now };
     await tx
@@ -79,24 +87,29 @@ export async function createTag(database: Database, clubId: Id, input: { name: s
         now,
       ])
       .catch(refuseTakenName);
-    return tag;
+    return presentTag(tag);
   });
 }
 
 /** Renames a tag. It is no fact about the students who have it. @throws DomainError not_found, name_taken */
-export async function updateTag(database: Database, clubId: Id, tagId: Id, input: { name: string }): Promise<Tag> {
+export async function updateTag(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  tagId: Id,
+  input: { name: string },
+): Promise<TagRecord> {
   return database.transaction(async (tx) => {
     const before = await holdTag(tx, clubId, tagId, 'update');
     const name = tidyName(input.name);
     await tx
       .query(`UPDATE tags SET name = $2, folded_name = $3 WHERE id = $1`, [tagId, name, foldName(name)])
       .catch(refuseTakenName);
-    return { ...before, name };
+    return presentTag({ ...before, name });
   });
 }
 
 /** Deletes a tag that no student has; its row stays for the facts that name it. @throws DomainError not_found, in_use */
-export async function deleteTag(database: Database, clubId: Id, tagId: Id, now: Date): Promise<void> {
+export async function deleteTag({ database }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
     await holdTag(tx, clubId, tagId, 'update');
     const [user] = await tx.query<unknown[]>(`SELECT 1 FROM student_tags WHERE tag_id = $1 LIMIT 1`, [tagId]);

@@ -4,7 +4,7 @@ import type { Database, Queries } from '../../../platform/infra/postgres/databas
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import type { Platform } from '../../deps.ts';
+import type { DatabaseDeps, Platform } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { wake, type NewWake } from '../../../platform/engine/facts.ts';
 import { addressesIn } from './addresses.policy.ts';
@@ -139,7 +139,7 @@ export async function findNotice(db: Queries, clubId: Id, noticeId: Id): Promise
  * Has a failed notice processed once more, such as after its product was created.
  * @throws DomainError not_found, notice_not_failed, payload_purged
  */
-export async function replayNotice(database: Database, clubId: Id, noticeId: Id, now: Date): Promise<void> {
+export async function replayNotice({ database }: DatabaseDeps, clubId: Id, noticeId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
     const [row] = await tx.query<{ status: NoticeStatus; purged: boolean }[]>(
       `SELECT status, body IS NULL AS purged FROM sales_notices WHERE id = $1 AND club_id = $2 FOR UPDATE`,

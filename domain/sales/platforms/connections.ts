@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import type { AddressedPlatform } from '../../deps.ts';
+import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import type { SalesPlatform } from './platforms.policy.ts';
@@ -80,7 +80,12 @@ export async function rotateConnection(
 }
 
 /** Takes no notices any more; those that came, and what they led to, stay. @throws DomainError not_found */
-export async function deleteConnection(database: Database, clubId: Id, connectionId: Id, now: Date): Promise<void> {
+export async function deleteConnection(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  connectionId: Id,
+  now: Date,
+): Promise<void> {
   const [, deleted] = await database.source.query<[unknown[], number]>(
     `UPDATE sales_connections SET deleted_at = $3 WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
     [connectionId, clubId, now],

@@ -1,7 +1,8 @@
 /** Products of sales platforms, and the deliveries that a sale of each gives. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { expectDeliveries } from '../../access/deliveries/deliveries.ts';
-import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -70,22 +71,24 @@ export async function findProduct(db: Queries, clubId: Id, productId: Id, lock =
 
 /** @throws DomainError not_found (delivery), product_exists */
 export async function createProduct(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: { platform: string; external_id: string; name: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<Product> {
-  await expectDeliveries(tx, clubId, input.delivery_ids ?? []);
-  const id = newId();
-  await tx
-    .query(
-      `INSERT INTO products (id, club_id, platform, external_id, name, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-      [id, clubId, input.platform, input.external_id, tidyName(input.name), now],
-    )
-    .catch(productExistsOr);
-  await setMapping(tx, id, input.delivery_ids ?? []);
-  return findProduct(tx, clubId, id);
+  return database.transaction(async (tx) => {
+    await expectDeliveries(tx, clubId, input.delivery_ids ?? []);
+    const id = newId();
+    await tx
+      .query(
+        `INSERT INTO products (id, club_id, platform, external_id, name, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+        [id, clubId, input.platform, input.external_id, tidyName(input.name), now],
+      )
+      .catch(productExistsOr);
+    await setMapping(tx, id, input.delivery_ids ?? []);
+    return findProduct(tx, clubId, id);
+  });
 }
 
 /**
@@ -93,38 +96,42 @@ export async function createProduct(
  * @throws DomainError not_found (product or delivery), product_exists
  */
 export async function updateProduct(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   productId: Id,
   input: { platform?: string; external_id?: string; name?: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<Product> {
-  await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
-  if (input.delivery_ids) {
-    await expectDeliveries(tx, clubId, input.delivery_ids);
-    await setMapping(tx, productId, input.delivery_ids);
-  }
-  await tx
-    .query(
-      `UPDATE products SET platform = coalesce($2, platform), external_id = coalesce($3, external_id),
-              name = coalesce($4, name), updated_at = $5 WHERE id = $1`,
-      [
-        productId,
-        input.platform ?? null,
-        input.external_id ?? null,
-        input.name === undefined ? null : tidyName(input.name),
-        now,
-      ],
-    )
-    .catch(productExistsOr);
-  return findProduct(tx, clubId, productId);
+  return database.transaction(async (tx) => {
+    await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
+    if (input.delivery_ids) {
+      await expectDeliveries(tx, clubId, input.delivery_ids);
+      await setMapping(tx, productId, input.delivery_ids);
+    }
+    await tx
+      .query(
+        `UPDATE products SET platform = coalesce($2, platform), external_id = coalesce($3, external_id),
+                name = coalesce($4, name), updated_at = $5 WHERE id = $1`,
+        [
+          productId,
+          input.platform ?? null,
+          input.external_id ?? null,
+          input.name === undefined ? null : tidyName(input.name),
+          now,
+        ],
+      )
+      .catch(productExistsOr);
+    return findProduct(tx, clubId, productId);
+  });
 }
 
 /** Deletes a product that nothing was sold of: what refers to it keeps it. @throws DomainError not_found, in_use */
-export async function deleteProduct(tx: Transaction, clubId: Id, productId: Id): Promise<void> {
-  await findProduct(tx, clubId, productId, 'FOR UPDATE');
-  await tx.query(`DELETE FROM products WHERE id = $1`, [productId]).catch((error: unknown) => {
-    throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
+export async function deleteProduct({ database }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
+  await database.transaction(async (tx) => {
+    await findProduct(tx, clubId, productId, 'FOR UPDATE');
+    await tx.query(`DELETE FROM products WHERE id = $1`, [productId]).catch((error: unknown) => {
+      throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
+    });
   });
 }
 

@@ -8,9 +8,8 @@ import { buildClub, buildStudent, type TestAdministrator, type TestStudent } fro
 
 /** A session of somebody who exists, which was ended. @returns its token */
 export async function endedSession(kind: CallerKind): Promise<string> {
-  const source = await testDatabase();
   const { token } = await buildCaller(kind);
-  await source.transaction((tx) => endSession(new Transaction(tx), kind, token));
+  await endSession(await testPlatform(), kind, token);
   return token;
 }
 

@@ -182,7 +182,13 @@ const performances: Performances = {
   async create({ course, published }, { clubId, courses }, model) {
     const { database } = await testPlatform();
     const content = { title: 'a', content: 'a', published };
-    const { id } = await createLesson(database, clubId, at(courses, course).moduleIds[0] ?? '', content, new Date());
+    const { id } = await createLesson(
+      { database },
+      clubId,
+      at(courses, course).moduleIds[0] ?? '',
+      content,
+      new Date(),
+    );
     model.lessons.push({ id, course, ...content, removed: false });
     return [];
   },
@@ -190,7 +196,7 @@ const performances: Performances = {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
     const { database } = await testPlatform();
-    await updateLesson(database, clubId, lesson.id, given(changes), new Date());
+    await updateLesson({ database }, clubId, lesson.id, given(changes), new Date());
     const { title, content } = lesson;
     Object.assign(lesson, given(changes));
     return title === lesson.title && content === lesson.content ? [] : [lesson.id];
@@ -199,7 +205,7 @@ const performances: Performances = {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
     const { database } = await testPlatform();
-    await removeLesson(database, clubId, lesson.id, new Date());
+    await removeLesson({ database }, clubId, lesson.id, new Date());
     lesson.removed = true;
     return [];
   },
@@ -208,7 +214,7 @@ const performances: Performances = {
     const { title } = course;
     Object.assign(course, given(changes));
     const { database } = await testPlatform();
-    await updateCourse(database, clubId, at(courses, place).id, { ...course }, new Date());
+    await updateCourse({ database }, clubId, at(courses, place).id, { ...course }, new Date());
     return title === course.title ? [] : model.lessons.filter((one) => one.course === place).map(({ id }) => id);
   },
   async material({ agent: place, courses, lessons, files }, club, model) {
@@ -222,12 +228,12 @@ const performances: Performances = {
       media_ids: agent.files,
     };
     const { database } = await testPlatform();
-    await setMaterial(database, club.clubId, at(club.agents, place).id, material, new Date());
+    await setMaterial({ database }, club.clubId, at(club.agents, place).id, material, new Date());
     return [];
   },
   async agent({ agent, status }, { clubId, agents }, model) {
     const { database } = await testPlatform();
-    await updateAgent(database, clubId, at(agents, agent).id, { status }, new Date());
+    await updateAgent({ database }, clubId, at(agents, agent).id, { status }, new Date());
     at(model.agents, agent).status = status;
     return [];
   },
@@ -241,7 +247,7 @@ const performances: Performances = {
   },
   async language({ language }, { clubId }, model) {
     const { database } = await testPlatform();
-    await updateClub(database, clubId, { language }, new Date());
+    await updateClub({ database }, clubId, { language }, new Date());
     const hasChanged = language !== model.language;
     model.language = language;
     return hasChanged ? [...model.lessons, ...model.files].map(({ id }) => id) : [];

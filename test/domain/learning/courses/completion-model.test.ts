@@ -94,7 +94,7 @@ describe('a course that is completed and edited at the same time', function () {
         const really = async (act: Act, at: Date): Promise<unknown> => {
           if (act.kind === 'open' || act.kind === 'close')
             return updateCourse(
-              database,
+              { database },
               club.id,
               course.id,
               { status: act.kind === 'open' ? 'published' : 'draft' },
@@ -102,9 +102,9 @@ describe('a course that is completed and edited at the same time', function () {
             );
           const { id, publicId } = lessonOf(act.lesson);
           if (act.kind === 'complete') return completeLesson(platform, reader, publicId, at);
-          if (act.kind === 'undo') return undoCompletion(database, reader, publicId, at);
-          if (act.kind === 'remove') return removeLesson(database, club.id, id, at);
-          return updateLesson(database, club.id, id, { published: act.kind === 'publish' }, at);
+          if (act.kind === 'undo') return undoCompletion({ database }, reader, publicId, at);
+          if (act.kind === 'remove') return removeLesson({ database }, club.id, id, at);
+          return updateLesson({ database }, club.id, id, { published: act.kind === 'publish' }, at);
         };
 
         for (const act of sequence) {

@@ -62,7 +62,7 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
   const taken = (but?: Id) => [...model.levels].some(([id, from]) => from === points && id !== but);
   if (act === 'create') {
     const refused = taken() ? 'points_taken' : undefined;
-    const made = createLevel(database, clubId, { name: 'Level', points }, new Date());
+    const made = createLevel({ database }, clubId, { name: 'Level', points }, new Date());
     expect(await codeOf(made)).to.equal(refused);
     if (refused === undefined) model.levels.set((await made).id, points);
     return;
@@ -71,12 +71,12 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
   if (id === undefined) return;
   if (act === 'move') {
     const refused = taken(id) ? 'points_taken' : undefined;
-    expect(await codeOf(updateLevel(database, clubId, id, { points }))).to.equal(refused);
+    expect(await codeOf(updateLevel({ database }, clubId, id, { points }))).to.equal(refused);
     if (refused === undefined) model.levels.set(id, points);
     return;
   }
   const refused = model.reached.has(id) ? 'in_use' : undefined;
-  expect(await codeOf(deleteLevel(database, clubId, id, new Date()))).to.equal(refused);
+  expect(await codeOf(deleteLevel({ database }, clubId, id, new Date()))).to.equal(refused);
   if (refused === undefined) model.levels.delete(id);
 }
 
@@ -120,7 +120,7 @@ describe('points and levels', () => {
     const { database } = await testPlatform();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);
-    await createLevel(database, clubId, { name: 'Deckhand', points: 1 }, new Date());
+    await createLevel({ database }, clubId, { name: 'Deckhand', points: 1 }, new Date());
     const given = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
     const crash = database.transaction(async (tx) => {
       await awardPoints(tx, given, new Date());

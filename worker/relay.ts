@@ -14,11 +14,11 @@ import {
   type ClaimedWake,
 } from '../platform/engine/relay-queue.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
-import { fanOut } from '../domain/webhooks/events/fan-out.ts';
-import type { FactToTell } from '../domain/webhooks/events/bodies.ts';
+import type { FactToTell } from '../platform/engine/facts.ts';
+import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
 import type { InPlaceAdmission } from './in-place-admission.ts';
 import { relayed, relayErrors } from './metrics.ts';
-import type { Run, WorkflowClient } from './workflow-client.ts';
+import type { WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
@@ -160,16 +160,17 @@ export function startRelay(platform: RelayPlatform): Relay {
   };
 }
 
-/** Fans the fact out, starts what it caused, and only then forgets it: dying in between means doing it again. */
+/** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
 async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatform, fact: FactToTell): Promise<void> {
-  const deliveries = await fanOut(database, fact, new Date());
+  const caused: CausedWorkflow[] = [];
+  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
+    caused.push(...(await consume(database, [fact], new Date())));
   await failpoint('fanned_out');
   await Promise.all(
-    deliveries.map(async ({ id, endpointId, healthy, attributes }) => {
-      const here = healthy && (await inPlace.enter(id, endpointId));
-      const run: Run = { workflowType: 'webhookDelivery', subjectId: id, clubId: fact.clubId, attributes };
+    caused.map(async ({ localAttemptAt, ...run }) => {
+      const here = localAttemptAt !== undefined && (await inPlace.enter(run.subjectId, localAttemptAt));
       await workflows.start(run, [here]).catch((error: unknown) => {
-        inPlace.leave(id);
+        inPlace.leave(run.subjectId);
         throw error;
       });
     }),

@@ -1,12 +1,13 @@
 /** How an administrator gets an account, a session and an organization. */
 import * as members from '../../domain/clubs/members.ts';
 import * as organizations from '../../domain/clubs/organizations.ts';
+import * as signUp from '../../domain/clubs/sign-up.ts';
 import * as accounts from '../../domain/identity/administrator-accounts.ts';
 import type { Operation } from '../operation.ts';
 import { accepted, data } from './answers.ts';
 
 export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ body, deps, now }) =>
-  accepted(await accounts.signUpAdministrator(deps, body, now));
+  accepted(await signUp.signUpAdministrator(deps, body, now));
 
 export const verifyAdministratorEmail: Operation<'verifyAdministratorEmail'> = async ({ body, deps, now }) =>
   data(await accounts.verifyAdministratorEmail(deps, body.token, now));

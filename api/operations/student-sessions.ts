@@ -2,11 +2,12 @@
 import * as sessions from '../../domain/identity/sessions.ts';
 import * as accounts from '../../domain/identity/student-accounts.ts';
 import { presentStudent } from '../../domain/identity/student-identity.ts';
+import * as signUp from '../../domain/students/sign-up.ts';
 import type { Operation } from '../operation.ts';
 import { accepted, data, noContent } from './answers.ts';
 
 export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, deps, now }) =>
-  accepted(await accounts.signUpStudent(deps, params.clubId, body, now));
+  accepted(await signUp.signUpStudent(deps, params.clubId, body, now));
 
 export const signInStudent: Operation<'signInStudent'> = async ({ body, deps, now }) =>
   data(await accounts.signInStudent(deps, body, now));

@@ -3,8 +3,9 @@ import { Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
-import { citationsOf, type Citation, type ModelCitation } from '../../domain/agents/prompt/citations.policy.ts';
-import { createModel, type AskModel } from '../../platform/infra/model/model.ts';
+import { citationsOf, type Citation } from '../../domain/agents/prompt/citations.policy.ts';
+import { answerRules } from '../../domain/agents/answers/answers.policy.ts';
+import { createModel, type AskModel, type ModelCitation } from '../../platform/infra/model/model.ts';
 import { promptOf } from '../../domain/agents/prompt/prompt-blocks.policy.ts';
 import { promptBounds } from '../../domain/agents/prompt/prompt.policy.ts';
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
@@ -22,7 +23,7 @@ export async function measureCitations(
 ): Promise<void> {
   const documents = await readCorpus();
   const fake = await startFakeModel();
-  const ask = createModel({ apiKey: new Secret('unused'), baseUrl: fake.url, defaultModel: model });
+  const ask = createModel({ apiKey: new Secret('unused'), baseUrl: fake.url }, answerRules);
   if (!ask) throw new Error('A model with a key is one.');
   const counted = { citations: 0, 'on their page': 0, answers: 0, 'that cite': 0, 'the gold page': 0 };
   try {

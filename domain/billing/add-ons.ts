@@ -6,7 +6,8 @@ import type { Id } from '../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../platform/engine/facts.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
-import { addOnCurrency, addOns, type AddOnKind, type AddOnStatus } from './plans.policy.ts';
+import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
+import { addOnCurrency, addOns } from './plans.policy.ts';
 import { addOnWake, chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
 
 type AddOnRecord = RecordOf<'AddOn'>;

@@ -6,7 +6,7 @@ import { inTransaction, type Database, type Transaction } from '../../platform/i
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/facts.ts';
 import { addOnLeaseSeconds, chargesUntilMs, waitAfterCharge } from './add-ons.policy.ts';
-import type { AddOnStatus } from './plans.policy.ts';
+import type { AddOnStatus } from '../../entities/billing/values.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
 
 export interface AddOnPlatform {

@@ -4,15 +4,8 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import type { DatabaseDeps } from '../deps.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
-import type { Role } from '../identity/roles.policy.ts';
+import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
-
-export interface Organization {
-  organization_id: Id;
-  name: string;
-  slug: string;
-  role: Role;
-}
 
 /** How many suffixes are tried before giving up; the last ones are random, so giving up does not happen. */
 const slugTries = 5;
@@ -49,14 +42,4 @@ export async function openOrganization(
 export async function clubExists(db: Queries, clubId: Id): Promise<boolean> {
   const [club] = await db.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
   return club !== undefined;
-}
-
-/** @returns the clubs that an administrator acts in, by name */
-export function listOrganizations(db: Queries, administratorId: Id): Promise<Organization[]> {
-  return db.query<Organization[]>(
-    `SELECT club.id AS organization_id, club.name, club.slug, membership.role
-       FROM memberships membership JOIN clubs club ON club.id = membership.club_id
-      WHERE membership.administrator_id = $1 ORDER BY club.name, club.id`,
-    [administratorId],
-  );
 }

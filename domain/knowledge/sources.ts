@@ -5,7 +5,7 @@
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { wake, type NewWake } from '../../platform/engine/facts.ts';
-import type { SourceKind } from '../agents/agents.policy.ts';
+import type { SourceKind } from '../../entities/agents/values.ts';
 
 /** What a change is about: the lessons and files that may have come, gone or changed with it. */
 export interface SourceScope {

@@ -6,7 +6,8 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { wake, type NewWake } from '../../platform/engine/facts.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { issueToken } from './one-time-tokens.ts';
-import { mailTemplates, type MailTemplate } from './templates.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
+import { mailTemplates } from './templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 

@@ -4,7 +4,8 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { tokenText } from './one-time-tokens.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
-import { mailTemplates, renderMail, type MailTemplate, type RenderedMail } from './templates.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
+import { mailTemplates, renderMail, type RenderedMail } from './templates.ts';
 
 /** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
 const leaseSeconds = 60;

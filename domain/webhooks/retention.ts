@@ -1,9 +1,6 @@
 /** How long webhooks are kept, and their removal in small batches (DEL-8, HOOK-12). */
-import { foldWords } from '../knowledge/words.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { foldListTallies } from '../../platform/infra/postgres/lists/counts.ts';
-import { noticeBodyMs, purgeNoticeBodies } from '../sales/retention.ts';
 import { ending } from './deliveries/ending.ts';
 import { deliveryRules } from './deliveries/schedule.policy.ts';
 import { foldTallies } from './deliveries/tallies.ts';
@@ -26,7 +23,7 @@ const batch = 1_000;
 const foldBatch = 5 * batch;
 
 /** What a round did, in rows. */
-export interface RetentionCounts {
+export type RetentionCounts = {
   /** Events that lost their body. */
   bodies: number;
   attempts: number;
@@ -37,49 +34,29 @@ export interface RetentionCounts {
   endpoints: number;
   /** Secrets whose time after a rotation is over. */
   secrets: number;
-  /** Notices of sales platforms that lost their body. */
-  notices: number;
   /** Changes folded into the tallies of histories. */
   changes: number;
-  /** Changes folded into the tallies of lists. */
-  listChanges: number;
-  /** Changes folded into the words of clubs' material. */
-  wordChanges: number;
-}
+};
 
 /**
  * Removes one batch of each kind, each in a transaction of its own. Repetition and company do no harm: who comes second
  * finds nothing.
  * @returns what it did, and whether there may be more to do at once
  */
-export async function retain(database: Database, now: Date): Promise<RetentionCounts & { more: boolean }> {
+export async function retainWebhooks(database: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
   const before = (ms: number) => new Date(now.getTime() - ms);
   const bodies = await database.transaction((tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
   const attempts = await database.transaction((tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
   const events = await database.transaction((tx) => removeHistory(tx, before(retentionRules.historyMs)));
   const { deliveries, endpoints } = await database.transaction(removeDeletedEndpoint);
   const secrets = await database.transaction((tx) => forgetSecrets(tx, now));
-  const notices = await database.transaction((tx) => purgeNoticeBodies(tx, before(noticeBodyMs), batch));
   const changes = await foldTallies(database, foldBatch);
-  const listChanges = await foldListTallies(database, foldBatch);
-  const wordChanges = await foldWords(database, foldBatch);
   return {
-    bodies,
-    attempts,
-    events,
-    deliveries,
-    endpoints,
-    secrets,
-    notices,
-    changes,
-    listChanges,
-    wordChanges,
+    rows: { bodies, attempts, events, deliveries, endpoints, secrets, changes },
     more:
-      [bodies, attempts, events, deliveries, secrets, notices].some((count) => count >= batch) ||
+      [bodies, attempts, events, deliveries, secrets].some((count) => count >= batch) ||
       endpoints > 0 || // there may be a next one
-      changes >= foldBatch ||
-      listChanges >= foldBatch ||
-      wordChanges >= foldBatch,
+      changes >= foldBatch,
   };
 }
 

@@ -1,14 +1,9 @@
 /** Writes facts and wakes for the relay, in the transaction that makes them true (ENG-3, ENG-4). */
+import type { FactDetails } from '../../entities/facts/values.ts';
 import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
 import { newId, noClub, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
 import { workflowIdOf, type WorkflowAttributes, type WorkflowType } from './workflow-types.ts';
-
-/** What a fact's record cannot say any more when the body is assembled: opaque ids, times and numbers. */
-export interface FactDetails {
-  previousEndsAt?: string;
-  previousCohortId?: Id;
-}
 
 export interface NewFact {
   clubId: Id;
@@ -18,6 +13,18 @@ export interface NewFact {
   /** The record that it is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
   subjectId?: Id;
   details?: FactDetails;
+  occurredAt: Date;
+}
+
+/** A recorded fact, as the relay hands it to its consumers. */
+export interface FactToTell {
+  id: Id;
+  clubId: Id;
+  type: EventType;
+  studentId: Id;
+  /** The record that it is about, besides the student. */
+  subjectId: Id | null;
+  details: FactDetails | null;
   occurredAt: Date;
 }
 

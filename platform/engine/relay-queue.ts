@@ -2,7 +2,7 @@
 import type { DataSource } from 'typeorm';
 import type { Id } from '../core/ids.ts';
 import { prepared } from '../infra/postgres/prepared.ts';
-import type { FactToTell } from '../../domain/webhooks/events/bodies.ts';
+import type { FactToTell } from './facts.ts';
 import type { WorkflowAttributes, WorkflowType } from './workflow-types.ts';
 
 /** How long a relay may work on what it has claimed; one that died has lost it after this. */

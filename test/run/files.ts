@@ -1,5 +1,5 @@
 /** Which test files a run takes, and in which order. */
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Durations } from './timings.ts';
@@ -26,11 +26,12 @@ export function isUnitTest(file: string, seen = new Map<string, boolean>()): boo
   return isUnit;
 }
 
+/** What only looks like an import, in the text of a test about imports, names no file. */
 function importsOf(file: string): string[] {
   const text = readFileSync(path.join(projectDirectory, file), 'utf8');
   return [...text.matchAll(importing)]
     .map(([, target = '']) => path.posix.join(path.posix.dirname(file), target))
-    .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target));
+    .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target) && existsSync(path.join(projectDirectory, target)));
 }
 
 /** `npm run test:unit` takes a few seconds as a whole: it leaves out files that read hostile PDFs or wait for sockets. */

@@ -2,7 +2,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
-import { removeStudent, updateStudent } from '../../domain/identity/students.ts';
+import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase, testPlatform, platformOn } from '../toolkit/stack/database.ts';
 import { everyText } from '../toolkit/assert/histories.ts';

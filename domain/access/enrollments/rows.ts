@@ -2,10 +2,12 @@
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { recordFact, wake, type FactDetails, type NewWake } from '../../../platform/engine/facts.ts';
+import type { FactDetails } from '../../../entities/facts/values.ts';
+import { recordFact, wake, type NewWake } from '../../../platform/engine/facts.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { holdStudent } from '../../identity/accounts.ts';
-import type { EnrollmentSource, EnrollmentTimes, RevocationReason } from './enrollments.policy.ts';
+import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
+import type { EnrollmentTimes } from './enrollments.policy.ts';
 
 /** An enrollment with what is shown of its delivery. */
 export interface Enrollment extends EnrollmentTimes {

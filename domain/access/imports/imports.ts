@@ -6,15 +6,15 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../../platform/engine/facts.ts';
-import type { FileFormat } from './header.ts';
-import {
-  hasImportEnded,
-  type ImportColumn,
-  type ImportError,
-  type ImportStatus,
-  type RowCode,
-  type RowOutcome,
-} from './imports.policy.ts';
+import type {
+  FileFormat,
+  ImportColumn,
+  ImportError,
+  ImportStatus,
+  RowCode,
+  RowOutcome,
+} from '../../../entities/access/values.ts';
+import { hasImportEnded } from './imports.policy.ts';
 
 export interface StoredImport {
   id: Id;

@@ -8,7 +8,8 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
-import { importRules, type ImportError } from './imports.policy.ts';
+import type { ImportError } from '../../../entities/access/values.ts';
+import { importRules } from './imports.policy.ts';
 import { endImport, fileKeyOf, findImport, holdImport, wakeImport } from './imports.ts';
 
 export interface ImportRequest {

@@ -1,7 +1,7 @@
 /** Claiming a source: who indexes it, for how long, and what they find when somebody else has changed it meanwhile. */
 import type { Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { SourceKind } from '../../agents/agents.policy.ts';
+import type { SourceKind } from '../../../entities/agents/values.ts';
 import { indexingRules } from './indexing.policy.ts';
 
 export interface Claim {

@@ -1,7 +1,7 @@
 /** Recording what came of a claim: only where it still holds, and its content is what was read. */
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { Language } from '../../agents/agents.policy.ts';
+import type { Language } from '../../../entities/clubs/values.ts';
 import { ClaimLost, type Claim } from './claims.ts';
 import { indexingRules, waitAfter, type IndexingError } from './indexing.policy.ts';
 import type { Passage } from './passages.policy.ts';

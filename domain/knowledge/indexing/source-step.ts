@@ -2,7 +2,7 @@
 import type { Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import type { SourceStatus } from '../../agents/agents.policy.ts';
+import type { SourceStatus } from '../../../entities/agents/values.ts';
 import { ClaimLost, claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
 import { extract, type Extraction, type ThreadRules } from '../extraction/extraction.ts';
 import { mostAttempts, type IndexingError } from './indexing.policy.ts';

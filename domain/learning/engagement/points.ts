@@ -1,5 +1,6 @@
 /** Points of students: awarded once for each cause, and the levels that an award passes (EVT-19). */
 import type { RecordOf } from '../../../contract/contract.ts';
+import type { AwardKind } from '../../../entities/learning/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -9,9 +10,6 @@ import { recordFacts } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { findStudent } from '../../identity/students.ts';
 import { levelsPassed } from './levels.ts';
-
-/** What points are given for. */
-export type AwardKind = 'lesson' | 'manual';
 
 export interface Award {
   kind: AwardKind;

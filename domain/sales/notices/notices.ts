@@ -8,8 +8,12 @@ import type { DatabaseDeps, Platform } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { wake, type NewWake } from '../../../platform/engine/facts.ts';
 import { addressesIn } from './addresses.policy.ts';
-import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from '../platforms/platforms.policy.ts';
-import { salesPlatforms } from '../platforms/platforms.policy.ts';
+import {
+  type NoticeErrorCode,
+  type NoticeStatus,
+  type SalesPlatform,
+  salesPlatforms,
+} from '../../../entities/sales/values.ts';
 import { salesAdapters } from '../platforms/index.ts';
 
 type Notice = RecordOf<'SalesNotice'>;

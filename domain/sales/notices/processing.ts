@@ -10,7 +10,7 @@ import {
   type NoticeErrorCode,
   type NoticeStatus,
   type SalesPlatform,
-} from '../platforms/platforms.policy.ts';
+} from '../../../entities/sales/values.ts';
 import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 

@@ -9,7 +9,7 @@ import { windowOf, type Page, type PageRequest } from '../../../platform/infra/p
 import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import type { SalesPlatform } from './platforms.policy.ts';
+import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 type Connection = RecordOf<'SalesConnection'>;
 type ConnectionWithToken = RecordOf<'SalesConnectionWithToken'>;

@@ -1,6 +1,6 @@
 /** Enabling, pausing, disabling and deleting an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { EndpointStatus } from '../../../entities/webhooks/webhook-endpoint.ts';
+import type { EndpointStatus } from '../../../entities/webhooks/values.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';

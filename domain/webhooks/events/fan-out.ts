@@ -3,7 +3,8 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import type { WorkflowAttributes } from '../../../platform/engine/workflow-types.ts';
-import { assembleBody, type FactToTell, type SubjectStudent } from './bodies.ts';
+import type { FactToTell, NewWake } from '../../../platform/engine/facts.ts';
+import { assembleBody, type SubjectStudent } from './bodies.ts';
 
 /** A delivery whose workflow is to be started. */
 export interface NewDelivery {
@@ -47,6 +48,25 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
       attributes: { ClubId: fact.clubId, EndpointId: delivery.endpointId, EventType: fact.type },
     }));
   });
+}
+
+/** Fans several facts out, each in a transaction of its own. @returns the workflows of their deliveries */
+export async function fanOutEach(
+  database: Database,
+  facts: readonly FactToTell[],
+  now: Date,
+): Promise<(NewWake & { clubId: Id; localAttemptAt?: Id })[]> {
+  const started = [];
+  for (const fact of facts)
+    for (const { id, endpointId, healthy, attributes } of await fanOut(database, fact, now))
+      started.push({
+        workflowType: 'webhookDelivery' as const,
+        subjectId: id,
+        clubId: fact.clubId,
+        attributes,
+        ...(healthy && { localAttemptAt: endpointId }),
+      });
+  return started;
 }
 
 const insertDeliveries = prepared<{ id: Id }>(

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { Client, Connection } from '@temporalio/client';
+import { register } from 'prom-client';
 import { readConfig } from '../../../config.ts';
 import { startChild, type Child, type Exit } from '../../../dev/children.ts';
 import { freePorts } from '../../../dev/ports.ts';
@@ -158,6 +159,7 @@ export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise
 
   return async (env = {}) => {
     quietRuntime();
+    register.resetMetrics(); // a worker of an earlier file has counted in this process
     const settings = { WORKER_PORT: '0', LOG_LEVEL: 'silent', WORKFLOW_BUNDLE_FILE: await workflowBundleFile() };
     running = await startWorker(readConfig({ ...process.env, ...settings, ...env }));
     return observed(`http://127.0.0.1:${running.port}`);

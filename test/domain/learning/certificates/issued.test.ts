@@ -1,6 +1,7 @@
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
-import { assembleBody, type FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
+import { assembleBody } from '../../../../domain/webhooks/events/bodies.ts';
 import {
   certificateCalls,
   issueCertificateByHand,

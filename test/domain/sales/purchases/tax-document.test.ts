@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { eventTypes } from '../../../../platform/core/event-types.ts';
 import { newId } from '../../../../platform/core/ids.ts';
-import type { FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
 import { buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
 import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';

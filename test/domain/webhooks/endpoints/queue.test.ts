@@ -1,7 +1,7 @@
 /** Canceling an endpoint's queue, and attempts in flight meanwhile (HOOK-9). */
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
 import {

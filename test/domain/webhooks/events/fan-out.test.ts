@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
-import { removeStudent, updateStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
 import { WebhookDelivery } from '../../../../entities/webhooks/webhook-delivery.ts';
 import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';

@@ -56,7 +56,7 @@ describe('the corpus of the school', () => {
     }
   });
 
-  it('retrieval finds all 11 Portuguese pages among 3 passages, plain search 2; every block stands on its page', async function () {
+  it('finds all 11 Portuguese pages among 3 passages, where plain search finds 2', async function () {
     this.timeout(30_000);
     const source = await testDatabase();
     const part = school.documents.filter(({ language }) => language === 'pt');

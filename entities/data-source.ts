@@ -82,6 +82,7 @@ import { PassagesInPlace1763763000000 } from './migrations/1763763000000-passage
 import { AgentDeliveries1763765000000 } from './migrations/1763765000000-agent-deliveries.ts';
 import { Retrieval1763764000000 } from './migrations/1763764000000-retrieval.ts';
 import { OpenCharges1763768000000 } from './migrations/1763768000000-open-charges.ts';
+import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-numbers.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -212,6 +213,7 @@ const migrations = [
   AgentMonths1763767000000,
   MediaErasure1763761000000,
   OpenCharges1763768000000,
+  WakeNumbers1763770000000,
 ];
 
 export interface DatabaseSettings {

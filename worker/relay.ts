@@ -180,7 +180,7 @@ async function tellFact(
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
 async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
-  const eagerly = workflowTypes[wake.workflowType].startsEagerly && wake.seq === '1';
+  const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
   await removeWake(database.source, wake);

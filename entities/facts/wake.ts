@@ -1,5 +1,5 @@
-/** That a workflow must look again. One row a workflow; a later wake raises `seq`, so that the relay deletes only what it has sent. */
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+/** That a workflow must look again. One row for each workflow. */
+import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('wakes')
 @Index('wakes_club', ['clubId', 'recordedAt'])
@@ -7,8 +7,17 @@ export class Wake {
   @PrimaryColumn({ type: 'text' })
   workflowId: string;
 
-  @Column({ type: 'bigint', default: 1 })
+  /**
+   * From a sequence, anew with each raise: the relay deletes only the number that it has sent. No number comes twice, so a
+   * late delete cannot remove a newer wake of the same workflow.
+   */
+  @Column({ type: 'bigint' })
+  @Generated('increment')
   seq: string;
+
+  /** Whether a wake came while this one waited: its run is there already, most likely. */
+  @Column({ type: 'boolean', default: false })
+  raised: boolean;
 
   @Column({ type: 'text' })
   workflowType: string;

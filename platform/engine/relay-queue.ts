@@ -13,6 +13,8 @@ const deferSeconds = 5;
 export interface ClaimedWake extends Run {
   workflowId: string;
   seq: string;
+  /** It was raised before it was claimed. */
+  raised: boolean;
 }
 
 /**
@@ -99,6 +101,6 @@ const leaseFacts = prepared<FactToTell>(
 const leaseWakes = prepared<ClaimedWake>(
   'lease_wakes',
   `${inTurns('wakes', 'workflow_id', 'recorded_at')}
-  RETURNING wakes.workflow_id AS "workflowId", wakes.seq, wakes.workflow_type AS "workflowType",
+  RETURNING wakes.workflow_id AS "workflowId", wakes.seq, wakes.raised, wakes.workflow_type AS "workflowType",
             wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
 );

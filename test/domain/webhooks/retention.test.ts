@@ -34,9 +34,9 @@ async function retainAll(now: Date): Promise<void> {
   while ((await retain(database, now)).more);
 }
 
-/** The wake of a delivery's workflow, if there is one; `seq` says how often it was raised. */
-async function wakesOf(id: Id): Promise<{ seq: string }[]> {
-  return (await testDatabase()).query<{ seq: string }[]>(`SELECT seq FROM wakes WHERE subject_id = $1`, [id]);
+/** The wake of a delivery's workflow, if there is one. */
+async function wakesOf(id: Id): Promise<{ raised: boolean }[]> {
+  return (await testDatabase()).query<{ raised: boolean }[]>(`SELECT raised FROM wakes WHERE subject_id = $1`, [id]);
 }
 
 async function addAttempt(deliveryId: Id, fence: number, startedAt: Date): Promise<void> {
@@ -295,7 +295,7 @@ describe('retention (DEL-8)', () => {
     await rounds;
     await retainAll(over);
     expect(recorded.ends).to.deep.equal([]);
-    for (const { id } of pending) expect(await wakesOf(id)).to.deep.equal([{ seq: '1' }]);
+    for (const { id } of pending) expect(await wakesOf(id)).to.deep.equal([{ raised: false }]);
     const [left] = await (
       await testDatabase()
     ).query<{ left: number }[]>(`SELECT count(*)::int AS left FROM webhook_events WHERE created_at < $1`, [over]);

@@ -186,7 +186,9 @@ describe('facts (ENG-4)', () => {
 describe('wakes (ENG-3)', () => {
   useOutbox();
   const rows = () =>
-    source.query<{ workflow_id: string; seq: string }[]>(`SELECT workflow_id, seq FROM wakes ORDER BY workflow_id`);
+    source.query<{ workflowId: string; seq: string; raised: boolean }[]>(
+      `SELECT workflow_id AS "workflowId", seq, raised FROM wakes ORDER BY workflow_id`,
+    );
   const claimOne = async () => {
     const [claimed] = await claimWakes(source, 1);
     if (!claimed) throw new Error('There is no wake to claim.');
@@ -196,10 +198,12 @@ describe('wakes (ENG-3)', () => {
   it('name the workflow by its subject, and hold its search attributes', async () => {
     const id = newId();
     await wakeNow(wakeOf(id));
+    const [row] = await rows();
     expect(await claimWakes(source, 10)).to.deep.equal([
       {
         workflowId: `webhook-delivery/${id}`,
-        seq: '1',
+        seq: row?.seq,
+        raised: false,
         workflowType: 'webhookDelivery',
         subjectId: id,
         clubId: clubA,
@@ -209,13 +213,26 @@ describe('wakes (ENG-3)', () => {
     expect(notified).to.equal(1);
   });
 
-  it('raise the sequence number of a wake that is not yet sent', async () => {
+  it('raise a wake that is not yet sent, instead of adding one, with a new number', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id));
+    const [first] = await rows();
     await wakeNow(wakeOf(id), wakeOf(other));
+    const raised = Object.fromEntries((await rows()).map((row) => [row.workflowId, row.raised]));
+    expect(raised).to.deep.equal({ [`webhook-delivery/${id}`]: true, [`webhook-delivery/${other}`]: false });
+    const second = (await rows()).find((row) => row.raised);
+    expect(Number(second?.seq)).to.be.greaterThan(Number(first?.seq));
+  });
+
+  it('are not removed by a late relay that sent an earlier wake of the same workflow', async () => {
+    const id = newId();
     await wakeNow(wakeOf(id));
-    const seqs = Object.fromEntries((await rows()).map(({ workflow_id: workflowId, seq }) => [workflowId, seq]));
-    expect(seqs).to.deep.equal({ [`webhook-delivery/${id}`]: '3', [`webhook-delivery/${other}`]: '1' });
+    const late = await claimOne();
+    await letLeasesRunOut('wakes');
+    await removeWake(source, await claimOne());
+    await wakeNow(wakeOf(id));
+    await removeWake(source, late);
+    expect((await rows()).map(({ workflowId }) => workflowId)).to.deep.equal([`webhook-delivery/${id}`]);
   });
 
   it('write no rows and send no NOTIFY for an empty list', async () => {
@@ -237,7 +254,7 @@ describe('wakes (ENG-3)', () => {
         wakeNow(...ids.toReversed().map((id) => wakeOf(id))),
       ]);
     }
-    expect((await rows()).map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 20 }, () => '10'));
+    expect((await rows()).map(({ raised }) => raised)).to.deep.equal(Array.from({ length: 20 }, () => true));
   });
 
   it('are removed once they are sent', async () => {
@@ -253,7 +270,7 @@ describe('wakes (ENG-3)', () => {
     await wakeNow(wakeOf(id));
     expect(await claimWakes(source, 1)).to.deep.equal([]);
     await removeWake(source, claimed);
-    expect((await claimWakes(source, 1)).map(({ seq }) => seq)).to.deep.equal(['2']);
+    expect((await claimWakes(source, 1)).map(({ raised }) => raised)).to.deep.equal([true]);
   });
 
   it('are claimed round robin over the clubs', async () => {

@@ -83,6 +83,7 @@ import { AgentDeliveries1763765000000 } from './migrations/1763765000000-agent-d
 import { Retrieval1763764000000 } from './migrations/1763764000000-retrieval.ts';
 import { OpenCharges1763768000000 } from './migrations/1763768000000-open-charges.ts';
 import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-numbers.ts';
+import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -214,6 +215,7 @@ const migrations = [
   MediaErasure1763761000000,
   OpenCharges1763768000000,
   WakeNumbers1763770000000,
+  LeasedRows1763771000000,
 ];
 
 export interface DatabaseSettings {

@@ -1,5 +1,6 @@
 /** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
+import type { Id } from '../platform/core/ids.ts';
 import { relayChannel } from '../platform/infra/postgres/notifier.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
@@ -22,7 +23,7 @@ import type { WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
-/** Of these, facts of one club: what waits for a place of one busy endpoint must not hold up the others. */
+/** Of these, facts of one club, and wakes of one club: what waits for one busy endpoint must not hold up the others. */
 const mostOfAClub = 8;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
@@ -53,7 +54,7 @@ export function startRelay(platform: RelayPlatform): Relay {
   let lookedAt = performance.now();
   let wakeUp = () => {};
   const inFlight = new Set<Promise<void>>();
-  const factsOfClub = new Map<string, number>();
+  const inHand = { fact: new Map<Id, number>(), wake: new Map<Id, number>() };
   const ring = () => {
     rung = true;
     wakeUp();
@@ -80,21 +81,23 @@ export function startRelay(platform: RelayPlatform): Relay {
   async function takeUp(room: number): Promise<number> {
     try {
       // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
-      const wakes = await claimWakes(platform.database.source, Math.ceil(room / 2));
+      const ofEach = { limit: Math.ceil(room / 2), perClub: mostOfAClub };
+      const wakes = await claimWakes(platform.database.source, { ...ofEach, inHand: inHand.wake });
       for (const wake of wakes) {
         carry(
           'wake',
+          wake.clubId,
           () => sendWake(platform, wake),
           () => deferWake(platform.database.source, wake),
         );
       }
-      const full = [...factsOfClub].filter(([, count]) => count >= mostOfAClub).map(([clubId]) => clubId);
-      const facts = await claimFacts(platform.database.source, Math.ceil(room / 2), mostOfAClub, full);
+      const facts = await claimFacts(platform.database.source, { ...ofEach, inHand: inHand.fact });
       lookedAt = performance.now();
       for (const fact of facts) {
         carry(
           'fact',
-          () => tellInTurn(fact),
+          fact.clubId,
+          () => tellFact(platform, fact),
           () => deferFact(platform.database.source, fact.id),
         );
       }
@@ -106,19 +109,9 @@ export function startRelay(platform: RelayPlatform): Relay {
     }
   }
 
-  async function tellInTurn(fact: FactToTell): Promise<void> {
-    factsOfClub.set(fact.clubId, (factsOfClub.get(fact.clubId) ?? 0) + 1);
-    try {
-      await tellFact(platform, fact);
-    } finally {
-      const left = (factsOfClub.get(fact.clubId) ?? 1) - 1;
-      if (left > 0) factsOfClub.set(fact.clubId, left);
-      else factsOfClub.delete(fact.clubId);
-    }
-  }
-
   /** @param putOff what makes it be tried again soon; if that fails too, its lease runs out */
-  function carry(kind: 'fact' | 'wake', work: () => Promise<void>, putOff: () => Promise<void>): void {
+  function carry(kind: 'fact' | 'wake', clubId: Id, work: () => Promise<void>, putOff: () => Promise<void>): void {
+    addTo(inHand[kind], clubId, 1);
     const attempt = async () => {
       try {
         await work();
@@ -131,6 +124,7 @@ export function startRelay(platform: RelayPlatform): Relay {
     };
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
+      addTo(inHand[kind], clubId, -1);
       ring();
     });
     inFlight.add(carried);
@@ -158,6 +152,12 @@ export function startRelay(platform: RelayPlatform): Relay {
       await listener.stop();
     },
   };
+}
+
+function addTo(counts: Map<Id, number>, clubId: Id, change: 1 | -1): void {
+  const count = (counts.get(clubId) ?? 0) + change;
+  if (count > 0) counts.set(clubId, count);
+  else counts.delete(clubId);
 }
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */

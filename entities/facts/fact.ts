@@ -5,6 +5,7 @@ import type { EventType } from '../../platform/core/event-types.ts';
 
 @Entity('facts')
 @Index('facts_club', ['clubId', 'seq'])
+@Index('facts_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
 export class Fact {
   /** Becomes the event's id: the `webhook-id` of every delivery. */
   @PrimaryColumn({ type: 'uuid' })

@@ -3,6 +3,7 @@ import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('wakes')
 @Index('wakes_club', ['clubId', 'recordedAt'])
+@Index('wakes_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
 export class Wake {
   @PrimaryColumn({ type: 'text' })
   workflowId: string;

@@ -1,6 +1,7 @@
 /** The relay's side of facts and wakes: claiming them in turns over the clubs, and removing what was carried on. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../core/ids.ts';
+import type { Queries } from '../infra/postgres/database.ts';
 import { prepared } from '../infra/postgres/prepared.ts';
 import type { FactToTell } from './facts.ts';
 import type { Run } from './workflow-types.ts';
@@ -11,29 +12,36 @@ const leaseSeconds = 30;
 const deferSeconds = 5;
 
 export interface ClaimedWake extends Run {
+  /** `noClub` for what belongs to none. */
+  clubId: Id;
   workflowId: string;
   seq: string;
   /** It was raised before it was claimed. */
   raised: boolean;
 }
 
-/**
- * @param perClub at most so many of one club
- * @param except clubs that have enough under way
- * @returns up to `limit` facts: the oldest of each club first, then the second oldest of each …
- */
-export async function claimFacts(
-  source: DataSource,
-  limit: number,
-  perClub: number,
-  except: readonly Id[],
-): Promise<FactToTell[]> {
-  return leaseFacts(source, [limit, leaseSeconds, perClub, except]);
+/** What a relay has places for. */
+export interface Room {
+  /** Rows at most. */
+  limit: number;
+  /** Rows of one club at most, together with those that this relay has in hand. */
+  perClub: number;
+  /** By club: how many rows this relay has in hand. */
+  inHand: ReadonlyMap<Id, number>;
 }
 
-/** @returns up to `limit` wakes, in turns over the clubs */
-export async function claimWakes(source: DataSource, limit: number): Promise<ClaimedWake[]> {
-  return leaseWakes(source, [limit, leaseSeconds, limit, []]);
+/** @returns facts, in turns over the clubs; of one club the oldest first */
+export async function claimFacts(db: DataSource | Queries, room: Room): Promise<FactToTell[]> {
+  return leaseFacts(db, parametersOf(room));
+}
+
+/** @returns wakes, in turns over the clubs; of one club the oldest first */
+export async function claimWakes(db: DataSource | Queries, room: Room): Promise<ClaimedWake[]> {
+  return leaseWakes(db, parametersOf(room));
+}
+
+function parametersOf({ limit, perClub, inHand }: Room): unknown[] {
+  return [limit, leaseSeconds, perClub, [...inHand.keys()], [...inHand.values()]];
 }
 
 /** The workflows of this fact are started. */
@@ -64,29 +72,49 @@ function deferring(table: 'facts' | 'wakes', key: string): string {
   return `UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2) WHERE ${key} = $1`;
 }
 
+/** Candidates for each row that is wanted: so many relays may claim at the same moment and each still gets its rows. */
+const candidatesARow = 4;
+/** Rows that are read of each club at least, and in all for each row that is wanted. */
+const readOfAClub = 4;
+const readARow = 2 * candidatesARow;
+
 /**
- * Leases rows nobody works on, one a club in turn. The clubs are found by skipping through the index, so that a club with
- * a long backlog costs no more than one with a short one. Rows that others hold are passed over: a relay beside us, or a
- * long transaction that raises a wake, must not hold up the rest.
+ * Leases rows in turns over the clubs (ENG-9). A row's rank is its turn in its own club plus the rows of the club that relays
+ * have leased already; chance decides between equal ranks, or else the clubs with the lowest ids would always win.
+ *
+ * The clubs are found by skipping through the index, and of each a few rows are read: a club with a long backlog costs no
+ * more than one with a short one. Rows that others hold are passed over before the limit counts: a relay beside us, or a long
+ * transaction that raises a wake, must not hold up the rest.
  */
 function inTurns(table: 'facts' | 'wakes', key: string, order: string): string {
-  const free = '(lease_until IS NULL OR lease_until < clock_timestamp())';
+  const free = `(${table}.lease_until IS NULL OR ${table}.lease_until < clock_timestamp())`;
   return `
     WITH RECURSIVE clubs AS (
       (SELECT club_id FROM ${table} ORDER BY club_id LIMIT 1)
       UNION ALL
-      SELECT (SELECT later.club_id FROM ${table} later WHERE later.club_id > clubs.club_id ORDER BY later.club_id LIMIT 1)
-        FROM clubs WHERE clubs.club_id IS NOT NULL),
+      SELECT next.club_id FROM clubs CROSS JOIN LATERAL (
+        SELECT club_id FROM ${table} WHERE club_id > clubs.club_id ORDER BY club_id LIMIT 1) next),
+    in_hand AS (SELECT * FROM unnest($4::uuid[], $5::int[]) AS held (club_id, count)),
+    leased AS (
+      SELECT club_id, count(*) FROM ${table} WHERE lease_until > statement_timestamp() GROUP BY club_id),
     candidates AS (
-      SELECT waiting.${key} AS key, row_number() OVER (PARTITION BY waiting.club_id ORDER BY waiting.${order}) AS turn
-        FROM clubs CROSS JOIN LATERAL (
-          SELECT ${key}, club_id, ${order} FROM ${table} WHERE club_id = clubs.club_id AND ${free} ORDER BY ${order} LIMIT $3
-        ) waiting
-       WHERE clubs.club_id <> ALL ($4::uuid[])
-       ORDER BY turn LIMIT $1),
+      SELECT waiting.key, waiting.turn + coalesce(leased.count, 0) AS rank, random() AS lot
+        FROM clubs LEFT JOIN leased USING (club_id) LEFT JOIN in_hand USING (club_id)
+       CROSS JOIN LATERAL (
+         SELECT first.key, row_number() OVER (ORDER BY ${order}) AS turn
+           FROM (SELECT ${key} AS key, ${order} FROM ${table} WHERE club_id = clubs.club_id AND ${free} ORDER BY ${order}
+                  LIMIT (SELECT greatest(${readOfAClub}, $1 * ${readARow} / count(*)) FROM clubs)) first) waiting
+       WHERE coalesce(in_hand.count, 0) < $3
+       ORDER BY rank, lot LIMIT $1 * ${candidatesARow}),
+    locked AS (
+      SELECT ${table}.${key} AS key, ${table}.club_id, candidates.rank, candidates.lot
+        FROM candidates JOIN ${table} ON ${table}.${key} = candidates.key
+       WHERE ${free} ORDER BY rank, lot LIMIT $1 FOR UPDATE OF ${table} SKIP LOCKED),
     mine AS (
-      SELECT ${key} AS key FROM ${table}
-       WHERE ${key} IN (SELECT key FROM candidates) AND ${free} FOR UPDATE SKIP LOCKED)
+      SELECT key FROM (
+        SELECT key, row_number() OVER (PARTITION BY club_id ORDER BY rank, lot) + coalesce(in_hand.count, 0) AS place
+          FROM locked LEFT JOIN in_hand USING (club_id)) placed
+       WHERE place <= $3)
     UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
       FROM mine WHERE ${table}.${key} = mine.key`;
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
-import { Database } from '../../../platform/infra/postgres/database.ts';
+import { Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, noClub, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { wakeRuns } from '../../../platform/engine/wakes.ts';
@@ -11,6 +12,7 @@ import {
   deferWake,
   removeFact,
   removeWake,
+  type Room,
 } from '../../../platform/engine/relay-queue.ts';
 import { migrate } from '../../../entities/migrate.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
@@ -36,8 +38,26 @@ function useOutbox(): void {
   after(() => source.destroy());
 }
 
-const everyFact = (limit = 100, perClub = 100, except: readonly Id[] = []) =>
-  claimFacts(source, limit, perClub, except);
+const roomFor = (limit: number, perClub = 100, inHand: Readonly<Record<Id, number>> = {}): Room => ({
+  limit,
+  perClub,
+  inHand: new Map(Object.entries(inHand)),
+});
+const everyFact = (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
+  claimFacts(source, roomFor(limit, perClub, inHand));
+const someWakes = (limit: number, perClub = 100) => claimWakes(source, roomFor(limit, perClub));
+/** Inserts so many facts of the club at once. */
+const recordMany = (clubId: Id, count: number) =>
+  source.query(
+    `INSERT INTO facts (id, club_id, type, student_id, occurred_at)
+     SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now() FROM generate_series(1, $2::int)`,
+    [clubId, count],
+  );
+const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> => {
+  const counts: Record<Id, number> = {};
+  for (const { clubId } of rows) counts[clubId] = (counts[clubId] ?? 0) + 1;
+  return counts;
+};
 const wakeOf = (subjectId: Id, clubId: Id | null = clubA): Run => ({
   workflowType: 'webhookDelivery',
   subjectId,
@@ -63,6 +83,24 @@ async function expectLease(table: 'facts' | 'wakes', seconds: number, work: () =
   expect(rows).to.have.length(1);
   // Dates hold whole milliseconds; the database's clock is finer.
   expect(rows[0]?.until.getTime()).to.be.within(begun + seconds * 1_000, ended + seconds * 1_000);
+}
+/** How many rows and entries of indexes of the table a claim reads; what it claims is given back. */
+async function rowsRead(table: 'facts' | 'wakes', claim: (tx: Transaction) => Promise<unknown>): Promise<number> {
+  await source.query(`VACUUM ANALYZE ${table}`);
+  let count = NaN;
+  const rollback = new Error('give it back');
+  await database
+    .transaction(async (tx) => {
+      expect(await claim(tx)).not.to.deep.equal([]);
+      const read = await tx.one<{ count: number }>(
+        sql`SELECT sum(pg_stat_get_xact_tuples_returned(oid))::int AS count FROM pg_class
+             WHERE oid = ${table}::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = ${table}::regclass)`,
+      );
+      count = read?.count ?? NaN;
+      throw rollback;
+    })
+    .catch((error: unknown) => expect(error).to.equal(rollback));
+  return count;
 }
 const letLeasesRunOut = (table: 'facts' | 'wakes') =>
   source.query(`UPDATE ${table} SET lease_until = clock_timestamp() - interval '1 ms' WHERE lease_until IS NOT NULL`);
@@ -126,11 +164,7 @@ describe('facts (ENG-4)', () => {
   });
 
   it('are claimed round robin: a club’s 1,000 facts delay no other club (ENG-9)', async () => {
-    await source.query(
-      `INSERT INTO facts (id, club_id, type, student_id, occurred_at)
-       SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now() FROM generate_series(1, 1000)`,
-      [clubA],
-    );
+    await recordMany(clubA, 1_000);
     const [late, later] = [await record(clubB), await record(clubC)];
     const claimed = await everyFact(4);
     expect(claimed).to.have.length(4);
@@ -160,10 +194,72 @@ describe('facts (ENG-4)', () => {
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([held]);
   });
 
-  it('are claimed up to the limit a club, and not from excluded clubs', async () => {
-    for (const clubId of [clubA, clubB]) for (let index = 0; index < 5; index++) await record(clubId);
-    const claimed = await everyFact(100, 2, [clubB]);
-    expect(claimed.map(({ clubId }) => clubId)).to.deep.equal([clubA, clubA]);
+  it('are claimed up to the limit of a club, together with those in hand', async () => {
+    for (const clubId of [clubA, clubB, clubC]) await recordMany(clubId, 10);
+    const claimed = await everyFact(100, 5, { [clubB]: 5, [clubC]: 3 });
+    expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });
+  });
+
+  it('are claimed in equal numbers one by one, whatever the order of the clubs’ ids', async () => {
+    const clubs = Array.from({ length: 6 }, newId);
+    for (const clubId of clubs) await recordMany(clubId, 50);
+    const claimed = [];
+    for (let index = 0; index < 60; index++) claimed.push(...(await everyFact(1)));
+    for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.be.within(7, 13);
+  });
+
+  it('are claimed by chance among clubs of which nothing is leased', async () => {
+    const clubs = Array.from({ length: 6 }, newId);
+    for (const clubId of clubs) await recordMany(clubId, 50);
+    const claimed = [];
+    for (let index = 0; index < 60; index++) {
+      const [fact] = await everyFact(1);
+      if (!fact) break;
+      claimed.push(fact);
+      await removeFact(source, fact.id);
+    }
+    expect(claimed).to.have.length(60);
+    expect(Object.keys(countsOf(claimed)).length).to.be.greaterThan(3);
+  });
+
+  it('are claimed by each of four relays at once as long as free ones exist', async () => {
+    await recordMany(clubA, 300);
+    await recordMany(clubB, 20);
+    let left = 320;
+    const idle: number[] = [];
+    const relay = async () => {
+      for (;;) {
+        const claimed = await everyFact(8);
+        left -= claimed.length;
+        if (left <= 0) return;
+        // The last ones may all be locked by the claims of the others.
+        if (claimed.length === 0 && left > 3 * 8) idle.push(left);
+      }
+    };
+    await Promise.all([relay(), relay(), relay(), relay()]);
+    expect(idle).to.deep.equal([]);
+  });
+
+  it('are claimed beyond those that other relays have locked', async () => {
+    await recordMany(clubA, 40);
+    const other = source.createQueryRunner();
+    await other.startTransaction();
+    await other.query(`SELECT FROM facts WHERE seq IN (SELECT seq FROM facts ORDER BY seq LIMIT 24) FOR UPDATE`);
+    try {
+      expect(await everyFact(8)).to.have.length(8);
+    } finally {
+      await other.rollbackTransaction();
+      await other.release();
+    }
+  });
+
+  it('are found by reading as few rows of a long backlog as of a short one', async () => {
+    for (const count of [100, 20_000]) {
+      await source.query(`TRUNCATE facts`);
+      await recordMany(clubA, count);
+      await recordMany(clubB, 10);
+      expect(await rowsRead('facts', (tx) => claimFacts(tx, roomFor(8, 8))), `${count} facts`).to.be.below(400);
+    }
   });
 
   it('are claimed again when a dead relay’s lease of 30 s has run out, and not before', async () => {
@@ -190,7 +286,7 @@ describe('wakes (ENG-3)', () => {
       `SELECT workflow_id AS "workflowId", seq, raised FROM wakes ORDER BY workflow_id`,
     );
   const claimOne = async () => {
-    const [claimed] = await claimWakes(source, 1);
+    const [claimed] = await someWakes(1);
     if (!claimed) throw new Error('There is no wake to claim.');
     return claimed;
   };
@@ -199,7 +295,7 @@ describe('wakes (ENG-3)', () => {
     const id = newId();
     await wakeNow(wakeOf(id));
     const [row] = await rows();
-    expect(await claimWakes(source, 10)).to.deep.equal([
+    expect(await someWakes(10)).to.deep.equal([
       {
         workflowId: `webhook-delivery/${id}`,
         seq: row?.seq,
@@ -243,7 +339,7 @@ describe('wakes (ENG-3)', () => {
 
   it('without a club are claimed as those of one club', async () => {
     await wakeNow(wakeOf(newId(), null));
-    expect((await claimWakes(source, 1))[0]?.clubId).to.equal(noClub);
+    expect((await someWakes(1))[0]?.clubId).to.equal(noClub);
   });
 
   it('of two transactions in opposite order cause no deadlock', async () => {
@@ -268,24 +364,29 @@ describe('wakes (ENG-3)', () => {
     await wakeNow(wakeOf(id));
     const claimed = await claimOne();
     await wakeNow(wakeOf(id));
-    expect(await claimWakes(source, 1)).to.deep.equal([]);
+    expect(await someWakes(1)).to.deep.equal([]);
     await removeWake(source, claimed);
-    expect((await claimWakes(source, 1)).map(({ raised }) => raised)).to.deep.equal([true]);
+    expect((await someWakes(1)).map(({ raised }) => raised)).to.deep.equal([true]);
   });
 
   it('are claimed round robin over the clubs', async () => {
     await wakeNow(...Array.from({ length: 1_000 }, () => wakeOf(newId(), clubA)));
     await wakeNow(wakeOf(newId(), clubB));
-    const claimed = await claimWakes(source, 3);
+    const claimed = await someWakes(3);
     expect(claimed.map(({ clubId }) => clubId)).to.include(clubB);
+  });
+
+  it('are claimed up to the limit of a club', async () => {
+    await wakeNow(...[clubA, clubB].flatMap((clubId) => Array.from({ length: 20 }, () => wakeOf(newId(), clubId))));
+    expect(countsOf(await someWakes(100, 8))).to.deep.equal({ [clubA]: 8, [clubB]: 8 });
   });
 
   it('that could not be sent are deferred for 5 s', async () => {
     await wakeNow(wakeOf(newId()));
     const claimed = await claimOne();
     await expectLease('wakes', 5, () => deferWake(source, claimed));
-    expect(await claimWakes(source, 1)).to.deep.equal([]);
+    expect(await someWakes(1)).to.deep.equal([]);
     await letLeasesRunOut('wakes');
-    expect(await claimWakes(source, 1)).to.have.length(1);
+    expect(await someWakes(1)).to.have.length(1);
   });
 });

@@ -84,6 +84,7 @@ import { Retrieval1763764000000 } from './migrations/1763764000000-retrieval.ts'
 import { OpenCharges1763768000000 } from './migrations/1763768000000-open-charges.ts';
 import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-numbers.ts';
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
+import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -216,6 +217,7 @@ const migrations = [
   OpenCharges1763768000000,
   WakeNumbers1763770000000,
   LeasedRows1763771000000,
+  FailingRows1763772000000,
 ];
 
 export interface DatabaseSettings {

@@ -80,7 +80,7 @@ interface Backlog {
 interface BacklogGauge {
   name: string;
   help: string;
-  labelNames?: ['workflow'];
+  labelNames?: ['workflow'] | ['kind'];
   /** Selects `value`, and `label` where the gauge has one. */
   sql: string;
 }
@@ -95,6 +95,21 @@ export function registerBacklogGauges(source: DataSource): () => void {
       sql: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(occurred_at)), 0)::float AS value FROM facts`,
     },
     { name: 'wakes_waiting', help: 'Wakes not yet sent.', sql: `SELECT count(*)::int AS value FROM wakes` },
+    {
+      name: 'relay_failing',
+      help: 'Facts and wakes that have failed and are tried again after a growing pause, by kind.',
+      labelNames: ['kind'],
+      sql: `SELECT 'fact' AS label, (SELECT count(*) FROM facts WHERE attempt_count > 0)::int AS value
+             UNION ALL SELECT 'wake', (SELECT count(*) FROM wakes WHERE attempt_count > 0)::int`,
+    },
+    {
+      name: 'relay_failing_age_seconds',
+      help: 'Age of the oldest fact and the oldest wake that have failed, by kind.',
+      labelNames: ['kind'],
+      sql: `SELECT kind AS label, coalesce(extract(epoch FROM clock_timestamp() - oldest), 0)::float AS value
+              FROM (SELECT 'fact', min(occurred_at) FROM facts WHERE attempt_count > 0
+                    UNION ALL SELECT 'wake', min(recorded_at) FROM wakes WHERE attempt_count > 0) failing (kind, oldest)`,
+    },
     {
       name: 'webhook_endpoints_throttled',
       help: 'Enabled endpoints whose circuit breaker is armed.',
@@ -130,7 +145,8 @@ export function registerBacklogGauges(source: DataSource): () => void {
       async collect() {
         // With Postgres away the others still count: just then they are wanted.
         const rows = await Promise.race([source.query<Backlog[]>(sql), sleep(collectMs, [])]).catch(() => []);
-        if (labelNames.length > 0) for (const { label, value } of rows) gauge.set({ workflow: label }, value);
+        const [labelName] = labelNames;
+        if (labelName !== undefined) for (const { label, value } of rows) gauge.set({ [labelName]: label }, value);
         else gauge.set(rows[0]?.value ?? Number.NaN);
       },
     });

@@ -13,13 +13,14 @@ import {
   removeFact,
   removeWake,
   type ClaimedWake,
+  type Failure,
 } from '../platform/engine/relay-queue.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
 import type { FactToTell } from '../platform/engine/facts.ts';
 import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
 import type { LocalAttempts } from './local-attempts.ts';
 import { relayed, relayErrors } from './metrics.ts';
-import type { WorkflowClient } from './workflow-client.ts';
+import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
@@ -88,7 +89,7 @@ export function startRelay(platform: RelayPlatform): Relay {
           'wake',
           wake.clubId,
           () => sendWake(platform, wake),
-          () => deferWake(platform.database.source, wake),
+          (failure) => deferWake(platform.database.source, wake, failure),
         );
       }
       const facts = await claimFacts(platform.database.source, { ...ofEach, inHand: inHand.fact });
@@ -98,7 +99,7 @@ export function startRelay(platform: RelayPlatform): Relay {
           'fact',
           fact.clubId,
           () => tellFact(platform, fact),
-          () => deferFact(platform.database.source, fact.id),
+          (failure) => deferFact(platform.database.source, fact.id, failure),
         );
       }
       return wakes.length + facts.length;
@@ -110,7 +111,12 @@ export function startRelay(platform: RelayPlatform): Relay {
   }
 
   /** @param putOff what makes it be tried again soon; if that fails too, its lease runs out */
-  function carry(kind: 'fact' | 'wake', clubId: Id, work: () => Promise<void>, putOff: () => Promise<void>): void {
+  function carry(
+    kind: 'fact' | 'wake',
+    clubId: Id,
+    work: () => Promise<void>,
+    putOff: (failure: Failure) => Promise<void>,
+  ): void {
     addTo(inHand[kind], clubId, 1);
     const attempt = async () => {
       try {
@@ -119,7 +125,7 @@ export function startRelay(platform: RelayPlatform): Relay {
       } catch (error) {
         relayErrors.inc({ kind });
         platform.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
-        await putOff().catch(() => {});
+        await putOff(isEngineAway(error) ? 'away' : 'its own').catch(() => {});
       }
     };
     const carried = attempt().finally(() => {

@@ -1,5 +1,5 @@
 /** Starts and signals workflows; ids, queues, attributes and summaries come from the table of workflow types. */
-import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import { noClub } from '../platform/core/ids.ts';
@@ -58,6 +58,15 @@ export function createWorkflowClient(connection: NativeConnection, namespace: st
       if (!(await startFirst(run, []))) await signalWithStart(run);
     },
   };
+}
+
+/** Codes of gRPC by which the server says nothing about the request: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
+const awayCodes: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
+
+/** @returns whether Temporal is away or overloaded: the run that was to be started or signaled is not at fault */
+export function isEngineAway(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) && awayCodes.has(cause.code);
 }
 
 function optionsOf({ workflowType, subjectId, clubId, attributes }: Run) {

@@ -4,8 +4,9 @@ import type { FactDetails } from './values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 
 @Entity('facts')
-@Index('facts_club', ['clubId', 'seq'])
+@Index('facts_turn', ['clubId', 'dueAt', 'seq'])
 @Index('facts_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
+@Index('facts_failing', ['occurredAt'], { where: `attempt_count > 0` })
 export class Fact {
   /** Becomes the event's id: the `webhook-id` of every delivery. */
   @PrimaryColumn({ type: 'uuid' })
@@ -35,6 +36,14 @@ export class Fact {
 
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
+
+  /** From when a relay may take it, by the database's clock: at once, and later after a failure. */
+  @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
+  dueAt: Date;
+
+  /** How often it could not be carried on. */
+  @Column({ type: 'smallint', default: 0 })
+  attemptCount: number;
 
   /** Until when a relay works on it, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })

@@ -2,8 +2,9 @@
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('wakes')
-@Index('wakes_club', ['clubId', 'recordedAt'])
+@Index('wakes_turn', ['clubId', 'dueAt'])
 @Index('wakes_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
+@Index('wakes_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Wake {
   @PrimaryColumn({ type: 'text' })
   workflowId: string;
@@ -37,6 +38,14 @@ export class Wake {
 
   @Column({ type: 'timestamptz' })
   recordedAt: Date;
+
+  /** From when a relay may take it, by the database's clock: at once, and later after a failure. */
+  @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
+  dueAt: Date;
+
+  /** How often it could not be carried on. */
+  @Column({ type: 'smallint', default: 0 })
+  attemptCount: number;
 
   /** Until when a relay works on it, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })

@@ -1,15 +1,16 @@
 /** The relay's side of facts and wakes: claiming them in turns over the clubs, and removing what was carried on. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../core/ids.ts';
-import type { Queries } from '../infra/postgres/database.ts';
-import { prepared } from '../infra/postgres/prepared.ts';
+import { Queries } from '../infra/postgres/database.ts';
+import { prepared, type Statement } from '../infra/postgres/prepared.ts';
+import { sql, type Sql } from '../infra/postgres/sql.ts';
 import type { FactToTell } from './facts.ts';
 import type { Run } from './workflow-types.ts';
 
 /** How long a relay may work on what it has claimed; one that died has lost it after this. */
 const leaseSeconds = 30;
-/** When a fact or a wake that could not be carried on is tried again. */
-const deferSeconds = 5;
+/** The wait after a failure: it doubles with each further one, up to the longest. */
+const backoff = { seconds: 5, longestSeconds: 600 } as const;
 
 export interface ClaimedWake extends Run {
   /** `noClub` for what belongs to none. */
@@ -32,17 +33,37 @@ export interface Room {
 
 /** @returns facts, in turns over the clubs; of one club the oldest first */
 export async function claimFacts(db: DataSource | Queries, room: Room): Promise<FactToTell[]> {
-  return leaseFacts(db, parametersOf(room));
+  return claim(leaseFacts, db, room);
 }
 
 /** @returns wakes, in turns over the clubs; of one club the oldest first */
 export async function claimWakes(db: DataSource | Queries, room: Room): Promise<ClaimedWake[]> {
-  return leaseWakes(db, parametersOf(room));
+  return claim(leaseWakes, db, room);
 }
 
-function parametersOf({ limit, perClub, inHand }: Room): unknown[] {
-  return [limit, leaseSeconds, perClub, [...inHand.keys()], [...inHand.values()]];
+/** Tries of a claim whose every candidate was taken meanwhile: by relays that are quicker, or by a long transaction. */
+const maxTries = 3;
+
+async function claim<Row>(
+  lease: Statement<Claimed<Row>>,
+  db: DataSource | Queries,
+  { limit, perClub, inHand }: Room,
+): Promise<Row[]> {
+  for (let tries = 1; ; tries++) {
+    const rows = await lease(db, [limit, leaseSeconds, perClub, [...inHand.keys()], [...inHand.values()]]);
+    const [first] = rows;
+    if (first?.found) return rows.map(({ found: _found, contended: _contended, ...row }) => row as unknown as Row);
+    if (!first?.contended || tries === maxTries) return [];
+  }
 }
+
+/** A claimed row, or the only row of an answer without any. */
+type Claimed<Row> = Row & {
+  /** Whether it is a claimed row. */
+  found: boolean;
+  /** Whether there were candidates. */
+  contended: boolean;
+};
 
 /** The workflows of this fact are started. */
 export async function removeFact(source: DataSource, id: Id): Promise<void> {
@@ -57,19 +78,31 @@ export async function removeWake(source: DataSource, { workflowId, seq }: Claime
 
 const deleteFact = prepared('delete_fact', `DELETE FROM facts WHERE id = $1`);
 const deleteWake = prepared('delete_wake', `DELETE FROM wakes WHERE workflow_id = $1 AND seq = $2 RETURNING 1`);
-const freeWake = prepared('free_wake', `UPDATE wakes SET lease_until = NULL WHERE workflow_id = $1`);
+const freeWake = prepared('free_wake', `UPDATE wakes SET lease_until = NULL, attempt_count = 0 WHERE workflow_id = $1`);
 
-/** What could not be carried on is tried again soon, not only when its lease has run out. */
-export async function deferFact(source: DataSource, id: Id): Promise<void> {
-  await source.query(deferring('facts', 'id'), [id, deferSeconds]);
+/** Why a row could not be carried on: `its own` fault counts against it, while the engine being `away` concerns all rows alike. */
+export type Failure = 'its own' | 'away';
+
+/**
+ * A fact that could not be carried on is due again after 5 s, and after each further fault of its own twice as late, up to
+ * 10 minutes. It then queues behind the facts that were due before.
+ */
+export async function deferFact(source: DataSource, id: Id, failure: Failure): Promise<void> {
+  await new Queries(source.manager).run(deferring(sql`facts`, sql`id = ${id}`, failure));
 }
 
-export async function deferWake(source: DataSource, { workflowId }: ClaimedWake): Promise<void> {
-  await source.query(deferring('wakes', 'workflow_id'), [workflowId, deferSeconds]);
+/** The same for a wake; one that is raised meanwhile is due at once. */
+export async function deferWake(source: DataSource, { workflowId }: ClaimedWake, failure: Failure): Promise<void> {
+  await new Queries(source.manager).run(deferring(sql`wakes`, sql`workflow_id = ${workflowId}`, failure));
 }
 
-function deferring(table: 'facts' | 'wakes', key: string): string {
-  return `UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2) WHERE ${key} = $1`;
+function deferring(table: Sql, row: Sql, failure: Failure): Sql {
+  const { seconds, longestSeconds } = backoff;
+  // The exponent is bounded: a number beyond any float would be an error.
+  const counted = sql`attempt_count = least(attempt_count + 1, 32767),
+           due_at = clock_timestamp() + make_interval(secs => least(${longestSeconds}, ${seconds} * 2 ^ least(attempt_count, 20)))`;
+  const uncounted = sql`due_at = clock_timestamp() + make_interval(secs => ${seconds})`;
+  return sql`UPDATE ${table} SET lease_until = NULL, ${failure === 'its own' ? counted : uncounted} WHERE ${row}`;
 }
 
 /** Candidates for each row that is wanted: so many relays may claim at the same moment and each still gets its rows. */
@@ -82,12 +115,14 @@ const readARow = 2 * candidatesARow;
  * Leases rows in turns over the clubs (ENG-9). A row's rank is its turn in its own club plus the rows of the club that relays
  * have leased already; chance decides between equal ranks, or else the clubs with the lowest ids would always win.
  *
+ * A row that failed is due later, so it lies behind the others in the index and is not read until then.
+ *
  * The clubs are found by skipping through the index, and of each a few rows are read: a club with a long backlog costs no
  * more than one with a short one. Rows that others hold are passed over before the limit counts: a relay beside us, or a long
  * transaction that raises a wake, must not hold up the rest.
  */
-function inTurns(table: 'facts' | 'wakes', key: string, order: string): string {
-  const free = `(${table}.lease_until IS NULL OR ${table}.lease_until < clock_timestamp())`;
+function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
+  const free = `${table}.due_at <= statement_timestamp() AND (${table}.lease_until IS NULL OR ${table}.lease_until < clock_timestamp())`;
   return `
     WITH RECURSIVE clubs AS (
       (SELECT club_id FROM ${table} ORDER BY club_id LIMIT 1)
@@ -114,21 +149,33 @@ function inTurns(table: 'facts' | 'wakes', key: string, order: string): string {
       SELECT key FROM (
         SELECT key, row_number() OVER (PARTITION BY club_id ORDER BY rank, lot) + coalesce(in_hand.count, 0) AS place
           FROM locked LEFT JOIN in_hand USING (club_id)) placed
-       WHERE place <= $3)
-    UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
-      FROM mine WHERE ${table}.${key} = mine.key`;
+       WHERE place <= $3),
+    taken AS (
+      UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
+        FROM mine WHERE ${table}.${key} = mine.key
+   RETURNING true AS found, ${columns})
+    SELECT taken.*, waiting.contended
+      FROM (SELECT EXISTS (SELECT FROM candidates) AS contended) waiting LEFT JOIN taken ON true`;
 }
 
-const leaseFacts = prepared<FactToTell>(
+const leaseFacts = prepared<Claimed<FactToTell>>(
   'lease_facts',
-  `${inTurns('facts', 'id', 'seq')}
-  RETURNING facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId",
-            facts.subject_id AS "subjectId", facts.details, facts.occurred_at AS "occurredAt"`,
+  inTurns(
+    'facts',
+    'id',
+    'due_at, seq',
+    `facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId",
+     facts.subject_id AS "subjectId", facts.details, facts.occurred_at AS "occurredAt"`,
+  ),
 );
 
-const leaseWakes = prepared<ClaimedWake>(
+const leaseWakes = prepared<Claimed<ClaimedWake>>(
   'lease_wakes',
-  `${inTurns('wakes', 'workflow_id', 'recorded_at')}
-  RETURNING wakes.workflow_id AS "workflowId", wakes.seq, wakes.raised, wakes.workflow_type AS "workflowType",
-            wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
+  inTurns(
+    'wakes',
+    'workflow_id',
+    'due_at',
+    `wakes.workflow_id AS "workflowId", wakes.seq, wakes.raised, wakes.workflow_type AS "workflowType",
+     wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
+  ),
 );

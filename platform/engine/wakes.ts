@@ -28,7 +28,7 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
     `INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at)
      SELECT one->>'workflowId', one->>'workflowType', (one->>'subjectId')::uuid, (one->>'clubId')::uuid, one->'attributes', $2
        FROM jsonb_array_elements($1::jsonb) AS one
-     ON CONFLICT (workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true`,
+     ON CONFLICT (workflow_id) DO UPDATE SET seq = nextval('wakes_seq_seq'), raised = true, due_at = least(wakes.due_at, clock_timestamp())`,
     [JSON.stringify(sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub }))), now],
   );
   tx.notifyRelay();

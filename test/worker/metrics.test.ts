@@ -48,6 +48,47 @@ describe('the gauges of the webhook engine', () => {
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testPlatform(), clubId, endpoint.id, new Date()] as const;
 
+  it('tell how many facts and wakes fail, and since when', async () => {
+    const source = await testDatabase();
+    const failing = async () => {
+      const values = await Promise.all(
+        ['relay_failing', 'relay_failing_age_seconds'].map(
+          async (name) => (await register.getSingleMetric(name)?.get())?.values,
+        ),
+      );
+      return values.map((ofKinds) => ofKinds?.map(({ labels, value }) => [labels['kind'], Math.round(value / 60)]));
+    };
+    expect(await failing()).to.deep.equal([
+      [
+        ['fact', 0],
+        ['wake', 0],
+      ],
+      [
+        ['fact', 0],
+        ['wake', 0],
+      ],
+    ]);
+    await source.query(
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at, attempt_count)
+       SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now() - interval '1 min' * attempts, attempts
+         FROM generate_series(0, 120) attempts`,
+    );
+    try {
+      expect(await failing()).to.deep.equal([
+        [
+          ['fact', 2],
+          ['wake', 0],
+        ],
+        [
+          ['fact', 120],
+          ['wake', 0],
+        ],
+      ]);
+    } finally {
+      await source.query(`DELETE FROM facts WHERE attempt_count > 0 OR occurred_at < now()`);
+    }
+  });
+
   it('count due and retrying deliveries as pending, but no ended one', async () => {
     const waiting = await buildWebhookDelivery(paused);
     await stepOf(waiting, refused);

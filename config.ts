@@ -31,6 +31,7 @@ export function readConfig(env: Environment = process.env) {
   const read = readerOf(env, problems);
 
   const databaseUrl = read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']);
+  const smtpUrl = read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']);
   const rateLimitUrl = env['RATE_LIMIT_URL']
     ? read.secretUrl('RATE_LIMIT_URL', ['postgres:', 'postgresql:', 'redis:', 'rediss:'])
     : databaseUrl;
@@ -75,7 +76,9 @@ export function readConfig(env: Environment = process.env) {
       uiUrl: read.url('TEMPORAL_UI_URL', 'http://127.0.0.1:8233', ['http:', 'https:']),
     },
     mail: {
-      smtpUrl: read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']),
+      smtpUrl,
+      /** For bulk, such as the invitations of an import: a server whose delays and limits do not concern codes and resets. */
+      bulkSmtpUrl: env['BULK_SMTP_URL'] ? read.secretUrl('BULK_SMTP_URL', ['smtp:', 'smtps:']) : smtpUrl,
       from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),
     },
     storage: {

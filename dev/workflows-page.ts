@@ -7,14 +7,14 @@ const code = (text: string): string => `\`${text}\``;
 /** @returns the page */
 export function workflowsPage(): string {
   const rows = workflowTypeNames.map((type) => {
-    const { id, key, entity, taskQueue, summary, attributes, due } = workflowTypes[type];
+    const { id, key, entity, taskQueue, bulkTaskQueue, summary, attributes, due } = workflowTypes[type];
     const subject = key === 'id' ? `${spaced(entity.name).trim()} id` : spaced(key);
     const times = due.map(({ at, leased }) => code(at) + (leased ? ', no lease' : ''));
     const cells = [
       code(`${id}/<${subject}>`),
       code(type),
       summary,
-      code(taskQueue),
+      [...new Set([code(taskQueue), code(bulkTaskQueue)])].join(', bulk '),
       Object.keys(attributes).map(code).join(' '),
       times.join('; '),
     ];

@@ -85,6 +85,7 @@ import { OpenCharges1763768000000 } from './migrations/1763768000000-open-charge
 import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-numbers.ts';
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
+import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -218,6 +219,7 @@ const migrations = [
   WakeNumbers1763770000000,
   LeasedRows1763771000000,
   FailingRows1763772000000,
+  Priorities1763773000000,
 ];
 
 export interface DatabaseSettings {

@@ -51,6 +51,12 @@ describe('the configuration', () => {
     expect(problemsOf({ ...required, DATABASE_URL: '', API_PORT: '' })).to.deep.equal(['DATABASE_URL is missing']);
   });
 
+  it('sends bulk through SMTP_URL, unless BULK_SMTP_URL names another server', () => {
+    const bulkUrl = (env: Environment) => readConfig({ ...required, ...env }).mail.bulkSmtpUrl.reveal();
+    expect(bulkUrl({})).to.equal(required.SMTP_URL);
+    expect(bulkUrl({ BULK_SMTP_URL: 'smtp://bulk.example.com:25' })).to.equal('smtp://bulk.example.com:25');
+  });
+
   it('reports all mistakes together, missing and malformed, by name', () => {
     const problems = problemsOf({
       ...required,
@@ -86,6 +92,7 @@ describe('the configuration', () => {
     RATE_LIMIT_URL: ['http://counters', 'counters'],
     DATABASE_URL: ['db', 'mysql://db/club'],
     SMTP_URL: ['mail.example.com:25', 'http://mail'],
+    BULK_SMTP_URL: ['mail.example.com:25', 'http://mail'],
     S3_ENDPOINT: ['s3.example.com', 'ftp://s3'],
     STRIPE_API_URL: ['api.stripe.com', 'ftp://api.stripe.com'],
     STRIPE_PRICE_PLANS: ['price_9', 'price_9=platinum', '=starter', 'price_9=starter=business', 'price_9=toString'],

@@ -58,10 +58,16 @@ describe('wire names', () => {
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 const byName = ({ name: one }: { name: string }, { name: other }: { name: string }) => (one < other ? -1 : 1);
 
-/** `webhook-delivery/ on webhooks`: how the ids of a type's runs begin, and their task queue. */
+/** `webhook-delivery/ on webhooks`: how the ids of a type's runs begin, and their task queue, also that of bulk if it is another. */
 function workflowIds(): Record<string, string> {
   return Object.fromEntries(
-    workflowTypeNames.map((type) => [type, `${workflowIdOf(type, '')} on ${workflowTypes[type].taskQueue}`]),
+    workflowTypeNames.map((type) => {
+      const { taskQueue, bulkTaskQueue } = workflowTypes[type];
+      return [
+        type,
+        `${workflowIdOf(type, '')} on ${taskQueue}${bulkTaskQueue === taskQueue ? '' : `, bulk on ${bulkTaskQueue}`}`,
+      ];
+    }),
   );
 }
 

@@ -12,7 +12,7 @@ export type Activities = Record<keyof typeof workflows, object>;
 /** @returns the activities that the queue's worker registers */
 export function activitiesOn(queue: TaskQueue, activities: Activities): object {
   const ofRows = workflowTypeNames
-    .filter((type) => workflowTypes[type].taskQueue === queue)
+    .filter((type) => [workflowTypes[type].taskQueue, workflowTypes[type].bulkTaskQueue].includes(queue))
     .map((type) => activities[type]);
   const ofSchedules = scheduledTypes
     .filter((type) => schedules[type].action.taskQueue === queue)

@@ -35,7 +35,7 @@ import { createLocalAttempts, noLocalAttempts } from './local-attempts.ts';
 import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
-import { createSmtpSender } from '../platform/infra/smtp.ts';
+import { createSmtpSender, type SmtpSender } from '../platform/infra/smtp.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
@@ -68,6 +68,7 @@ export async function startWorker(
     extraCa: config.egress.extraCaFile === undefined ? undefined : readFileSync(config.egress.extraCaFile, 'utf8'),
   });
   const smtp = createSmtpSender(config.mail);
+  const bulkSmtp = createSmtpSender({ ...config.mail, smtpUrl: config.mail.bulkSmtpUrl });
   const storage = createObjectStore(config.storage);
   const localAttempts = createLocalAttempts();
   const failpoint = failpointFrom(env);
@@ -82,19 +83,21 @@ export async function startWorker(
   const answering = createAnswerPlatform(config, database, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const sales = salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
-  const activities: Activities = {
-    webhookDelivery: localAttempts.activities(delivery),
-    endpointGate: endpointGateActivities({ database, vault }),
-    transactionalMail: transactionalMailActivities({
+  const mailActivities = ({ sendMail }: SmtpSender) =>
+    transactionalMailActivities({
       source,
       vault,
-      sendMail: smtp.sendMail,
+      sendMail,
       links,
       onOutcome(outcome, error) {
         mails.inc({ outcome });
         if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
       },
-    }),
+    });
+  const activities: Activities = {
+    webhookDelivery: localAttempts.activities(delivery),
+    endpointGate: endpointGateActivities({ database, vault }),
+    transactionalMail: mailActivities(smtp),
     salesNotice: sales,
     subscriptionEnd: sales,
     studentImport: studentImportActivities({ database, vault, storage, failpoint }),
@@ -113,7 +116,9 @@ export async function startWorker(
 
   const connection = await connectTemporal(config.temporal.address);
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
-  const workers = await createWorkers(connection, config, served, activities, log);
+  const bulkActivities: Activities = { ...activities, transactionalMail: mailActivities(bulkSmtp) };
+  const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkActivities : activities);
+  const workers = await createWorkers(connection, config, served, activitiesFor, log);
   await ensureSchedules(connection, config.temporal.namespace);
   const running = Promise.all(workers.map((worker) => worker.run()));
   running.catch((error: unknown) => {
@@ -148,6 +153,7 @@ export async function startWorker(
       answering.log.close();
       await connection.close();
       smtp.close();
+      bulkSmtp.close();
       storage.close();
       await egress.close();
       await source.destroy();
@@ -185,7 +191,7 @@ async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   served: readonly TaskQueue[],
-  activities: Activities,
+  activitiesFor: (queue: TaskQueue) => object,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
@@ -196,7 +202,7 @@ async function createWorkers(
         namespace,
         taskQueue,
         workflowBundle: bundle,
-        activities: activitiesOn(taskQueue, activities),
+        activities: activitiesFor(taskQueue),
         interceptors: { activity: [errorsAsCodes(log)] },
         shutdownGraceTime: shutdownGraceMs,
         maxCachedWorkflows: cachedWorkflows,

@@ -1,5 +1,6 @@
 /** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
+import { bulk, type Priority } from '../entities/facts/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { relayChannel } from '../platform/infra/postgres/notifier.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
@@ -12,11 +13,13 @@ import {
   deferWake,
   removeFact,
   removeWake,
+  type ClaimedFact,
   type ClaimedWake,
   type Failure,
+  type InHand,
+  type Room,
 } from '../platform/engine/relay-queue.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
-import type { FactToTell } from '../platform/engine/facts.ts';
 import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
 import type { LocalAttempts } from './local-attempts.ts';
 import { relayed, relayErrors } from './metrics.ts';
@@ -26,6 +29,8 @@ import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 export const mostInFlight = 32;
 /** Of these, facts of one club, and wakes of one club: what waits for one busy endpoint must not hold up the others. */
 const mostOfAClub = 8;
+/** Of either, places that are open to bulk: the others are free for somebody who waits, also of the same club (ENG-15). */
+const openToBulk = 3 / 4;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
 /** A relay that has not read its work for so long cannot. */
@@ -55,7 +60,7 @@ export function startRelay(platform: RelayPlatform): Relay {
   let lookedAt = performance.now();
   let wakeUp = () => {};
   const inFlight = new Set<Promise<void>>();
-  const inHand = { fact: new Map<Id, number>(), wake: new Map<Id, number>() };
+  const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
   const ring = () => {
     rung = true;
     wakeUp();
@@ -82,22 +87,21 @@ export function startRelay(platform: RelayPlatform): Relay {
   async function takeUp(room: number): Promise<number> {
     try {
       // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
-      const ofEach = { limit: Math.ceil(room / 2), perClub: mostOfAClub };
-      const wakes = await claimWakes(platform.database.source, { ...ofEach, inHand: inHand.wake });
+      const wakes = await claimWakes(platform.database.source, roomFor('wake', Math.ceil(room / 2)));
       for (const wake of wakes) {
         carry(
           'wake',
-          wake.clubId,
+          wake,
           () => sendWake(platform, wake),
           (failure) => deferWake(platform.database.source, wake, failure),
         );
       }
-      const facts = await claimFacts(platform.database.source, { ...ofEach, inHand: inHand.fact });
+      const facts = await claimFacts(platform.database.source, roomFor('fact', Math.ceil(room / 2)));
       lookedAt = performance.now();
       for (const fact of facts) {
         carry(
           'fact',
-          fact.clubId,
+          fact,
           () => tellFact(platform, fact),
           (failure) => deferFact(platform.database.source, fact.id, failure),
         );
@@ -110,14 +114,22 @@ export function startRelay(platform: RelayPlatform): Relay {
     }
   }
 
+  const roomFor = (kind: 'fact' | 'wake', limit: number): Room => ({
+    limit,
+    bulk: Math.max(0, mostInFlight * openToBulk - bulkOf(inHand.fact) - bulkOf(inHand.wake)),
+    perClub: mostOfAClub,
+    bulkPerClub: mostOfAClub * openToBulk,
+    inHand: inHand[kind],
+  });
+
   /** @param putOff what makes it be tried again soon; if that fails too, its lease runs out */
   function carry(
     kind: 'fact' | 'wake',
-    clubId: Id,
+    row: { clubId: Id; priority: Priority },
     work: () => Promise<void>,
     putOff: (failure: Failure) => Promise<void>,
   ): void {
-    addTo(inHand[kind], clubId, 1);
+    addTo(inHand[kind], row, 1);
     const attempt = async () => {
       try {
         await work();
@@ -130,7 +142,7 @@ export function startRelay(platform: RelayPlatform): Relay {
     };
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
-      addTo(inHand[kind], clubId, -1);
+      addTo(inHand[kind], row, -1);
       ring();
     });
     inFlight.add(carried);
@@ -160,16 +172,21 @@ export function startRelay(platform: RelayPlatform): Relay {
   };
 }
 
-function addTo(counts: Map<Id, number>, clubId: Id, change: 1 | -1): void {
-  const count = (counts.get(clubId) ?? 0) + change;
-  if (count > 0) counts.set(clubId, count);
-  else counts.delete(clubId);
+function addTo(inHand: Map<Id, InHand>, row: { clubId: Id; priority: Priority }, change: 1 | -1): void {
+  const before = inHand.get(row.clubId) ?? { all: 0, bulk: 0 };
+  const after = { all: before.all + change, bulk: before.bulk + (row.priority === bulk ? change : 0) };
+  if (after.all > 0) inHand.set(row.clubId, after);
+  else inHand.delete(row.clubId);
+}
+
+function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
+  return [...inHand.values()].reduce((sum, ofClub) => sum + ofClub.bulk, 0);
 }
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
 async function tellFact(
   { database, workflows, localAttempts, failpoint }: RelayPlatform,
-  fact: FactToTell,
+  fact: ClaimedFact,
 ): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
@@ -177,7 +194,9 @@ async function tellFact(
   await failpoint('fanned_out');
   await Promise.all(
     caused.map(({ localAttemptAt, ...run }) =>
-      localAttempts.start(run.subjectId, localAttemptAt, (local) => workflows.start(run, [local])),
+      localAttempts.start(run.subjectId, localAttemptAt, (local) =>
+        workflows.start({ ...run, priority: fact.priority }, [local]),
+      ),
     ),
   );
   await removeFact(database.source, fact.id);

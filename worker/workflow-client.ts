@@ -3,11 +3,13 @@ import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStart
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import { noClub } from '../platform/core/ids.ts';
+import type { Priority } from '../entities/facts/values.ts';
 import {
+  priorityOf,
   searchAttributes,
   summaryOf,
   workflowIdOf,
-  workflowTypes,
+  taskQueueOf,
   type Run,
   type WorkflowAttributes,
 } from '../platform/engine/workflow-types.ts';
@@ -69,14 +71,21 @@ export function isEngineAway(error: unknown): boolean {
   return isGrpcServiceError(cause) && awayCodes.has(cause.code);
 }
 
-function optionsOf({ workflowType, subjectId, clubId, attributes }: Run) {
+/** Temporal's own scale is 1 to 5, 3 without a word. */
+const priorityKeys = { 0: 1, 1: 3, 2: 5 } as const satisfies Record<Priority, number>;
+
+function optionsOf(run: Run) {
+  const { workflowType, subjectId, clubId, attributes } = run;
   return {
     workflowId: workflowIdOf(workflowType, subjectId),
-    taskQueue: workflowTypes[workflowType].taskQueue,
+    taskQueue: taskQueueOf(run),
     typedSearchAttributes: attributePairs(attributes),
     staticSummary: summaryOf({ workflowType, attributes }),
-    // One club's backlog must not make another wait (ENG-9).
-    ...(clubId !== null && clubId !== noClub && { priority: { fairnessKey: clubId } }),
+    priority: {
+      priorityKey: priorityKeys[priorityOf(run)],
+      // One club's backlog must not make another wait (ENG-9).
+      ...(clubId !== null && clubId !== noClub && { fairnessKey: clubId }),
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { issueToken } from './one-time-tokens.ts';
+import type { Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { mailTemplates } from './templates.ts';
 
@@ -19,6 +20,8 @@ export interface MailRequest {
   email: string;
   /** The webhook endpoint that it is about. */
   endpointId?: Id;
+  /** How urgent it is; as the template says if absent. */
+  priority?: Priority;
 }
 
 /** Mails of one template to one address an hour: who asks for more, by whatever way, fills no mailbox. */
@@ -41,12 +44,13 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
     'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
   const [column, recipientId] = recipientColumn(recipient);
   const id = newId();
+  const priority = request.priority ?? rule.priority;
   await tx.query(
-    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $8)`,
-    [id, clubId, template, recipientId, tokenId, addressKey, request.endpointId ?? null, now],
+    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at, priority)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $8, $9)`,
+    [id, clubId, template, recipientId, tokenId, addressKey, request.endpointId ?? null, now, priority],
   );
-  await wake(tx, 'transactionalMail', [{ id, clubId }], now);
+  await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
 }
 
 /**
@@ -62,12 +66,13 @@ export async function requestNoMail(
   const addressKey = addressKeyOf(vault, email);
   if (await hadEnough(tx, addressKey, template, now)) return;
   const id = newId();
+  const { priority } = mailTemplates[template];
   await tx.query(
-    `INSERT INTO transactional_mails (id, template, address_key, status, next_attempt_at, created_at)
-     VALUES ($1, $2, $3, 'canceled', $4, $4)`,
-    [id, template, addressKey, now],
+    `INSERT INTO transactional_mails (id, template, address_key, status, next_attempt_at, created_at, priority)
+     VALUES ($1, $2, $3, 'canceled', $4, $4, $5)`,
+    [id, template, addressKey, now, priority],
   );
-  await wake(tx, 'transactionalMail', [{ id, clubId }], now);
+  await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   await tx.query(`DELETE FROM wakes WHERE workflow_id = $1`, [workflowIdOf('transactionalMail', id)]);
 }
 

@@ -1,4 +1,5 @@
 /** The texts of transactional mails: one template a reason to write. */
+import type { Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
@@ -19,6 +20,8 @@ export interface MailContext {
 interface Template {
   /** The token that the mail carries, if it carries one. */
   purpose?: TokenPurpose;
+  /** How urgent it is: for most somebody sits and waits. */
+  priority: Priority;
   /** Tells of a webhook endpoint: sent only while there is one. */
   aboutEndpoint?: true;
   /** Nobody can cause it at will, so an address gets as many as there are. */
@@ -38,6 +41,7 @@ const ignore = 'If this was not you, you can ignore this message: nothing happen
 
 export const mailTemplates = {
   student_verify_email: {
+    priority: 0,
     purpose: 'student_verify_email',
     site: 'classroom',
     path: '/verify-email?token={token}',
@@ -46,6 +50,7 @@ export const mailTemplates = {
     action: 'Confirm my e-mail',
   },
   student_already_registered: {
+    priority: 0,
     site: 'classroom',
     path: '/sign-in',
     subject: ({ clubName }) => `You already have an account at ${clubName}`,
@@ -56,6 +61,7 @@ export const mailTemplates = {
     action: 'Sign in',
   },
   student_invitation: {
+    priority: 1,
     purpose: 'student_invitation',
     site: 'classroom',
     path: '/verify-email?token={token}',
@@ -66,6 +72,7 @@ export const mailTemplates = {
     action: 'Enter the classroom',
   },
   student_reset_password: {
+    priority: 0,
     purpose: 'student_reset_password',
     site: 'classroom',
     path: '/reset-password?token={token}',
@@ -74,6 +81,7 @@ export const mailTemplates = {
     action: 'Choose a new password',
   },
   student_code: {
+    priority: 0,
     purpose: 'student_code',
     site: 'classroom',
     path: '/sign-in',
@@ -84,6 +92,7 @@ export const mailTemplates = {
     ],
   },
   administrator_verify_email: {
+    priority: 0,
     purpose: 'administrator_verify_email',
     site: 'dashboard',
     path: '/verify-email?token={token}',
@@ -92,6 +101,7 @@ export const mailTemplates = {
     action: 'Confirm my e-mail',
   },
   administrator_already_registered: {
+    priority: 0,
     site: 'dashboard',
     path: '/sign-in',
     subject: () => 'You already have an account',
@@ -102,6 +112,7 @@ export const mailTemplates = {
     action: 'Sign in',
   },
   administrator_reset_password: {
+    priority: 0,
     purpose: 'administrator_reset_password',
     site: 'dashboard',
     path: '/reset-password?token={token}',
@@ -110,6 +121,7 @@ export const mailTemplates = {
     action: 'Choose a new password',
   },
   administrator_invitation: {
+    priority: 1,
     purpose: 'administrator_invitation',
     site: 'dashboard',
     path: '/invitations/accept?token={token}',
@@ -118,6 +130,7 @@ export const mailTemplates = {
     action: 'Accept the invitation',
   },
   webhook_endpoint_failing: {
+    priority: 1,
     aboutEndpoint: true,
     uncapped: true,
     site: 'dashboard',

@@ -1,10 +1,10 @@
 /** The outbox of the webhook catalogue: a fact is written with the change that it tells of and removed once its workflows are started. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
-import type { FactDetails } from './values.ts';
+import type { FactDetails, Priority } from './values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 
 @Entity('facts')
-@Index('facts_turn', ['clubId', 'dueAt', 'seq'])
+@Index('facts_turn', ['clubId', 'priority', 'dueAt', 'seq'])
 @Index('facts_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
 @Index('facts_failing', ['occurredAt'], { where: `attempt_count > 0` })
 export class Fact {
@@ -36,6 +36,10 @@ export class Fact {
 
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
+
+  /** How urgent it is. */
+  @Column({ type: 'smallint', default: 1 })
+  priority: Priority;
 
   /** From when a relay may take it, by the database's clock: at once, and later after a failure. */
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })

@@ -1,8 +1,9 @@
 /** That a workflow must look again. One row for each workflow. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
+import type { Priority } from './values.ts';
 
 @Entity('wakes')
-@Index('wakes_turn', ['clubId', 'dueAt'])
+@Index('wakes_turn', ['clubId', 'priority', 'dueAt'])
 @Index('wakes_leased', ['clubId', 'leaseUntil'], { where: `lease_until IS NOT NULL` })
 @Index('wakes_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Wake {
@@ -38,6 +39,10 @@ export class Wake {
 
   @Column({ type: 'timestamptz' })
   recordedAt: Date;
+
+  /** How urgent it is; a raised wake keeps the more urgent one. */
+  @Column({ type: 'smallint', default: 1 })
+  priority: Priority;
 
   /** From when a relay may take it, by the database's clock: at once, and later after a failure. */
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })

@@ -6,6 +6,7 @@ import { Administrator } from '../identity/administrator.ts';
 import { Club } from '../clubs/club.ts';
 import { Invitation } from '../clubs/invitation.ts';
 import { OneTimeToken } from '../identity/one-time-token.ts';
+import type { Priority } from '../facts/values.ts';
 import { Student } from '../identity/student.ts';
 import { oneOf } from '../one-of.ts';
 
@@ -48,6 +49,10 @@ export class TransactionalMail {
   /** The webhook endpoint that it is about. */
   @Column({ type: 'uuid', nullable: true })
   endpointId: string | null;
+
+  /** How urgent it is: decides its run's task queue, too. */
+  @Column({ type: 'smallint', default: 1 })
+  priority: Priority;
 
   @Column({ type: 'text', default: 'pending' })
   status: MailStatus;

@@ -1,5 +1,5 @@
 /** Facts: writes the outbox of events, in the transaction that makes them true (ENG-4). */
-import type { FactDetails } from '../../entities/facts/values.ts';
+import type { FactDetails, Priority } from '../../entities/facts/values.ts';
 import type { Transaction } from '../infra/postgres/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
@@ -13,6 +13,8 @@ export interface NewFact {
   subjectId?: Id;
   details?: FactDetails;
   occurredAt: Date;
+  /** Normal if absent. */
+  priority?: Priority;
 }
 
 /** A recorded fact, as the relay hands it to its consumers. */
@@ -39,9 +41,9 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
   if (facts.length === 0) return [];
   const rows = facts.map((fact) => ({ ...fact, id: newId() }));
   await tx.query(
-    `INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at)
+    `INSERT INTO facts (id, club_id, type, student_id, subject_id, details, occurred_at, priority)
      SELECT (one->>'id')::uuid, (one->>'clubId')::uuid, one->>'type', (one->>'studentId')::uuid, (one->>'subjectId')::uuid,
-            one->'details', (one->>'occurredAt')::timestamptz
+            one->'details', (one->>'occurredAt')::timestamptz, coalesce((one->>'priority')::smallint, 1)
        FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given (one, place) ORDER BY place`,
     [JSON.stringify(rows)],
   );

@@ -2,6 +2,7 @@
 import type { DataSource } from 'typeorm';
 import type { Id } from '../core/ids.ts';
 import { Queries } from '../infra/postgres/database.ts';
+import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { prepared, type Statement } from '../infra/postgres/prepared.ts';
 import { sql, type Sql } from '../infra/postgres/sql.ts';
 import type { FactToTell } from './facts.ts';
@@ -19,24 +20,41 @@ export interface ClaimedWake extends Run {
   seq: string;
   /** It was raised before it was claimed. */
   raised: boolean;
+  priority: Priority;
 }
 
 /** What a relay has places for. */
 export interface Room {
   /** Rows at most. */
   limit: number;
+  /** Of these, bulk at most. */
+  bulk: number;
   /** Rows of one club at most, together with those that this relay has in hand. */
   perClub: number;
-  /** By club: how many rows this relay has in hand. */
-  inHand: ReadonlyMap<Id, number>;
+  /** Of these, bulk at most. */
+  bulkPerClub: number;
+  /** By club: what this relay has in hand. */
+  inHand: ReadonlyMap<Id, InHand>;
 }
 
-/** @returns facts, in turns over the clubs; of one club the oldest first */
-export async function claimFacts(db: DataSource | Queries, room: Room): Promise<FactToTell[]> {
+/** How many rows of a club a relay has in hand. */
+export interface InHand {
+  all: number;
+  /** Of these, bulk. */
+  bulk: number;
+}
+
+/** A fact that a relay has leased. */
+export interface ClaimedFact extends FactToTell {
+  priority: Priority;
+}
+
+/** @returns facts: the most urgent first, in turns over the clubs, of one club the oldest first (ENG-9, ENG-15) */
+export async function claimFacts(db: DataSource | Queries, room: Room): Promise<ClaimedFact[]> {
   return claim(leaseFacts, db, room);
 }
 
-/** @returns wakes, in turns over the clubs; of one club the oldest first */
+/** @returns wakes, in the same order */
 export async function claimWakes(db: DataSource | Queries, room: Room): Promise<ClaimedWake[]> {
   return claim(leaseWakes, db, room);
 }
@@ -47,10 +65,19 @@ const maxTries = 3;
 async function claim<Row>(
   lease: Statement<Claimed<Row>>,
   db: DataSource | Queries,
-  { limit, perClub, inHand }: Room,
+  { limit, perClub, inHand, ...ofBulk }: Room,
 ): Promise<Row[]> {
   for (let tries = 1; ; tries++) {
-    const rows = await lease(db, [limit, leaseSeconds, perClub, [...inHand.keys()], [...inHand.values()]]);
+    const rows = await lease(db, [
+      limit,
+      leaseSeconds,
+      perClub,
+      [...inHand.keys()],
+      [...inHand.values()].map(({ all }) => all),
+      [...inHand.values()].map((ofClub) => ofClub.bulk),
+      ofBulk.bulk,
+      ofBulk.bulkPerClub,
+    ]);
     const [first] = rows;
     if (first?.found) return rows.map(({ found: _found, contended: _contended, ...row }) => row as unknown as Row);
     if (!first?.contended || tries === maxTries) return [];
@@ -107,49 +134,54 @@ function deferring(table: Sql, row: Sql, failure: Failure): Sql {
 
 /** Candidates for each row that is wanted: so many relays may claim at the same moment and each still gets its rows. */
 const candidatesARow = 4;
-/** Rows that are read of each club at least, and in all for each row that is wanted. */
+/** Rows that are read of each club and priority at least, and in all for each row that is wanted. */
 const readOfAClub = 4;
 const readARow = 2 * candidatesARow;
 
 /**
- * Leases rows in turns over the clubs (ENG-9). A row's rank is its turn in its own club plus the rows of the club that relays
+ * Leases rows, the most urgent first (ENG-15), and in turns over the clubs (ENG-9). A row's rank is its turn among those of its club that are as urgent, plus the rows of the club that relays
  * have leased already; chance decides between equal ranks, or else the clubs with the lowest ids would always win.
  *
  * A row that failed is due later, so it lies behind the others in the index and is not read until then.
  *
- * The clubs are found by skipping through the index, and of each a few rows are read: a club with a long backlog costs no
+ * The clubs with their priorities are found by skipping through the index, and of each a few rows are read: a club with a long backlog costs no
  * more than one with a short one. Rows that others hold are passed over before the limit counts: a relay beside us, or a long
  * transaction that raises a wake, must not hold up the rest.
  */
 function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
   const free = `${table}.due_at <= statement_timestamp() AND (${table}.lease_until IS NULL OR ${table}.lease_until < clock_timestamp())`;
   return `
-    WITH RECURSIVE clubs AS (
-      (SELECT club_id FROM ${table} ORDER BY club_id LIMIT 1)
+    WITH RECURSIVE lines AS (
+      (SELECT club_id, priority FROM ${table} ORDER BY club_id, priority LIMIT 1)
       UNION ALL
-      SELECT next.club_id FROM clubs CROSS JOIN LATERAL (
-        SELECT club_id FROM ${table} WHERE club_id > clubs.club_id ORDER BY club_id LIMIT 1) next),
-    in_hand AS (SELECT * FROM unnest($4::uuid[], $5::int[]) AS held (club_id, count)),
+      SELECT next.club_id, next.priority FROM lines CROSS JOIN LATERAL (
+        SELECT club_id, priority FROM ${table} WHERE (club_id, priority) > (lines.club_id, lines.priority)
+         ORDER BY club_id, priority LIMIT 1) next),
+    in_hand AS (SELECT * FROM unnest($4::uuid[], $5::int[], $6::int[]) AS held (club_id, count, bulk)),
     leased AS (
       SELECT club_id, count(*) FROM ${table} WHERE lease_until > statement_timestamp() GROUP BY club_id),
     candidates AS (
-      SELECT waiting.key, waiting.turn + coalesce(leased.count, 0) AS rank, random() AS lot
-        FROM clubs LEFT JOIN leased USING (club_id) LEFT JOIN in_hand USING (club_id)
+      SELECT waiting.key, lines.priority, waiting.turn + coalesce(leased.count, 0) AS rank, random() AS lot
+        FROM lines LEFT JOIN leased USING (club_id) LEFT JOIN in_hand USING (club_id)
        CROSS JOIN LATERAL (
          SELECT first.key, row_number() OVER (ORDER BY ${order}) AS turn
-           FROM (SELECT ${key} AS key, ${order} FROM ${table} WHERE club_id = clubs.club_id AND ${free} ORDER BY ${order}
-                  LIMIT (SELECT greatest(${readOfAClub}, $1 * ${readARow} / count(*)) FROM clubs)) first) waiting
-       WHERE coalesce(in_hand.count, 0) < $3
-       ORDER BY rank, lot LIMIT $1 * ${candidatesARow}),
+           FROM (SELECT ${key} AS key, ${order} FROM ${table}
+                  WHERE club_id = lines.club_id AND priority = lines.priority AND ${free} ORDER BY ${order}
+                  LIMIT (SELECT greatest(${readOfAClub}, $1 * ${readARow} / count(*)) FROM lines)) first) waiting
+       WHERE coalesce(in_hand.count, 0) < $3 AND (priority < ${bulk} OR ($7 > 0 AND coalesce(in_hand.bulk, 0) < $8))
+       ORDER BY priority, rank, lot LIMIT $1 * ${candidatesARow}),
     locked AS (
-      SELECT ${table}.${key} AS key, ${table}.club_id, candidates.rank, candidates.lot
+      SELECT ${table}.${key} AS key, ${table}.club_id, candidates.priority, candidates.rank, candidates.lot
         FROM candidates JOIN ${table} ON ${table}.${key} = candidates.key
-       WHERE ${free} ORDER BY rank, lot LIMIT $1 FOR UPDATE OF ${table} SKIP LOCKED),
+       WHERE ${free} ORDER BY candidates.priority, rank, lot LIMIT $1 FOR UPDATE OF ${table} SKIP LOCKED),
     mine AS (
       SELECT key FROM (
-        SELECT key, row_number() OVER (PARTITION BY club_id ORDER BY rank, lot) + coalesce(in_hand.count, 0) AS place
+        SELECT key, priority,
+               row_number() OVER (PARTITION BY club_id ORDER BY priority, rank, lot) + coalesce(in_hand.count, 0) AS place,
+               row_number() OVER (PARTITION BY priority ORDER BY rank, lot) AS place_in_bulk,
+               row_number() OVER (PARTITION BY priority, club_id ORDER BY rank, lot) + coalesce(in_hand.bulk, 0) AS place_in_bulk_of_club
           FROM locked LEFT JOIN in_hand USING (club_id)) placed
-       WHERE place <= $3),
+       WHERE place <= $3 AND (priority < ${bulk} OR (place_in_bulk <= $7 AND place_in_bulk_of_club <= $8))),
     taken AS (
       UPDATE ${table} SET lease_until = clock_timestamp() + make_interval(secs => $2)
         FROM mine WHERE ${table}.${key} = mine.key
@@ -158,14 +190,14 @@ function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: 
       FROM (SELECT EXISTS (SELECT FROM candidates) AS contended) waiting LEFT JOIN taken ON true`;
 }
 
-const leaseFacts = prepared<Claimed<FactToTell>>(
+const leaseFacts = prepared<Claimed<ClaimedFact>>(
   'lease_facts',
   inTurns(
     'facts',
     'id',
     'due_at, seq',
     `facts.id, facts.club_id AS "clubId", facts.type, facts.student_id AS "studentId",
-     facts.subject_id AS "subjectId", facts.details, facts.occurred_at AS "occurredAt"`,
+     facts.subject_id AS "subjectId", facts.details, facts.occurred_at AS "occurredAt", facts.priority`,
   ),
 );
 
@@ -176,6 +208,6 @@ const leaseWakes = prepared<Claimed<ClaimedWake>>(
     'workflow_id',
     'due_at',
     `wakes.workflow_id AS "workflowId", wakes.seq, wakes.raised, wakes.workflow_type AS "workflowType",
-     wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes`,
+     wakes.subject_id AS "subjectId", wakes.club_id AS "clubId", wakes.attributes, wakes.priority`,
   ),
 );

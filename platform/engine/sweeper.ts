@@ -37,12 +37,15 @@ export function overdueQueries(source: DataSource, before: Date): Statement[] {
   return workflowTypeNames.flatMap((workflowType) => {
     const { key, attributes } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
+    const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
+    const priority = hasOwn ? 'row.priority' : `${workflowTypes[workflowType].priority}`;
     const pairs = Object.entries(attributes).map(([name, of]) => `'${name}', ${columnOf(source, workflowType, of)}`);
     return dueRowsOf(source, workflowType).map(({ at, from, condition }) => ({
       workflowType,
       text: `
         SELECT $4::text AS "workflowType", ${subject} AS "subjectId", row.club_id AS "clubId",
-               jsonb_strip_nulls(jsonb_build_object(${pairs.join(', ')})) AS attributes
+               jsonb_strip_nulls(jsonb_build_object(${pairs.join(', ')})) AS attributes,
+               ${priority} AS priority
           FROM ${from}
          WHERE ${at} < $1 AND ${condition}
            AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = $3 || ${subject})

@@ -2,6 +2,7 @@
  * Every durable workflow type: one row of this table for each. Workflow client, workers, sweeper, metrics, development server and
  * docs/reference/workflows.md derive from it (docs/how-to/add-a-workflow.md).
  */
+import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { StudentImport } from '../../entities/access/student-import.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/agents/agent-source.ts';
@@ -12,7 +13,17 @@ import { Subscription } from '../../entities/sales/subscription.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 
-export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'billing', 'agents', 'indexing', 'upkeep'] as const;
+export const taskQueues = [
+  'webhooks',
+  'mail',
+  'bulk-mail',
+  'sales',
+  'imports',
+  'billing',
+  'agents',
+  'indexing',
+  'upkeep',
+] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
 /** Search attributes of runs. Everyone who opens the Temporal UI sees them: opaque ids and event types only (ENG-12). */
@@ -41,6 +52,10 @@ interface Definition<E, K, A> {
   id: string;
   /** Where runs and their activities go. */
   taskQueue: TaskQueue;
+  /** Where bulk goes; `taskQueue` if absent. */
+  bulkTaskQueue?: TaskQueue;
+  /** How urgent its runs are; normal if absent. An entity with a property `priority` says it for each row. */
+  priority?: Priority;
   /** The column that names the run and is its argument; `id` if absent. */
   key?: K;
   /** Somebody waits: the first wake of a row starts its run in the worker that carries the wake, if that has room. */
@@ -60,7 +75,14 @@ export const row = <
 >(
   entity: Entity<E>,
   definition: Definition<E, K, A>,
-) => ({ startsEagerly: false, ...definition, entity, key: definition.key ?? ('id' as K) });
+) => ({
+  startsEagerly: false,
+  bulkTaskQueue: definition.taskQueue,
+  priority: 1 as Priority,
+  ...definition,
+  entity,
+  key: definition.key ?? ('id' as K),
+});
 
 const pending = { at: 'nextAttemptAt', where: `row.status = 'pending'`, leased: true } as const;
 
@@ -95,6 +117,7 @@ export const workflowTypes = {
   transactionalMail: row(TransactionalMail, {
     id: 'transactional-mail',
     taskQueue: 'mail',
+    bulkTaskQueue: 'bulk-mail',
     attributes: { ClubId: 'clubId' },
     summary: 'an e-mail that somebody is owed',
     due: [pending],
@@ -124,6 +147,7 @@ export const workflowTypes = {
     id: 'agent-answer',
     taskQueue: 'agents',
     key: 'questionId',
+    priority: 0,
     startsEagerly: true,
     attributes: { ClubId: 'clubId', AgentId: 'agentId' },
     summary: 'an answer of agent {AgentId}',
@@ -154,6 +178,7 @@ type EntityOf<T extends WorkflowType> = InstanceType<(typeof workflowTypes)[T]['
 type AttributesOf<T extends WorkflowType> = (typeof workflowTypes)[T]['attributes'];
 type SubjectColumn<T extends WorkflowType> =
   | 'clubId'
+  | 'priority'
   | (typeof workflowTypes)[T]['key']
   | AttributesOf<T>[keyof AttributesOf<T>];
 
@@ -168,11 +193,14 @@ export interface Run {
   /** Its fairness key (ENG-9); null where the row belongs to no club. */
   clubId: string | null;
   attributes: WorkflowAttributes;
+  /** How urgent it is; as its type says if absent. */
+  priority?: Priority;
 }
 
 /** @returns the run of a row */
 export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<T>): Run {
   const { key, attributes } = workflowTypes[workflowType];
+  const { priority } = subject as { priority?: Priority };
   const values = subject as unknown as { clubId: string | null } & Readonly<Record<string, string | null>>;
   const found = Object.entries(attributes).map(([name, column]) => [name, values[column]] as const);
   return {
@@ -180,7 +208,19 @@ export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<
     subjectId: String(values[key]),
     clubId: values.clubId,
     attributes: Object.fromEntries(found.filter(([, value]) => value !== null)) as WorkflowAttributes,
+    ...(priority !== undefined && { priority }),
   };
+}
+
+/** @returns how urgent a run is */
+export function priorityOf({ workflowType, priority }: Pick<Run, 'workflowType' | 'priority'>): Priority {
+  return priority ?? workflowTypes[workflowType].priority;
+}
+
+/** @returns where a run goes that is started now */
+export function taskQueueOf(run: Pick<Run, 'workflowType' | 'priority'>): TaskQueue {
+  const { taskQueue, bulkTaskQueue } = workflowTypes[run.workflowType];
+  return priorityOf(run) === bulk ? bulkTaskQueue : taskQueue;
 }
 
 /** @returns `webhook-delivery/<id of the delivery>`, `endpoint-gate/<id of the endpoint>`, and likewise for each type */

@@ -89,6 +89,20 @@ describe('starting and waking workflows', () => {
       }
     }
 
+    for (const { way, begin } of ways)
+      for (const [priority, priorityKey] of [
+        [0, 1],
+        [1, 3],
+        [2, 5],
+      ] as const)
+        it(`stands beside the priority: ${priority} is ${priorityKey}, ${way}`, async () => {
+          const run = { ...runFor('transactionalMail', newId()), priority };
+          await begin(run);
+          const { priority: told, taskQueue } = await handleOf(run).describe();
+          expect(told).to.include({ priorityKey, fairnessKey: run.clubId });
+          expect(taskQueue).to.equal(priority === 2 ? 'bulk-mail' : 'mail');
+        });
+
     for (const { way, begin } of ways) {
       it(`is absent without a club: ${way}`, async () => {
         const run = runFor('transactionalMail', noClub);

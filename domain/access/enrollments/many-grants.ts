@@ -2,6 +2,7 @@
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
+import { bulk } from '../../../entities/facts/values.ts';
 import type { EnrollmentSource } from '../../../entities/access/values.ts';
 import { hasEnded } from './rows.ts';
 import { termsOf } from './enrollments.ts';
@@ -62,6 +63,7 @@ export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date
       studentId,
       subjectId: id,
       occurredAt: now,
+      priority: bulk,
     })),
   );
   return fresh.length;

@@ -9,6 +9,7 @@ import { findOrOpenAccounts, type FoundAccount } from '../../identity/many-accou
 import { requestMail } from '../../mail/requests.ts';
 import { readRemovedAddresses } from './removals.ts';
 import type { FileRow, Person, ReadRows } from './rows.ts';
+import { bulk } from '../../../entities/facts/values.ts';
 import type { ImportColumn, ImportError, RowCode, RowOutcome } from '../../../entities/access/values.ts';
 import { hasImportEnded, importRules } from './imports.policy.ts';
 import { endImport, holdImport, type StoredImport } from './imports.ts';
@@ -143,7 +144,7 @@ async function tellAndGrant(
   const created = studentsOf('created');
   await recordFacts(
     tx,
-    created.map((studentId) => ({ clubId, type: 'student.created', studentId, occurredAt: now })),
+    created.map((studentId) => ({ clubId, type: 'student.created', studentId, occurredAt: now, priority: bulk })),
   );
   const studentIds = [...created, ...studentsOf('existing')];
   await grantToMany(tx, { clubId, studentIds, deliveryIds, source: 'import' }, now);
@@ -152,7 +153,14 @@ async function tellAndGrant(
   for (const { row, outcome, studentId } of report) {
     const email = emails.get(row);
     if (outcome !== 'created' || studentId === undefined || email === undefined) continue;
-    await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient: { studentId }, email }, now);
+    const invitation = {
+      template: 'student_invitation',
+      clubId,
+      recipient: { studentId },
+      email,
+      priority: bulk,
+    } as const;
+    await requestMail(tx, vault, invitation, now);
   }
 }
 

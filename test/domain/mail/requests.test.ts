@@ -2,6 +2,8 @@ import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
+import type { Priority } from '../../../entities/facts/values.ts';
+import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../toolkit/stack/database.ts';
 
@@ -35,6 +37,28 @@ describe('mail requests', () => {
       ['transactional_mails', 1],
       ['wakes', 1],
     ]);
+  });
+
+  it('are urgent where a person waits, normal for invitations, and bulk where the request says so', async () => {
+    const { database, vault } = await testPlatform();
+    const club = await buildClub();
+    const priorityOf = async (template: MailTemplate, priority?: Priority) => {
+      const student = await buildStudent(club.id);
+      const about = { clubId: club.id, recipient: { studentId: student.id }, email: student.email };
+      await database.transaction((tx) =>
+        requestMail(tx, vault, { template, ...about, ...(priority !== undefined && { priority }) }, start),
+      );
+      const [row] = await database.source.query<{ mail: number; wake: number }[]>(
+        `SELECT mail.priority AS mail, wake.priority AS wake
+           FROM transactional_mails mail JOIN wakes wake ON wake.subject_id = mail.id WHERE mail.student_id = $1`,
+        [student.id],
+      );
+      return [row?.mail, row?.wake];
+    };
+    expect(await priorityOf('student_code')).to.deep.equal([0, 0]);
+    expect(await priorityOf('student_verify_email')).to.deep.equal([0, 0]);
+    expect(await priorityOf('student_invitation')).to.deep.equal([1, 1]);
+    expect(await priorityOf('student_invitation', 2)).to.deep.equal([2, 2]);
   });
 
   it('allow 5 of a kind an hour to an address, then one in ten minutes, in sliding windows', async () => {

@@ -3,6 +3,7 @@ import type { DataSource } from 'typeorm';
 import { Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, noClub, type Id } from '../../../platform/core/ids.ts';
+import type { Priority } from '../../../entities/facts/values.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { wakeRuns } from '../../../platform/engine/wakes.ts';
 import {
@@ -40,18 +41,20 @@ function useOutbox(): void {
 
 const roomFor = (limit: number, perClub = 100, inHand: Readonly<Record<Id, number>> = {}): Room => ({
   limit,
+  bulk: limit,
   perClub,
-  inHand: new Map(Object.entries(inHand)),
+  bulkPerClub: perClub,
+  inHand: new Map(Object.entries(inHand).map(([clubId, all]) => [clubId, { all, bulk: 0 }])),
 });
 const everyFact = (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
   claimFacts(source, roomFor(limit, perClub, inHand));
 const someWakes = (limit: number, perClub = 100) => claimWakes(source, roomFor(limit, perClub));
 /** Inserts so many facts of the club at once. */
-const recordMany = (clubId: Id, count: number) =>
+const recordMany = (clubId: Id, count: number, priority: Priority = 1) =>
   source.query(
-    `INSERT INTO facts (id, club_id, type, student_id, occurred_at)
-     SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now() FROM generate_series(1, $2::int)`,
-    [clubId, count],
+    `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority)
+     SELECT gen_random_uuid(), $1, 'student.created', gen_random_uuid(), now(), $3 FROM generate_series(1, $2::int)`,
+    [clubId, count, priority],
   );
 const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> => {
   const counts: Record<Id, number> = {};
@@ -96,12 +99,16 @@ async function rowsRead(table: 'facts' | 'wakes', claim: (tx: Transaction) => Pr
   const rollback = new Error('give it back');
   await database
     .transaction(async (tx) => {
+      const read = async () => {
+        const row = await tx.one<{ count: number }>(
+          sql`SELECT sum(pg_stat_get_xact_tuples_returned(oid))::int AS count FROM pg_class
+               WHERE oid = ${table}::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = ${table}::regclass)`,
+        );
+        return row?.count ?? NaN;
+      };
+      const before = await read(); // the connection may still have counts of earlier transactions
       expect(await claim(tx)).not.to.deep.equal([]);
-      const read = await tx.one<{ count: number }>(
-        sql`SELECT sum(pg_stat_get_xact_tuples_returned(oid))::int AS count FROM pg_class
-             WHERE oid = ${table}::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = ${table}::regclass)`,
-      );
-      count = read?.count ?? NaN;
+      count = (await read()) - before;
       throw rollback;
     })
     .catch((error: unknown) => expect(error).to.equal(rollback));
@@ -141,6 +148,7 @@ describe('facts (ENG-4)', () => {
       subjectId,
       details: { previousCohortId: clubB },
       occurredAt: new Date(5),
+      priority: 1,
     });
     expect(second).to.include({ type: 'student.removed', subjectId: null, details: null });
   });
@@ -261,6 +269,30 @@ describe('facts (ENG-4)', () => {
     }
   });
 
+  it('are claimed by urgency before turn: bulk of a club last, also beside another club’s backlog (ENG-15)', async () => {
+    await recordMany(clubA, 20, 2);
+    await recordMany(clubB, 20);
+    await recordMany(clubA, 3, 0);
+    const claimed = [];
+    for (let index = 0; index < 30; index++) claimed.push(...(await everyFact(1)));
+    expect(claimed.map(({ priority }) => priority)).to.deep.equal(
+      [0, 1, 2].flatMap((priority) => Array.from({ length: [3, 20, 7][priority] ?? 0 }, () => priority)),
+    );
+  });
+
+  it('of bulk are claimed up to the places that are open to it, in all and of a club', async () => {
+    await recordMany(clubA, 20, 2);
+    await recordMany(clubA, 1, 0);
+    await recordMany(clubB, 20, 2);
+    const claim = (room: Partial<Room>) => claimFacts(source, { ...roomFor(16, 8), bulk: 12, bulkPerClub: 6, ...room });
+    expect(await claim({ bulk: 0 })).to.have.length(1);
+    expect(countsOf(await claim({ bulk: 3 }))).to.have.all.keys(clubA, clubB);
+    expect(await claim({ bulk: 3 })).to.have.length(3);
+    expect(Math.max(...Object.values(countsOf(await claim({}))))).to.equal(6);
+    const inHand = new Map([[clubA, { all: 7, bulk: 6 }]]);
+    expect(Object.keys(countsOf(await claim({ inHand })))).to.deep.equal([clubB]);
+  });
+
   it('are found by reading as few rows of a long backlog as of a short one', async () => {
     for (const count of [2_000, 20_000]) {
       await source.query(`TRUNCATE facts`);
@@ -351,6 +383,7 @@ describe('wakes (ENG-3)', () => {
         subjectId: id,
         clubId: clubA,
         attributes: { EventType: 'student.created' },
+        priority: 1,
       },
     ]);
     expect(notified).to.equal(1);
@@ -376,6 +409,26 @@ describe('wakes (ENG-3)', () => {
     await wakeNow(wakeOf(id));
     await removeWake(source, late);
     expect((await rows()).map(({ workflowId }) => workflowId)).to.deep.equal([`webhook-delivery/${id}`]);
+  });
+
+  it('are as urgent as their type or their row says, and a raised one keeps the more urgent', async () => {
+    const [mail, answer, other] = [newId(), newId(), newId()];
+    const mailWake = { workflowType: 'transactionalMail', subjectId: mail, clubId: clubA, attributes: {} } as const;
+    await wakeNow({ ...mailWake, priority: 2 }, wakeOf(other), {
+      ...mailWake,
+      workflowType: 'agentAnswer',
+      subjectId: answer,
+    });
+    const priorities = async () => {
+      const found = await source.query<{ id: string; priority: number }[]>(
+        `SELECT subject_id AS id, priority FROM wakes`,
+      );
+      return Object.fromEntries(found.map(({ id, priority }) => [id, priority]));
+    };
+    expect(await priorities()).to.deep.equal({ [mail]: 2, [other]: 1, [answer]: 0 });
+    await wakeNow({ ...mailWake, priority: 0 });
+    await wakeNow({ ...mailWake, priority: 2 });
+    expect(await priorities()).to.deep.include({ [mail]: 0 });
   });
 
   it('write no rows and send no NOTIFY for an empty list', async () => {

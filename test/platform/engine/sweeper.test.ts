@@ -161,12 +161,15 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     });
     await database.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
     expect(await rescue()).to.equal(2);
-    const rows = await database.source.query<{ attributes: object }[]>(
-      `SELECT wake.attributes FROM wakes wake JOIN transactional_mails mail ON mail.id = wake.subject_id
+    const rows = await database.source.query<{ attributes: object; priority: number }[]>(
+      `SELECT wake.attributes, wake.priority FROM wakes wake JOIN transactional_mails mail ON mail.id = wake.subject_id
         WHERE mail.administrator_id = $1 OR mail.student_id = $2 ORDER BY mail.template`,
       [administratorId, student.id],
     );
-    expect(rows.map(({ attributes }) => attributes)).to.deep.equal([{}, { ClubId: club.id }]);
+    expect(rows).to.deep.equal([
+      { attributes: {}, priority: 0 },
+      { attributes: { ClubId: club.id }, priority: 0 },
+    ]);
   });
 });
 

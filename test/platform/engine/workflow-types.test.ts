@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { AddOn } from '../../../entities/billing/add-on.ts';
 import { Subscription } from '../../../entities/sales/subscription.ts';
-import { row, runOf, summaryOf, workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { row, runOf, summaryOf, taskQueueOf, workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 
 const complete = { id: 'toy', taskQueue: 'mail', attributes: { ClubId: 'clubId' }, summary: 'a toy' } as const;
 const due = [{ at: 'nextAttemptAt', where: null, leased: true }] as const;
@@ -53,6 +53,9 @@ describe('the table of workflow types', () => {
     runOf('agentAnswer', { questionId: 'q', clubId: 'c' });
     // @ts-expect-error the key is the question
     runOf('agentAnswer', { id: 'q', clubId: 'c', agentId: 'a' });
-    expect(runOf('transactionalMail', { id: 'm', clubId: null }).attributes).to.deep.equal({});
+    const { attributes, ...run } = runOf('transactionalMail', { id: 'm', clubId: null, priority: 2 });
+    expect(attributes).to.deep.equal({});
+    expect(taskQueueOf(run)).to.equal('bulk-mail');
+    expect(taskQueueOf({ ...run, priority: 1 })).to.equal('mail');
   });
 });

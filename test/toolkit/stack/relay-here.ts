@@ -25,7 +25,7 @@ export function relayHere(workflows: WorkflowClient, workflowTypes: readonly Wor
     const source = await testDatabase();
     for (;;) {
       const wakes = await source.query<ClaimedWake[]>(
-        `SELECT workflow_id AS "workflowId", seq, raised, workflow_type AS "workflowType", subject_id AS "subjectId",
+        `SELECT workflow_id AS "workflowId", seq, raised, priority, workflow_type AS "workflowType", subject_id AS "subjectId",
                 club_id AS "clubId", attributes
            FROM wakes WHERE club_id = ANY ($1) AND workflow_type = ANY ($2)`,
         [[...clubs], workflowTypes],

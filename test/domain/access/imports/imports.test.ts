@@ -251,6 +251,18 @@ describe('student imports', () => {
     });
   });
 
+  it('is bulk: its facts, its invitations and their wakes', async () => {
+    await importFile(club, `${header}bulk@example.com,Bulk\n`, 'invite=true');
+    const source = await testDatabase();
+    const priorities = await source.query<unknown[]>(
+      `SELECT 'fact' AS of, priority FROM facts WHERE club_id = $1
+       UNION SELECT 'mail', priority FROM transactional_mails WHERE club_id = $1
+       UNION SELECT 'wake', priority FROM wakes WHERE club_id = $1 AND workflow_type = 'transactionalMail' ORDER BY 1`,
+      [club.id],
+    );
+    expect(priorities).to.deep.equal(['fact', 'mail', 'wake'].map((of) => ({ of, priority: 2 })));
+  });
+
   describe('removal of an imported student', () => {
     it('leaves only the student’s id in the import, and no file', async () => {
       const [name, email] = ['Quintessa Rowbottom', 'quintessa.rowbottom@example.com'];

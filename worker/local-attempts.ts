@@ -5,8 +5,11 @@
  * through `start`, which asks for a place; the activities give it back and report how each endpoint answers. One for a process.
  */
 import { webhookDeliveryActivities, type WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
+import { timeOfStep } from '../activities/clock.ts';
+import { endpointOf, putOff } from '../domain/webhooks/deliveries/put-off.ts';
 import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
 import type { Id } from '../platform/core/ids.ts';
+import { createEndpointPlaces } from './endpoint-places.ts';
 import { slots } from './task-queues.ts';
 
 export interface LocalAttempts {
@@ -16,7 +19,7 @@ export interface LocalAttempts {
    * @param start starts it; gets whether the first attempt is to be local
    */
   start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
-  /** The activities of deliveries, local or not: the end of a step frees its place, and each attempt is reported. */
+  /** The activities of deliveries, local or not; an ordinary attempt too many of one endpoint is put off (HOOK-16): the end of a step frees its place, and each attempt is reported. */
   activities(platform: DeliveryPlatform): WebhookDeliveryActivities;
 }
 
@@ -25,6 +28,7 @@ export const noLocalAttempts: Pick<LocalAttempts, 'start'> = { start: (_delivery
 
 export function createLocalAttempts(): LocalAttempts {
   const admission = createAdmission(bounds);
+  const endpointPlaces = createEndpointPlaces(Math.random);
   return {
     async start(deliveryId, endpointId, start) {
       const local = endpointId !== undefined && (await admission.enter(deliveryId, endpointId));
@@ -38,12 +42,23 @@ export function createLocalAttempts(): LocalAttempts {
         ...platform,
         onAttempt(attempt) {
           platform.onAttempt(attempt);
+          endpointPlaces.report(attempt.endpointId, attempt.durationMs);
           admission.report(attempt.endpointId, { ok: attempt.outcome === 'succeeded', tookMs: attempt.durationMs });
         },
       });
       return {
-        attemptDelivery: (deliveryId, now) =>
-          attemptDelivery(deliveryId, now).finally(() => admission.leave(deliveryId)),
+        async attemptDelivery(deliveryId, now) {
+          if (admission.holds(deliveryId))
+            return attemptDelivery(deliveryId, now).finally(() => admission.leave(deliveryId));
+          const { source } = platform.database;
+          const endpointId = await endpointOf(source, deliveryId);
+          if (endpointId === undefined) return attemptDelivery(deliveryId, now);
+          if (endpointPlaces.enter(endpointId))
+            return attemptDelivery(deliveryId, now).finally(() => endpointPlaces.leave(endpointId));
+          const time = timeOfStep(now);
+          const later = await putOff(source, deliveryId, time, endpointPlaces.comeAgainAt(endpointId, time));
+          return later ?? attemptDelivery(deliveryId, now);
+        },
       };
     },
   };
@@ -90,6 +105,8 @@ export interface Admission {
    * @returns whether this delivery may be attempted locally; it then holds a place
    */
   enter(deliveryId: string, endpointId: string): Promise<boolean>;
+  /** Whether this delivery holds a place: its attempt is local. */
+  holds(deliveryId: string): boolean;
   /** The step of this delivery ended: its place, if it held one, is free. */
   leave(deliveryId: string): void;
   /** How an attempt ended, local or not: decides whether its endpoint is open to local attempts. */
@@ -171,6 +188,7 @@ export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: 
         waiters.add(waiter);
       });
     },
+    holds: (deliveryId) => places.has(deliveryId),
     leave: giveBack,
     report(endpointId, { ok, tookMs }) {
       if (!ok || tookMs > slowReceiverMs) return close(endpointId);

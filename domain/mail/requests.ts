@@ -1,6 +1,9 @@
 /** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { Wake } from '../../entities/facts/wake.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { wake, type NewWake } from '../../platform/engine/facts.ts';
@@ -41,11 +44,8 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
     'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
   const [column, recipientId] = recipientColumn(recipient);
   const id = newId();
-  await tx.query(
-    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $8)`,
-    [id, clubId, template, recipientId, tokenId, addressKey, request.endpointId ?? null, now],
-  );
+  await tx.run(sql`INSERT INTO transactional_mails (id, club_id, template, ${raw(column)}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at)
+     VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${request.endpointId ?? null}, 'pending', ${now}, ${now})`);
   await wake(tx, [wakeOf(id, clubId)], now);
 }
 
@@ -62,13 +62,16 @@ export async function requestNoMail(
   const addressKey = addressKeyOf(vault, email);
   if (await hadEnough(tx, addressKey, template, now)) return;
   const id = newId();
-  await tx.query(
-    `INSERT INTO transactional_mails (id, template, address_key, status, next_attempt_at, created_at)
-     VALUES ($1, $2, $3, 'canceled', $4, $4)`,
-    [id, template, addressKey, now],
-  );
+  await tx.manager.insert(TransactionalMail, {
+    id,
+    template,
+    addressKey,
+    status: 'canceled',
+    nextAttemptAt: now,
+    createdAt: now,
+  });
   await wake(tx, [wakeOf(id, clubId)], now);
-  await tx.query(`DELETE FROM wakes WHERE workflow_id = $1`, [workflowIdOf('transactionalMail', id)]);
+  await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
 }
 
 function wakeOf(id: Id, clubId: Id | null): NewWake {
@@ -77,11 +80,11 @@ function wakeOf(id: Id, clubId: Id | null): NewWake {
 }
 
 async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {
-  const [recent] = await db.query<{ count: number; newest: Date | null }[]>(
-    `SELECT count(*)::int AS count, max(created_at) AS newest
-       FROM transactional_mails WHERE address_key = $1 AND template = $2 AND created_at > $3`,
-    [addressKey, template, new Date(now.getTime() - hourMs)],
-  );
+  const recent = await db.one<{
+    count: number;
+    newest: Date | null;
+  }>(sql`SELECT count(*)::int AS count, max(created_at) AS newest
+       FROM transactional_mails WHERE address_key = ${addressKey} AND template = ${template} AND created_at > ${new Date(now.getTime() - hourMs)}`);
   if (!recent?.newest || recent.count < mailsPerHour) return false;
   return now.getTime() - recent.newest.getTime() < oneMoreEveryMs;
 }

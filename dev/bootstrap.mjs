@@ -1,13 +1,14 @@
 /**
  * Makes sure that node_modules is there and as new as package-lock.json. Plain JavaScript without dependencies, for any
- * Node from 18 on, because it runs before anything is installed: `prestart`, `pretest` and temporal-dev.sh call it.
+ * Node from 20 on, because it runs before anything is installed: `prestart`, `pretest` and temporal-dev.sh call it.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const oldestNode = 18;
+/** Brings npm and runs this file; npm then installs the Node of package.json, which runs everything else. */
+const oldestNode = 20;
 
 /** Milliseconds since 1970 of the file's last change; 0 where there is no such file. */
 function changedAt(file) {

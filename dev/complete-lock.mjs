@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const file = new URL('../package-lock.json', import.meta.url);
-const platform = /(android|darwin|freebsd|linux|openharmony|win32)-(\w+)(?:-(gnu|musl))?\w*$/;
+const platform = /(android|darwin|freebsd|linux|openharmony|win32)-(\w+)(?:-(gnu|musl|eabi|msvc))?\w*$/;
 
 const lock = JSON.parse(readFileSync(file, 'utf8'));
 const added = Object.entries(lock.packages).flatMap(([where, entry]) =>
@@ -34,7 +34,7 @@ function entryFor(name, version, { dev, engines }) {
     version,
     cpu: [cpu],
     ...(dev && { dev }),
-    ...(os === 'linux' && libc && { libc: [libc === 'gnu' ? 'glibc' : 'musl'] }),
+    ...(os === 'linux' && libc && { libc: [libc === 'gnu' ? 'glibc' : libc] }),
     optional: true,
     os: [os],
     ...(engines && { engines }),

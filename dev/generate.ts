@@ -2,17 +2,23 @@
  * `npm run generate` writes every file that is derived from another one; with `--check` it fails when a committed file differs
  * from the text that it would write.
  */
+import '../platform/core/node-version.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
+import { workflowsPage } from './workflows-page.ts';
 
 /** @returns the text of every generated file, by its path */
 async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   const ofContract = [...(await generatedFiles())].map(([name, text]) => [placeOf(name), text] as const);
-  const imports = path.join(projectDirectory, 'docs', 'reference', 'imports.md');
-  return new Map([...ofContract, [imports, importsPage(productImports(projectDirectory))]]);
+  const page = (name: string) => path.join(projectDirectory, 'docs', 'reference', name);
+  return new Map([
+    ...ofContract,
+    [page('imports.md'), importsPage(productImports(projectDirectory))],
+    [page('workflows.md'), workflowsPage()],
+  ]);
 }
 
 async function main(): Promise<void> {

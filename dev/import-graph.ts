@@ -1,12 +1,12 @@
 /** The import graph of the product: which folder imports from which, and the arrows against the order of folders. */
-import { globSync, readFileSync } from 'node:fs';
+import fs, { readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
 import path from 'node:path';
 
 /**
  * The order of folders, lowest first. A file imports from its own unit and from earlier levels. A unit is a folder, or a file
  * that has a place of its own. Units of one level do not import each other.
  */
-export const levels: readonly (readonly string[])[] = [
+const levels: readonly (readonly string[])[] = [
   ['platform/core'],
   ['contract', 'entities'],
   ['platform/infra'],
@@ -45,7 +45,9 @@ export interface Arrow {
 export function productImports(directory: string): Import[] {
   const places = [...new Set(levels.flat().map((unit) => unit.split('/')[0] ?? unit))];
   return places
-    .flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.ts`, { cwd: directory }).toSorted()))
+    .flatMap((place) =>
+      place.endsWith('.ts') ? [place] : fs.globSync(`${place}/**/*.ts`, { cwd: directory }).toSorted(),
+    )
     .flatMap((file) => importsOf(file, readFileSync(path.join(directory, file), 'utf8')));
 }
 

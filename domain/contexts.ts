@@ -4,7 +4,8 @@ import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 import { foldListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
-import type { FactToTell, NewWake } from '../platform/engine/facts.ts';
+import type { FactToTell } from '../platform/engine/facts.ts';
+import type { Run } from '../platform/engine/workflow-types.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
@@ -58,8 +59,7 @@ export type FactConsumer = (
   now: Date,
 ) => Promise<readonly CausedWorkflow[]>;
 
-export interface CausedWorkflow extends NewWake {
-  clubId: Id;
+export interface CausedWorkflow extends Run {
   /** The endpoint that counts a first attempt in the relay's own process; absent where none may be made there. */
   localAttemptAt?: Id;
 }

@@ -1,4 +1,5 @@
 /** `tsx entities/migrate.ts`: brings the database to the newest schema. Several processes may call it at once. */
+import '../platform/core/node-version.ts';
 import { ConfigError, readConfig } from '../config.ts';
 import { createDataSource } from './data-source.ts';
 import type { DataSource } from 'typeorm';

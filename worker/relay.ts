@@ -16,7 +16,7 @@ import {
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
 import type { FactToTell } from '../platform/engine/facts.ts';
 import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
-import type { InPlaceAdmission } from './in-place-admission.ts';
+import type { LocalAttempts } from './local-attempts.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import type { WorkflowClient } from './workflow-client.ts';
 
@@ -34,7 +34,7 @@ export interface RelayPlatform {
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
   workflows: WorkflowClient;
-  inPlace: InPlaceAdmission;
+  localAttempts: Pick<LocalAttempts, 'start'>;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
@@ -161,19 +161,18 @@ export function startRelay(platform: RelayPlatform): Relay {
 }
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatform, fact: FactToTell): Promise<void> {
+async function tellFact(
+  { database, workflows, localAttempts, failpoint }: RelayPlatform,
+  fact: FactToTell,
+): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
     caused.push(...(await consume(database, [fact], new Date())));
   await failpoint('fanned_out');
   await Promise.all(
-    caused.map(async ({ localAttemptAt, ...run }) => {
-      const here = localAttemptAt !== undefined && (await inPlace.enter(run.subjectId, localAttemptAt));
-      await workflows.start(run, [here]).catch((error: unknown) => {
-        inPlace.leave(run.subjectId);
-        throw error;
-      });
-    }),
+    caused.map(({ localAttemptAt, ...run }) =>
+      localAttempts.start(run.subjectId, localAttemptAt, (local) => workflows.start(run, [local])),
+    ),
   );
   await removeFact(database.source, fact.id);
 }
@@ -181,7 +180,7 @@ async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatfo
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
 async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
-  const eagerly = 'startsEagerly' in workflowTypes[wake.workflowType] && wake.seq === '1';
+  const eagerly = workflowTypes[wake.workflowType].startsEagerly && wake.seq === '1';
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
   await removeWake(database.source, wake);

@@ -15,7 +15,7 @@ export interface Heard {
 
 let asked = 0;
 /** No two are alike, so that each is found again among what the model was asked. */
-export function nextQuestion(): string {
+function nextQuestion(): string {
   asked += 1;
   return `Which bend joins rope ${asked} to a rope? (question ${asked}.)`;
 }

@@ -11,7 +11,7 @@ import { onFreshStack } from '../support.ts';
 import { modelServerAt, type ModelServer } from './model-server.ts';
 
 /** The cheapest: many questions at once must not use a club's budget up. */
-export const model = 'claude-haiku-5-5';
+const model = 'claude-haiku-5-5';
 
 /** Asking takes a student of an agent's club; a rate limit counts each student by themselves. */
 export interface BenchStudent {

@@ -11,7 +11,8 @@ import { promptBounds } from '../../domain/agents/prompt/prompt.policy.ts';
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
 import { progress, report } from '../support.ts';
 import type { BenchClub } from './clubs.ts';
-import { readCorpus, standsOn, type CorpusDocument, type CorpusLanguage, type GoldQuestion } from './corpus.ts';
+import { standsOn, type CorpusDocument, type CorpusLanguage, type GoldQuestion } from './corpus.ts';
+import type { RetrievalSet } from './set.ts';
 
 const model = 'claude-sonnet-5-5';
 
@@ -19,9 +20,8 @@ const model = 'claude-sonnet-5-5';
 export async function measureCitations(
   source: DataSource,
   clubs: Record<CorpusLanguage, BenchClub>,
-  questions: readonly GoldQuestion[],
+  { documents, questions }: RetrievalSet,
 ): Promise<void> {
-  const documents = await readCorpus();
   const fake = await startFakeModel();
   const ask = createModel({ apiKey: new Secret('unused'), baseUrl: fake.url }, answerRules);
   if (!ask) throw new Error('A model with a key is one.');

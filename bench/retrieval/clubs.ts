@@ -1,4 +1,4 @@
-/** Clubs whose material is the committed set: indexed by the product's own reader and rules, or copied in bulk. */
+/** Clubs whose material is a corpus: indexed by the product's own reader and rules, or copied in bulk. */
 import type { DataSource } from 'typeorm';
 import { readFile } from '../../domain/knowledge/extraction/read-out.ts';
 import { cutPassages } from '../../domain/knowledge/indexing/passages.policy.ts';

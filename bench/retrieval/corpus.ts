@@ -1,9 +1,9 @@
 /**
- * The committed material and its questions (corpus/README.md), as documents of pages and as the PDFs that a club would upload.
- * For whoever asks the whole pipeline: {@link readCorpus}, {@link pdfOf}, {@link readQuestions}, and {@link standsOn} to hold a
- * citation against the page that it names.
+ * A corpus: documents of pages in Markdown, a folder for each language, and the PDFs that a club would upload. See
+ * {@link readCorpus}, {@link pdfOf}, {@link readQuestions}, and {@link standsOn}, which says whether a citation stands on a page.
  */
 import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import { registerFonts } from '../../domain/learning/certificates/typesetting.ts';
@@ -38,23 +38,22 @@ export interface GoldQuestion {
   question: string;
 }
 
-const directory = new URL('corpus/', import.meta.url);
-
-/** @returns all documents, in a stable order */
-export async function readCorpus(): Promise<CorpusDocument[]> {
+/** @param directory with a folder for each language @returns all documents, in a stable order */
+export async function readCorpus(directory: string): Promise<CorpusDocument[]> {
   const documents: CorpusDocument[] = [];
   for (const language of corpusLanguages) {
-    const names = await readdir(new URL(`${language}/`, directory));
+    const names = await readdir(path.join(directory, language));
     for (const name of names.toSorted()) {
-      const markdown = await readFile(new URL(`${language}/${name}`, directory), 'utf8');
+      const markdown = await readFile(path.join(directory, language, name), 'utf8');
       documents.push(documentOf(language, name.replace(/\.md$/, ''), markdown));
     }
   }
   return documents;
 }
 
-export async function readQuestions(): Promise<GoldQuestion[]> {
-  return JSON.parse(await readFile(new URL('questions.json', import.meta.url), 'utf8')) as GoldQuestion[];
+/** @param file a list of questions, in JSON */
+export async function readQuestions(file: string): Promise<GoldQuestion[]> {
+  return JSON.parse(await readFile(file, 'utf8')) as GoldQuestion[];
 }
 
 function documentOf(language: CorpusLanguage, name: string, markdown: string): CorpusDocument {

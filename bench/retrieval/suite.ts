@@ -14,8 +14,9 @@ import { indexesOf } from '../reads-plans.ts';
 import { onFreshStack, progress, quantile, report } from '../support.ts';
 import { measureCitations } from './citations.ts';
 import { copyClub, indexClub, type BenchClub } from './clubs.ts';
-import { corpusLanguages, readCorpus, readQuestions, type CorpusLanguage, type GoldQuestion } from './corpus.ts';
+import { corpusLanguages, type CorpusLanguage, type GoldQuestion } from './corpus.ts';
 import { searchPlainly } from './plain-search.ts';
+import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'citations', 'size'];
 
@@ -29,15 +30,15 @@ const others = { clubs: 200, passages: 5_000 };
 
 /** @param wanted the names of those to run, of `retrievalMeasurements` */
 export async function benchRetrieval(wanted: readonly string[]): Promise<void> {
+  const set = await chooseSet(process.env, progress);
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench', { patient: true }).initialize();
     try {
       await migrate(source);
-      const clubs = await indexCorpus(source);
-      const questions = await readQuestions();
-      if (wanted.includes('quality')) await measureQuality(source, clubs, questions);
-      if (wanted.includes('citations')) await measureCitations(source, clubs, questions);
-      if (wanted.includes('size')) await measureSize(source, clubs, questions);
+      const clubs = await indexCorpus(source, set);
+      if (wanted.includes('quality')) await measureQuality(source, clubs, set);
+      if (wanted.includes('citations')) await measureCitations(source, clubs, set);
+      if (wanted.includes('size')) await measureSize(source, clubs, set);
     } finally {
       await source.destroy();
     }
@@ -46,8 +47,7 @@ export async function benchRetrieval(wanted: readonly string[]): Promise<void> {
 
 type Clubs = Record<CorpusLanguage, BenchClub>;
 
-async function indexCorpus(source: DataSource): Promise<Clubs> {
-  const documents = await readCorpus();
+async function indexCorpus(source: DataSource, { documents }: RetrievalSet): Promise<Clubs> {
   const clubs: Partial<Clubs> = {};
   for (const language of corpusLanguages) {
     const own = documents.filter((document) => document.language === language);
@@ -71,8 +71,8 @@ interface Place {
   plain: number;
 }
 
-async function measureQuality(source: DataSource, clubs: Clubs, questions: readonly GoldQuestion[]): Promise<void> {
-  const titles = new Map((await readCorpus()).map(({ language, name, title }) => [`${language} ${name}`, title]));
+async function measureQuality(source: DataSource, clubs: Clubs, { documents, questions }: RetrievalSet): Promise<void> {
+  const titles = new Map(documents.map(({ language, name, title }) => [`${language} ${name}`, title]));
   const groups = new Map<string, Place[]>();
   for (const question of questions) {
     const { clubId, agentId } = clubs[question.language];
@@ -141,7 +141,7 @@ const heavy = {
   misspelled: 'konfigurashun sistemm pakcages nettwork fiels usres directoory',
 };
 
-async function measureSize(source: DataSource, clubs: Clubs, questions: readonly GoldQuestion[]): Promise<void> {
+async function measureSize(source: DataSource, clubs: Clubs, { questions }: RetrievalSet): Promise<void> {
   const scenes = new Map<string, BenchClub>();
   for (const [name, passages] of Object.entries(sizes))
     scenes.set(name, await copyClub(source, 'en', clubs.en, passages));

@@ -162,7 +162,7 @@ export async function deliver(database: Database, clubs: readonly BenchClub[], c
 }
 
 /** @returns how many deliveries of these clubs have succeeded */
-export async function countSucceeded({ source }: Database, clubs: readonly BenchClub[]): Promise<number> {
+async function countSucceeded({ source }: Database, clubs: readonly BenchClub[]): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND status = 'succeeded'`,
     [clubs.map(({ endpointId }) => endpointId)],

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { EnvHttpProxyAgent, fetch, type Response } from 'undici';
+import { EnvHttpProxyAgent, interceptors, request, type Dispatcher } from 'undici';
 import { runCommand } from '../commands.ts';
 import type { Source } from './catalogue.ts';
 
@@ -25,6 +25,12 @@ const connectTimeoutMs = 5_000;
 const headersTimeoutMs = 15_000;
 const stallTimeoutMs = 30_000;
 const progressEveryBytes = 20_000_000;
+const maxRedirects = 5;
+/**
+ * Bytes that may wait in memory; more than any file. undici 7 ends the process when a server closes the connection while the
+ * response is paused (https://github.com/nodejs/undici/issues/5360), so the response is never paused.
+ */
+const bufferBytes = 1_000_000_000;
 
 /** A source that downloads an archive and takes one executable out of it; honours HTTPS_PROXY and NO_PROXY. */
 export function downloadArchive(archive: Archive): Source {
@@ -45,7 +51,7 @@ export async function unpackDownload(
 ): Promise<void> {
   const expected = checksums === undefined ? undefined : await publishedChecksum(checksums, url);
   const file = path.join(directory, 'archive.tar.gz');
-  const actual = await save(url, file, report);
+  const actual = await saveDownload(url, file, report);
   if (expected !== undefined && actual !== expected) {
     throw new Error(`its SHA-256 is ${actual}, but the publisher says ${expected}`);
   }
@@ -65,7 +71,7 @@ async function promote(directory: string, member: string): Promise<void> {
 
 async function publishedChecksum(checksums: string, url: string): Promise<string> {
   const name = url.slice(url.lastIndexOf('/') + 1);
-  const lines = (await (await get(checksums)).text()).split('\n').map((line) => line.trim().split(/\s+/));
+  const lines = (await (await get(checksums)).body.text()).split('\n').map((line) => line.trim().split(/\s+/));
   const found = lines
     .find((words) => words.some((word) => word.replace(/^\*/, '') === name))
     ?.find((word) => /^[0-9a-f]{64}$/i.test(word));
@@ -73,11 +79,10 @@ async function publishedChecksum(checksums: string, url: string): Promise<string
   return found.toLowerCase();
 }
 
-/** Saves what is at the address. @returns its SHA-256, in hexadecimal */
-async function save(url: string, file: string, report: (line: string) => void): Promise<string> {
-  const response = await get(url);
-  if (response.body === null) throw new Error('the answer is empty');
-  const total = Number(response.headers.get('content-length') ?? 0);
+/** Saves what is at the address; honours HTTPS_PROXY and NO_PROXY. @returns its SHA-256, in hexadecimal */
+export async function saveDownload(url: string, file: string, report: (line: string) => void): Promise<string> {
+  const { body, headers } = await get(url);
+  const total = Number(headers['content-length'] ?? 0);
   const hash = createHash('sha256');
   let received = 0;
   const counted = new Transform({
@@ -91,20 +96,23 @@ async function save(url: string, file: string, report: (line: string) => void): 
       done(null, chunk);
     },
   });
-  await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(file));
+  await pipeline(body, counted, createWriteStream(file));
   return hash.digest('hex');
 }
 
-async function get(url: string): Promise<Response> {
+async function get(url: string): Promise<Dispatcher.ResponseData> {
   const dispatcher = new EnvHttpProxyAgent({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: stallTimeoutMs,
     // One request each: nothing is kept open that would hold the process.
     pipelining: 0,
-  });
-  const response = await fetch(url, { dispatcher });
-  if (!response.ok) throw new Error(`it answers ${response.status}`);
+  }).compose(interceptors.redirect({ maxRedirections: maxRedirects }));
+  const response = await request(url, { dispatcher, highWaterMark: bufferBytes });
+  if (response.statusCode !== 200) {
+    await response.body.dump();
+    throw new Error(`it answers ${response.statusCode}`);
+  }
   return response;
 }
 

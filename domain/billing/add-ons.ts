@@ -6,11 +6,11 @@ import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import { wake } from '../../platform/engine/facts.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
 import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
 import { addOnCurrency, addOns } from './plans.policy.ts';
-import { addOnWake, chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
+import { chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
 
 type AddOnRecord = RecordOf<'AddOn'>;
 
@@ -64,7 +64,7 @@ async function begin(
                           attempt_count, fence, lease_until)
      VALUES (${id}, ${clubId}, ${kind}, ${quantity}, ${quantity * addOns[kind].adds}, ${quantity * addOns[kind].price}, ${addOnCurrency}, 'pending', ${billing.customerId}, ${now}, ${now}, 1, 1, clock_timestamp() + make_interval(secs => ${addOnLeaseSeconds}))
      ON CONFLICT (id) DO NOTHING RETURNING ${raw(claimColumns)}`);
-  if (claimed) await wake(tx, [addOnWake(claimed)], now);
+  if (claimed) await wake(tx, 'addOn', [claimed], now);
   return claimed;
 }
 

@@ -6,7 +6,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
-import { wake, type NewWake } from '../../platform/engine/facts.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { issueToken } from './one-time-tokens.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
@@ -25,7 +25,7 @@ export interface MailRequest {
 }
 
 /** Mails of one template to one address an hour: who asks for more, by whatever way, fills no mailbox. */
-export const mailsPerHour = 5;
+const mailsPerHour = 5;
 const hourMs = 3_600_000;
 /** Beyond that, one now and then: a stranger who uses the hour up must not keep the owner from a code that works. */
 const oneMoreEveryMs = 10 * 60_000;
@@ -46,7 +46,7 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
   const id = newId();
   await tx.run(sql`INSERT INTO transactional_mails (id, club_id, template, ${raw(column)}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at)
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${request.endpointId ?? null}, 'pending', ${now}, ${now})`);
-  await wake(tx, [wakeOf(id, clubId)], now);
+  await wake(tx, 'transactionalMail', [{ id, clubId }], now);
 }
 
 /**
@@ -70,13 +70,8 @@ export async function requestNoMail(
     nextAttemptAt: now,
     createdAt: now,
   });
-  await wake(tx, [wakeOf(id, clubId)], now);
+  await wake(tx, 'transactionalMail', [{ id, clubId }], now);
   await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
-}
-
-function wakeOf(id: Id, clubId: Id | null): NewWake {
-  const attributes = clubId === null ? {} : { ClubId: clubId };
-  return { workflowType: 'transactionalMail', subjectId: id, clubId, attributes };
 }
 
 async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {

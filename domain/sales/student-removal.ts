@@ -2,9 +2,7 @@
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { subscriptionEndWake } from '../access/enrollments/rows.ts';
-import { wake } from '../../platform/engine/facts.ts';
-import { noticeWake } from './notices/notices.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 
 /**
  * Finds the notices by whom they turned out to be about, and by the student's address, so that those that could not be read
@@ -30,12 +28,17 @@ export async function purgeStudentFromSales(
   const awaited = await tx.rows<{ id: Id }>(
     sql`SELECT id FROM subscriptions WHERE student_id = ${studentId} AND end_looks_at IS NOT NULL`,
   );
+  const stopped = purged.filter((notice) => notice.stopped);
   await wake(
     tx,
-    [
-      ...purged.filter(({ stopped }) => stopped).map(({ id }) => noticeWake(id, clubId)),
-      ...awaited.map(({ id }) => subscriptionEndWake(clubId, id)),
-    ],
+    'salesNotice',
+    stopped.map(({ id }) => ({ id, clubId })),
+    now,
+  );
+  await wake(
+    tx,
+    'subscriptionEnd',
+    awaited.map(({ id }) => ({ id, clubId })),
     now,
   );
 }

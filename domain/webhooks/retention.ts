@@ -4,7 +4,8 @@ import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
 import { deliveryRules } from './deliveries/schedule.policy.ts';
 import { foldTallies } from './deliveries/tallies.ts';
-import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
+import { columnsToWake, type DeliveryToWake } from './wakes.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 
 const dayMs = 86_400_000;
 
@@ -84,7 +85,7 @@ async function purgeBodies(tx: Transaction, createdBy: Date, now: Date): Promise
     [ids, now],
   );
   await tx.query(`UPDATE webhook_events SET body = NULL WHERE id = ANY ($1)`, [ids]);
-  await wakeDeliveries(tx, awaited, now);
+  await wake(tx, 'webhookDelivery', awaited, now);
   return events.length;
 }
 

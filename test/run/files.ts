@@ -1,12 +1,12 @@
 /** Which test files a run takes, and in which order. */
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import fs, { existsSync, readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Durations } from './timings.ts';
 
 /** Every test file, as paths from the project's directory. */
 export function testFiles(): string[] {
-  return globSync('test/**/*.test.ts', { cwd: projectDirectory }).toSorted();
+  return fs.globSync('test/**/*.test.ts', { cwd: projectDirectory }).toSorted();
 }
 
 /** Starts processes, or belongs to a stack that the run server (server.ts) shares out. */

@@ -39,7 +39,7 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
 }
 
 /** @throws DomainError not_found for a course of another club */
-export async function expectCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
+async function expectCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
   const rows = await db.rows(sql`SELECT 1 FROM courses WHERE id = ${courseId} AND club_id = ${clubId}`);
   if (rows.length === 0) throw notFound('course');
 }

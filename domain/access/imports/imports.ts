@@ -7,7 +7,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { wake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import type {
   FileFormat,
   ImportColumn,
@@ -155,18 +155,10 @@ export async function endImport(
     { id },
     { status: end.status, error: 'error' in end ? end.error : null, completedAt: now, looksAt: now },
   );
-  await wakeImport(tx, { id, clubId }, now);
+  await wake(tx, 'studentImport', [{ id, clubId }], now);
 }
 
-export async function wakeImport(tx: Transaction, { id, clubId }: { id: Id; clubId: Id }, now: Date): Promise<void> {
-  await wake(tx, [importWake({ id, clubId })], now);
-}
-
-export function importWake({ id, clubId }: { id: Id; clubId: Id }) {
-  return { workflowType: 'studentImport' as const, subjectId: id, clubId, attributes: { ClubId: clubId } };
-}
-
-export function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {
+function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {
   const { created, existing, failed } = stored;
   return {
     id: stored.id,

@@ -11,7 +11,8 @@ import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
 import type { ImportError } from '../../../entities/access/values.ts';
 import { importRules } from './imports.policy.ts';
-import { endImport, fileKeyOf, findImport, holdImport, wakeImport } from './imports.ts';
+import { endImport, fileKeyOf, findImport, holdImport } from './imports.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
   /** What each student of the file is given. */
@@ -77,7 +78,7 @@ async function insertImport(
     createdAt: now,
   });
   // Its workflow waits for the file, or for the time when an upload must have broken off.
-  await wakeImport(tx, upload, now);
+  await wake(tx, 'studentImport', [upload], now);
 }
 
 /** The file has arrived: unless the import was canceled meanwhile, it begins. */
@@ -100,7 +101,7 @@ async function acceptFile(
       },
     );
   }
-  await wakeImport(tx, upload, now);
+  await wake(tx, 'studentImport', [upload], now);
   return findImport(tx, upload.clubId, upload.id);
 }
 

@@ -33,7 +33,7 @@ export interface QuestionRow {
 }
 
 /** A question has no lifecycle: it is complete. */
-export function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message['images']): Message {
+function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message['images']): Message {
   return { id, role: 'user', content, status: 'complete', images, citations: [], created_at: askedAt.toISOString() };
 }
 

@@ -34,7 +34,7 @@ const columns = `id, kind, lesson_id AS "lessonId", media_id AS "mediaId", title
  * The ids of the sources that an agent answers from.
  * @param agent an SQL expression, such as `$1`
  */
-export function sourcesOfAgent(agent: string): string {
+function sourcesOfAgent(agent: string): string {
   return `
     SELECT source.id FROM agent_materials material JOIN agent_sources source ON source.lesson_id = material.lesson_id
      WHERE material.agent_id = ${agent}

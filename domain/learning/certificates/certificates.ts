@@ -27,7 +27,7 @@ export interface Completion extends Pair {
 }
 
 /** @returns a code that nobody can guess */
-export function drawCode(): string {
+function drawCode(): string {
   const drawn = Array.from({ length: codeLength - 1 }, () => codeAlphabet.charAt(randomInt(codeAlphabet.length)));
   return completeCode(drawn.join(''));
 }

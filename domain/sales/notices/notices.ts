@@ -8,7 +8,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, Platform } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
-import { wake, type NewWake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import { addressesIn } from './addresses.policy.ts';
 import { type NoticeStatus, type SalesPlatform, salesPlatforms } from '../../../entities/sales/values.ts';
 import { salesAdapters } from '../platforms/index.ts';
@@ -51,7 +51,7 @@ export async function receiveNotice({ database, vault }: Platform, received: Rec
         WHERE token_hash = ${tokenHash} AND platform = ${platform} AND deleted_at IS NULL
        RETURNING club_id AS "clubId"`);
     if (!connection) throw noConnection();
-    await wake(tx, [noticeWake(id, connection.clubId)], now);
+    await wake(tx, 'salesNotice', [{ id, clubId: connection.clubId }], now);
   });
 }
 
@@ -64,10 +64,6 @@ async function requireConnection({ source }: Database, platform: SalesPlatform, 
 }
 
 const noConnection = () => new DomainError('not_found', 'There is no such connection.');
-
-export function noticeWake(id: Id, clubId: Id): NewWake {
-  return { workflowType: 'salesNotice', subjectId: id, clubId, attributes: { ClubId: clubId } };
-}
 
 const noticeColumns = columns(SalesNotice, [
   'id',
@@ -128,7 +124,7 @@ export async function replayNotice({ database }: DatabaseDeps, clubId: Id, notic
       { id: noticeId },
       { status: 'pending', errorCode: null, errorPath: null, processedAt: null, nextAttemptAt: now },
     );
-    await wake(tx, [noticeWake(noticeId, clubId)], now);
+    await wake(tx, 'salesNotice', [{ id: noticeId, clubId }], now);
   });
 }
 

@@ -26,6 +26,12 @@ export interface AttemptAnswer extends Omit<PostAnswer, 'retryAfter'> {
   retryAfterSeconds?: number;
 }
 
+/** @returns what makes the request of each attempt, over this way out and in the name of this service */
+export const postThrough =
+  (dispatcher: WebhookDispatcher, serviceName: string) =>
+  (message: Pick<WebhookPost, 'url' | 'eventId' | 'body' | 'secrets'>): Promise<AttemptAnswer> =>
+    postWebhook(dispatcher, { ...message, serviceName });
+
 /**
  * Makes one attempt.
  * @throws what `message.signal` was aborted with, when that ended the attempt before the response's head was there

@@ -7,7 +7,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
 import { closeEndpoint } from './queue.ts';
-import { callGate, columnsToWake, wakeDeliveries, type DeliveryToWake } from '../wakes.ts';
+import { callGate, columnsToWake, type DeliveryToWake } from '../wakes.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
@@ -133,7 +134,7 @@ async function releaseAsked(tx: Transaction, endpointId: Id, now: Date): Promise
   RETURNING ${columnsToWake()}`,
     [endpointId],
   );
-  await wakeDeliveries(tx, released, now);
+  await wake(tx, 'webhookDelivery', released, now);
 }
 
 const notEnabled = (message: string) => new DomainError('endpoint_not_enabled', message);

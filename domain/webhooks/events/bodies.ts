@@ -6,11 +6,11 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
 import { learningBodies } from './bodies/learning.ts';
-import type { FactToTell } from '../../../platform/engine/facts.ts';
 import type { DataReader, SubjectStudent } from './bodies/reading.ts';
 import { standingBodies } from './bodies/standing.ts';
 import { salesBodies } from './bodies/sales.ts';
 import { studentBodies } from './bodies/student.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
 
 export type { SubjectStudent } from './bodies/reading.ts';
 

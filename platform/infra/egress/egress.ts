@@ -26,7 +26,7 @@ export class ConnectionFailed extends Error {
 }
 
 /** The receiver is, or its name now leads, where webhooks may not go. */
-export class AddressRefused extends ConnectionFailed {
+class AddressRefused extends ConnectionFailed {
   constructor() {
     super('address_refused', 'ADDRESS_REFUSED');
     this.name = 'AddressRefused';

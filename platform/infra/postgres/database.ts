@@ -111,7 +111,7 @@ export class LookedTooEarly extends Error {
 }
 
 /** Bounds of the pause before a repetition, in milliseconds: about as long as a transaction takes. */
-export const repetitionPause = { leastMs: 5, mostMs: 50 } as const;
+const repetitionPause = { leastMs: 5, mostMs: 50 } as const;
 
 /**
  * @param random from 0 to 1: two transactions in each other's way must not come back together

@@ -37,9 +37,6 @@ const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${lette
 export type Entity<E = object> = new () => E;
 export type Column<E> = Extract<keyof E, string>;
 
-/** @returns the column of a property: `clubId` is stored in `club_id` */
-export const columnOf = (property: string): string => snakeCase(property);
-
 /** @returns the table that holds an entity's rows */
 export function tableOf(entity: Entity): string {
   const table = getMetadataArgsStorage().tables.find(({ target }) => target === entity);

@@ -45,8 +45,3 @@ async function count(db: Queries, from: Sql): Promise<number> {
   const counted = await db.one<{ total: number }>(sql`SELECT count(*)::int AS total ${from}`);
   return counted?.total ?? 0;
 }
-
-/** @returns the page with each row as the contract shows it */
-export function presented<Row, Shown>({ rows, total }: Page<Row>, present: (row: Row) => Shown): Page<Shown> {
-  return { rows: rows.map((row) => present(row)), total };
-}

@@ -1,0 +1,42 @@
+/** Reading the handbooks' XML: elements in order, and the text inside one. */
+import { ElementType, parseDocument } from 'htmlparser2';
+
+type Node = ReturnType<typeof parseDocument>['children'][number];
+export type Element = Extract<Node, { attribs: object }>;
+
+/** @returns the elements at the top of an XML or XHTML text */
+export function parseXml(text: string): Element[] {
+  return elementsOf(parseDocument(text, { xmlMode: true, decodeEntities: true }));
+}
+
+export const isElement = (node: Node): node is Element => 'name' in node && 'attribs' in node;
+
+/** @returns the elements directly inside, without text and comments */
+export const elementsOf = (parent: { children: Node[] }): Element[] => parent.children.filter(isElement);
+
+/** @returns the first element, here or inside at any depth, that fits */
+export function find(elements: readonly Element[], fits: (element: Element) => boolean): Element | undefined {
+  for (const element of elements) {
+    const found = fits(element) ? element : find(elementsOf(element), fits);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** @returns the text of the nodes, but for that of the elements to leave out */
+export function rawText(nodes: readonly Node[], leaveOut: (element: Element) => boolean = () => false): string {
+  return nodes
+    .map((node) => {
+      if (node.type === ElementType.ElementType.Text) return node.data;
+      return isElement(node) && !leaveOut(node) ? rawText(node.children, leaveOut) : '';
+    })
+    .join('');
+}
+
+export const withSingleSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+/** @returns the text inside an element, with single spaces */
+export const textOf = (element: Element): string => withSingleSpaces(rawText(element.children));
+
+export const hasClass = (element: Element, name: string): boolean =>
+  (element.attribs['class'] ?? '').split(' ').includes(name);

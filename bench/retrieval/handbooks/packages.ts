@@ -1,0 +1,77 @@
+/**
+ * The two handbooks whose pages the questions of `../questions.json` name. Their text stays out of the repository: Debian's
+ * package archive has it, under these names, versions and checksums.
+ */
+import type { CorpusLanguage } from '../corpus.ts';
+
+export interface HandbookPackage {
+  name: string;
+  version: string;
+  /** Of the .deb file. */
+  sha256: string;
+  /** Below the archive's root. */
+  path: string;
+}
+
+/** The Debian Administrator's Handbook, by Raphaël Hertzog, Roland Mas, Freexian SARL and its translators. CC BY-SA 3.0 or GPL 2 and later. */
+export const administratorsHandbook: HandbookPackage = {
+  name: 'debian-handbook',
+  version: '11.20220922',
+  sha256: '3d5dbeac1f1afc9c094eab9d0f701f6ecff99c4927d5a4794cf6c85678134faa',
+  path: 'pool/main/d/debian-handbook/debian-handbook_11.20220922_all.deb',
+};
+
+/** GNOME Help, by the GNOME Documentation Project and its translators. CC BY-SA 3.0. */
+export const gnomeHelp: HandbookPackage = {
+  name: 'gnome-user-docs',
+  version: '43.0-2',
+  sha256: '0d635a840747958ca84da778b40d341f1155603851f922c9a171f5a181d6a39f',
+  path: 'pool/main/g/gnome-user-docs/gnome-user-docs_43.0-2_all.deb',
+};
+
+/** Which chapters become documents, by the name of their first file. */
+export const chapters: Record<CorpusLanguage, readonly string[]> = {
+  en: ['the-debian-project', 'apt', 'unix-services', 'network-infrastructure', 'advanced-administration', 'security'],
+  pt: [
+    'case-study',
+    'existing-setup',
+    'packaging-system',
+    'solving-problems',
+    'basic-configuration',
+    'network-services',
+    'workstation',
+    'short-remedial-course',
+  ],
+};
+
+export interface Subject {
+  /** The topic that gives the document its title. */
+  guide: string;
+  /** The document holds the topics whose names begin like this, in this order. */
+  prefixes: readonly string[];
+}
+
+/** Which topics become a document together. */
+export const subjects: Record<CorpusLanguage, readonly Subject[]> = {
+  en: [
+    { guide: 'a11y', prefixes: ['a11y-'] },
+    { guide: 'backup-why', prefixes: ['backup-'] },
+    { guide: 'bluetooth', prefixes: ['bluetooth-', 'sharing-'] },
+    { guide: 'color', prefixes: ['color-'] },
+    { guide: 'disk', prefixes: ['disk-'] },
+    { guide: 'net', prefixes: ['net-'] },
+    { guide: 'media', prefixes: ['sound-', 'video-', 'music-'] },
+    { guide: 'user-accounts', prefixes: ['user-', 'session-', 'privacy-'] },
+  ],
+  pt: [
+    { guide: 'files', prefixes: ['files-', 'nautilus-'] },
+    { guide: 'accounts', prefixes: ['contacts-', 'accounts-', 'clock-'] },
+    { guide: 'power', prefixes: ['power-'] },
+    { guide: 'hardware', prefixes: ['hardware-'] },
+    { guide: 'printing', prefixes: ['printing-'] },
+    { guide: 'prefs-display', prefixes: ['display-', 'look-', 'prefs-'] },
+    { guide: 'mouse', prefixes: ['mouse-', 'wacom-', 'touchscreen-'] },
+    { guide: 'shell-overview', prefixes: ['shell-'] },
+    { guide: 'keyboard', prefixes: ['keyboard-'] },
+  ],
+};

@@ -1,0 +1,38 @@
+/**
+ * What the bench indexes and asks: the two handbooks with their questions; or, where these cannot be had, the smaller
+ * handbook of a school that does not exist, written for this project.
+ */
+import { fileURLToPath } from 'node:url';
+import type { Environment } from '../../config.ts';
+import { readCorpus, readQuestions, type CorpusDocument, type GoldQuestion } from './corpus.ts';
+import { obtainHandbooks } from './handbooks/obtain.ts';
+
+export interface RetrievalSet {
+  documents: CorpusDocument[];
+  questions: GoldQuestion[];
+}
+
+const placeOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** @param report is told what happens, and which set it is */
+export async function chooseSet(env: Environment, report: (line: string) => void): Promise<RetrievalSet> {
+  try {
+    const documents = await readCorpus(await obtainHandbooks(env, report));
+    return { documents, questions: await readHandbookQuestions() };
+  } catch (error) {
+    report(error instanceof Error ? error.message : String(error));
+    report(
+      'The handbooks cannot be had: measuring with the small corpus instead. Its figures do not compare with theirs.',
+    );
+    return readSchool();
+  }
+}
+
+export const readHandbookQuestions = (): Promise<GoldQuestion[]> => readQuestions(placeOf('handbooks/questions.json'));
+
+export async function readSchool(): Promise<RetrievalSet> {
+  return {
+    documents: await readCorpus(placeOf('school')),
+    questions: await readQuestions(placeOf('school/questions.json')),
+  };
+}

@@ -6,14 +6,25 @@ import '../platform/core/node-version.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
+import type { ContractDocument } from '../contract/openapi.ts';
+import { configurationPage } from './configuration-page.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
+import { errorCodesPage, metricsPage } from './reference-pages.ts';
 
 /** @returns the text of every generated file, by its path */
 async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
-  const ofContract = [...(await generatedFiles())].map(([name, text]) => [placeOf(name), text] as const);
-  const imports = path.join(projectDirectory, 'docs', 'reference', 'imports.md');
-  return new Map([...ofContract, [imports, importsPage(productImports(projectDirectory))]]);
+  const ofContract = await generatedFiles();
+  const contract = JSON.parse(ofContract.get('openapi.json') ?? '') as ContractDocument;
+  const page = (name: string, text: string) => [path.join(projectDirectory, 'docs', 'reference', name), text] as const;
+  const configuration = readFileSync(path.join(projectDirectory, 'config.ts'), 'utf8');
+  return new Map([
+    ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
+    page('imports.md', importsPage(productImports(projectDirectory))),
+    page('configuration.md', configurationPage(configuration)),
+    page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
+    page('metrics.md', metricsPage()),
+  ]);
 }
 
 async function main(): Promise<void> {

@@ -5,11 +5,12 @@ import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
 import { taskQueues, type TaskQueue } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';
+import { StartProblem } from './platform/core/start-problem.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Thrown by {@link readConfig}: `problems` holds one sentence a mistake. Names only, never a value: a value may be a secret. */
-export class ConfigError extends Error {
+export class ConfigError extends StartProblem {
   constructor(readonly problems: readonly string[]) {
     super(
       `The configuration has ${problems.length} mistake(s):\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,

@@ -1,17 +1,28 @@
 /** The activity of `retention`. */
+import { contextsInLockOrder } from '../domain/contexts.ts';
 import type { MediaPlatform } from '../domain/media/media.ts';
-import { eraseDue } from '../domain/media/erasure.ts';
-import { retain } from '../domain/webhooks/retention.ts';
 
 export type RetentionActivities = ReturnType<typeof retentionActivities>;
 
+/** What one batch of each kind came to, in rows. */
+export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
+
 export function retentionActivities(platform: MediaPlatform) {
   return {
-    /** @param now the workflow's time in Unix milliseconds @returns what one batch of each kind came to */
-    async retain(now: number) {
-      const rows = await retain(platform.database, new Date(now));
-      const { erased, refused, more } = await eraseDue(platform, new Date(now));
-      return { ...rows, mediaErased: erased, mediaRefused: refused, more: rows.more || more };
+    /** @param now the workflow's time in Unix milliseconds */
+    async retain(now: number): Promise<RetentionRound> {
+      const jobs = contextsInLockOrder.flatMap(({ retention }) => retention);
+      const inOrder = jobs.toSorted(
+        (one, other) => Number(one.waitsForOthers ?? 0) - Number(other.waitsForOthers ?? 0),
+      );
+      const rows: Record<string, number> = {};
+      let more = false;
+      for (const job of inOrder) {
+        const done = await job.run(platform, new Date(now));
+        Object.assign(rows, done.rows);
+        more ||= done.more;
+      }
+      return { ...rows, more };
     },
   };
 }

@@ -1,4 +1,5 @@
 /** The activities of the sweeper. */
+import { foldAnswerLogs } from '../domain/agents/answers/answer-logs.ts';
 import type { Database } from '../platform/infra/postgres/transaction.ts';
 import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
@@ -6,12 +7,16 @@ export type SweepActivities = ReturnType<typeof sweepActivities>;
 
 export function sweepActivities(database: Database, onRescued: (count: number) => void) {
   return {
-    /** @param now the workflow's time in Unix milliseconds @returns how many workflows were poked */
+    /** @param now the workflow's time in Unix milliseconds @returns how many workflows were woken */
     async rescueOverdue(now: number): Promise<number> {
       const count = await rescueOverdue(database, new Date(now));
       onRescued(count);
       return count;
     },
-    removeExpired: (now: number) => removeExpired(database.source, new Date(now)),
+    /** Removes expired rows and the logs of answers that have ended. @param now as above */
+    async removeExpired(now: number): Promise<void> {
+      await removeExpired(database.source, new Date(now));
+      await foldAnswerLogs(database.source, new Date(now));
+    },
   };
 }

@@ -1,7 +1,8 @@
 /** What the API process offers to the operations of billing, from its configuration. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { planOfPriceBy, type EventOutcome } from '../domain/billing/events.policy.ts';
+import type { EventOutcome } from '../entities/billing/values.ts';
+import { planOfPriceBy } from '../domain/billing/events.policy.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import type { Services } from './operation.ts';
 

@@ -2,7 +2,7 @@
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import type { AskedModel } from '../domain/agents/conversations/asking.ts';
-import type { Role } from '../domain/identity/roles.policy.ts';
+import type { Role } from '../entities/clubs/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { AddressedPlatform } from '../domain/deps.ts';

@@ -11,6 +11,7 @@ import { configurationPage } from './configuration-page.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
 import { errorCodesPage, metricsPage } from './reference-pages.ts';
+import { workflowsPage } from './workflows-page.ts';
 
 /** @returns the text of every generated file, by its path */
 async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
@@ -24,6 +25,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
     page('configuration.md', configurationPage(configuration)),
     page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
     page('metrics.md', metricsPage()),
+    page('workflows.md', workflowsPage()),
   ]);
 }
 

@@ -2,7 +2,7 @@
 import type { EventEmitter } from 'node:events';
 import { Socket } from 'node:net';
 import { DataSource } from 'typeorm';
-import type { Config } from '../config.ts';
+import type { Secret } from '../platform/core/secret.ts';
 import { Cohort } from './access/cohort.ts';
 import { Delivery } from './access/delivery.ts';
 import { Enrollment } from './access/enrollment.ts';
@@ -214,12 +214,18 @@ const migrations = [
   OpenCharges1763768000000,
 ];
 
+export interface DatabaseSettings {
+  url: Secret;
+  /** Connections that a process holds at most. */
+  poolSize: number;
+}
+
 /**
  * @param options.patient without limits of time, for migrations: an index over millions of rows takes minutes, in silence
  * @returns a data source that is not yet connected: call `initialize()`
  */
 export function createDataSource(
-  database: Config['database'],
+  database: DatabaseSettings,
   applicationName: string,
   { patient = false }: { patient?: boolean } = {},
 ): DataSource {

@@ -1,34 +1,15 @@
-/**
- * Folders import in one direction (dev/import-graph.ts has the order). test/imports.json lists the arrows against it that are
- * left, each with its number of imports: a number may only fall, and an arrow that is gone leaves the list.
- */
+/** Folders import in one direction (dev/import-graph.ts has the order). */
 import { expect } from 'chai';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { arrowsOf, importsOf, mutualPairs, nameOf, productImports, unitOf } from '../dev/import-graph.ts';
 import { projectDirectory } from '../dev/project.ts';
 
-type Allowed = Readonly<Record<string, number>>;
-
 describe('imports between folders', () => {
-  const allowed = JSON.parse(readFileSync(path.join(projectDirectory, 'test/imports.json'), 'utf8')) as Allowed;
-  const backward = arrowsOf(productImports(projectDirectory)).filter(({ isBackward }) => isBackward);
-
-  it('follow the order of folders, but for those that test/imports.json lists', () => {
-    const more = backward.filter((arrow) => arrow.imports.length > (allowed[nameOf(arrow)] ?? 0));
-    const said = more.map((arrow) =>
-      [
-        `${nameOf(arrow)}: ${arrow.imports.length} imports, ${allowed[nameOf(arrow)] ?? 0} allowed`,
-        ...arrow.imports.map(({ file, target }) => `  ${file} imports ${target}`),
-      ].join('\n'),
+  it('follow the order of folders', () => {
+    const backward = arrowsOf(productImports(projectDirectory)).filter(({ isBackward }) => isBackward);
+    const said = backward.map((arrow) =>
+      [nameOf(arrow), ...arrow.imports.map(({ file, target }) => `  ${file} imports ${target}`)].join('\n'),
     );
-    expect(more, said.join('\n')).to.have.length(0);
-  });
-
-  it('are no fewer than test/imports.json allows: lower the number, or remove the line', () => {
-    const found: Allowed = Object.fromEntries(backward.map((arrow) => [nameOf(arrow), arrow.imports.length]));
-    const stale = Object.entries(allowed).filter(([name, count]) => (found[name] ?? 0) < count);
-    expect(stale.map(([name, count]) => `${name}: ${found[name] ?? 0} of ${count}`)).to.deep.equal([]);
+    expect(backward, said.join('\n')).to.have.length(0);
   });
 });
 

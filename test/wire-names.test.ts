@@ -9,7 +9,13 @@ import { pathToFileURL } from 'node:url';
 import { getMetadataArgsStorage } from 'typeorm';
 import ts from 'typescript';
 import { projectDirectory } from '../dev/project.ts';
-import { taskQueues, workflowIdOf, workflowTypes, type WorkflowType } from '../platform/engine/workflow-types.ts';
+import {
+  searchAttributes,
+  taskQueues,
+  workflowIdOf,
+  workflowTypeNames,
+  workflowTypes,
+} from '../platform/engine/workflow-types.ts';
 import * as workflows from '../workflows/index.ts';
 
 type WireNames = Record<string, unknown>;
@@ -30,7 +36,7 @@ describe('wire names', () => {
       signals: distinct(
         sources.flatMap((source) => [...callsOf(source, 'defineSignal'), ...valuesOf(source, 'signal')]),
       ),
-      searchAttributes: distinct(sources.flatMap((source) => callsOf(source, 'defineSearchAttributeKey'))),
+      searchAttributes: distinct(searchAttributes),
       schedules: distinct(sources.flatMap((source) => valuesOf(source, 'scheduleId'))),
       channels: distinct(sources.flatMap(channelsOf)),
       metrics: sources.flatMap(metricsOf).toSorted(byName),
@@ -54,9 +60,8 @@ const byName = ({ name: one }: { name: string }, { name: other }: { name: string
 
 /** `webhook-delivery/ on webhooks`: how the ids of a type's runs begin, and their task queue. */
 function workflowIds(): Record<string, string> {
-  const types = Object.keys(workflowTypes) as WorkflowType[];
   return Object.fromEntries(
-    types.map((type) => [type, `${workflowIdOf(type, '')} on ${workflowTypes[type].taskQueue}`]),
+    workflowTypeNames.map((type) => [type, `${workflowIdOf(type, '')} on ${workflowTypes[type].taskQueue}`]),
   );
 }
 

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { AnswerPlatform } from '../domain/agents/answers/answer-step.ts';
+import { answerRules } from '../domain/agents/answers/answers.policy.ts';
 import { answersChannel } from '../domain/agents/answers/answers-channel.ts';
 import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
 import { createModel } from '../platform/infra/model/model.ts';
@@ -34,7 +35,7 @@ export function createAnswerPlatform(
       retrieve,
       readImages: (questionId) => readImages(storage, source.manager, questionId),
     },
-    askModel: createModel(config.model),
+    askModel: createModel(config.model, answerRules),
     log: createDeltaLog({
       source,
       ring: () => bell.ring(),

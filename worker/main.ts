@@ -14,27 +14,28 @@ import { sourceIndexActivities } from '../activities/source-index.ts';
 import { studentImportActivities } from '../activities/student-import.ts';
 import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
-import { webhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import { readConfig, type Config } from '../config.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import { createBell } from '../platform/infra/postgres/notifier.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
-import { createLogger, openDatabase, runProcess, StartProblem } from '../platform/infra/process.ts';
+import { StartProblem } from '../platform/core/start-problem.ts';
+import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
-import { postWebhook } from '../domain/webhooks/deliveries/post.ts';
+import { postThrough } from '../domain/webhooks/deliveries/post.ts';
+import { activitiesOn, type Activities } from './activities.ts';
 import { errorsAsCodes } from './activity-errors.ts';
 import { createAnswerPlatform } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
-import { createInPlaceAdmission, noAdmission } from './in-place-admission.ts';
+import { createLocalAttempts, noLocalAttempts } from './local-attempts.ts';
 import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { ensureSchedules } from './schedules.ts';
 import { createSmtpSender } from '../platform/infra/smtp.ts';
-import { cachedWorkflows, inPlaceBounds, slots } from './task-queues.ts';
+import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
 
@@ -69,27 +70,23 @@ export async function startWorker(
   });
   const smtp = createSmtpSender(config.mail);
   const storage = createObjectStore(config.storage);
-  const inPlace = createInPlaceAdmission(inPlaceBounds);
+  const localAttempts = createLocalAttempts();
   const failpoint = failpointFrom(env);
   const delivery: DeliveryPlatform = {
     database,
     vault,
-    post: (message) => postWebhook(egress.dispatcher, { ...message, serviceName: config.serviceName }),
+    post: postThrough(egress.dispatcher, config.serviceName),
     random: Math.random,
-    onAttempt({ endpointId, outcome, durationMs }) {
-      attempts.inc({ outcome });
-      inPlace.report(endpointId, { ok: outcome === 'succeeded', tookMs: durationMs });
-    },
+    onAttempt: ({ outcome }) => attempts.inc({ outcome }),
     failpoint,
   };
   const answering = createAnswerPlatform(config, database, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
-  const activities: Record<TaskQueue, object> = {
-    webhooks: {
-      ...webhookDeliveryActivities(delivery, (deliveryId) => inPlace.leave(deliveryId)),
-      ...endpointGateActivities({ database, vault }),
-    },
-    mail: transactionalMailActivities({
+  const sales = salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
+  const activities: Activities = {
+    webhookDelivery: localAttempts.activities(delivery),
+    endpointGate: endpointGateActivities({ database, vault }),
+    transactionalMail: transactionalMailActivities({
       source,
       vault,
       sendMail: smtp.sendMail,
@@ -99,21 +96,20 @@ export async function startWorker(
         if (error) log.warn({ error: describeError(error) }, 'a mail was not accepted; it is tried again');
       },
     }),
-    sales: salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint }),
-    imports: studentImportActivities({ database, vault, storage, failpoint }),
-    billing: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
-    agents: agentAnswerActivities(answering),
-    indexing: sourceIndexActivities({
+    salesNotice: sales,
+    subscriptionEnd: sales,
+    studentImport: studentImportActivities({ database, vault, storage, failpoint }),
+    addOn: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
+    agentAnswer: agentAnswerActivities(answering),
+    sourceIndex: sourceIndexActivities({
       database,
       storage,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
       failpoint,
     }),
-    upkeep: {
-      ...sweepActivities(database, (count) => rescued.inc(count)),
-      ...retentionActivities({ database, storage }),
-    },
+    sweep: sweepActivities(database, (count) => rescued.inc(count)),
+    retention: retentionActivities({ database, storage }),
   };
 
   const connection = await connectTemporal(config.temporal.address);
@@ -129,7 +125,7 @@ export async function startWorker(
     database,
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
-    inPlace: served.includes('webhooks') ? inPlace : noAdmission,
+    localAttempts: served.includes('webhooks') ? localAttempts : noLocalAttempts,
     log,
     failpoint,
   });
@@ -190,7 +186,7 @@ async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   served: readonly TaskQueue[],
-  activities: Record<TaskQueue, object>,
+  activities: Activities,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
@@ -201,7 +197,7 @@ async function createWorkers(
         namespace,
         taskQueue,
         workflowBundle: bundle,
-        activities: activities[taskQueue],
+        activities: activitiesOn(taskQueue, activities),
         interceptors: { activity: [errorsAsCodes(log)] },
         shutdownGraceTime: shutdownGraceMs,
         maxCachedWorkflows: cachedWorkflows,

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
 import type { DataSource } from 'typeorm';
+import { countOfDueRows } from '../platform/engine/due-rows.ts';
 
 export const attempts = new Counter({
   name: 'webhook_attempts_total',
@@ -71,9 +72,22 @@ export const relayErrors = new Counter({
 /** How long a gauge may take to be read. */
 const collectMs = 1_000;
 
+interface Backlog {
+  label: string;
+  value: number;
+}
+
+interface BacklogGauge {
+  name: string;
+  help: string;
+  labelNames?: ['workflow'];
+  /** Selects `value`, and `label` where the gauge has one. */
+  sql: string | (() => string);
+}
+
 /** Gauges that are read from Postgres when they are asked for. @returns takes them away again */
 export function registerBacklogGauges(source: DataSource): () => void {
-  const gauges = [
+  const gauges: BacklogGauge[] = [
     { name: 'facts_waiting', help: 'Facts not yet fanned out.', sql: `SELECT count(*)::int AS value FROM facts` },
     {
       name: 'facts_lag_seconds',
@@ -101,15 +115,24 @@ export function registerBacklogGauges(source: DataSource): () => void {
                  + (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery')::int
                    AS value`,
     },
+    {
+      name: 'workflow_rows_due',
+      help: 'Rows whose workflow has something to do now and that no worker has leased, by workflow type; counted up to 10,000.',
+      labelNames: ['workflow'],
+      sql: () => countOfDueRows(source),
+    },
   ];
-  for (const { name, help, sql } of gauges) {
+  for (const { name, help, labelNames = [], sql } of gauges) {
     const gauge = new Gauge({
       name,
       help,
+      labelNames,
       async collect() {
         // With Postgres away the others still count: just then they are wanted.
-        const rows = await Promise.race([source.query<{ value: number }[]>(sql), sleep(collectMs, [])]).catch(() => []);
-        gauge.set(rows[0]?.value ?? Number.NaN);
+        const text = typeof sql === 'string' ? sql : sql();
+        const rows = await Promise.race([source.query<Backlog[]>(text), sleep(collectMs, [])]).catch(() => []);
+        if (labelNames.length > 0) for (const { label, value } of rows) gauge.set({ workflow: label }, value);
+        else gauge.set(rows[0]?.value ?? Number.NaN);
       },
     });
   }

@@ -14,11 +14,11 @@ import {
   type ClaimedWake,
 } from '../platform/engine/relay-queue.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
-import { fanOut } from '../domain/webhooks/events/fan-out.ts';
-import type { FactToTell } from '../domain/webhooks/events/bodies.ts';
-import type { InPlaceAdmission } from './in-place-admission.ts';
+import type { FactToTell } from '../platform/engine/facts.ts';
+import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
+import type { LocalAttempts } from './local-attempts.ts';
 import { relayed, relayErrors } from './metrics.ts';
-import type { Run, WorkflowClient } from './workflow-client.ts';
+import type { WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const mostInFlight = 32;
@@ -34,7 +34,7 @@ export interface RelayPlatform {
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
   workflows: WorkflowClient;
-  inPlace: InPlaceAdmission;
+  localAttempts: Pick<LocalAttempts, 'start'>;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;
@@ -160,19 +160,19 @@ export function startRelay(platform: RelayPlatform): Relay {
   };
 }
 
-/** Fans the fact out, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatform, fact: FactToTell): Promise<void> {
-  const deliveries = await fanOut(database, fact, new Date());
+/** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
+async function tellFact(
+  { database, workflows, localAttempts, failpoint }: RelayPlatform,
+  fact: FactToTell,
+): Promise<void> {
+  const caused: CausedWorkflow[] = [];
+  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
+    caused.push(...(await consume(database, [fact], new Date())));
   await failpoint('fanned_out');
   await Promise.all(
-    deliveries.map(async ({ id, endpointId, healthy, attributes }) => {
-      const here = healthy && (await inPlace.enter(id, endpointId));
-      const run: Run = { workflowType: 'webhookDelivery', subjectId: id, clubId: fact.clubId, attributes };
-      await workflows.start(run, [here]).catch((error: unknown) => {
-        inPlace.leave(id);
-        throw error;
-      });
-    }),
+    caused.map(({ localAttemptAt, ...run }) =>
+      localAttempts.start(run.subjectId, localAttemptAt, (local) => workflows.start(run, [local])),
+    ),
   );
   await removeFact(database.source, fact.id);
 }
@@ -180,7 +180,7 @@ async function tellFact({ database, workflows, inPlace, failpoint }: RelayPlatfo
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
 async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
-  const eagerly = 'startsEagerly' in workflowTypes[wake.workflowType] && wake.seq === '1';
+  const eagerly = workflowTypes[wake.workflowType].startsEagerly && wake.seq === '1';
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
   await removeWake(database.source, wake);

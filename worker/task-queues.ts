@@ -1,7 +1,6 @@
 /** How much each queue's worker takes on at a time, in one process. */
 import type { TaskQueue } from '../platform/engine/workflow-types.ts';
 import { smtpConnections } from '../platform/infra/smtp.ts';
-import type { InPlaceBounds } from './in-place-admission.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {
   webhooks: { workflowTasks: 64, activities: 600 }, // an attempt mostly waits for its receiver: sixty that hang for 15 s hold some 200
@@ -16,14 +15,3 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
 
 /** Waiting runs kept in memory, some 0.3 MB each; the others are read again from their histories when they go on. */
 export const cachedWorkflows = 400;
-
-/**
- * A quarter of the webhook queue's workflow tasks for attempts in place, half with the slow ones, an eighth for endpoints
- * that nothing is known of; two an endpoint.
- */
-export const inPlaceBounds: InPlaceBounds = {
-  total: slots.webhooks.workflowTasks / 4,
-  totalWithSlow: slots.webhooks.workflowTasks / 2,
-  unknown: slots.webhooks.workflowTasks / 8,
-  perEndpoint: 2,
-};

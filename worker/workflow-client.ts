@@ -1,23 +1,16 @@
-/** Starting and waking workflows by the rows that they are about: ids, queues, attributes and summaries in one place. */
+/** Starts and signals workflows; ids, queues, attributes and summaries come from the table of workflow types. */
 import { Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import { noClub } from '../platform/core/ids.ts';
 import {
+  searchAttributes,
+  summaryOf,
   workflowIdOf,
   workflowTypes,
+  type Run,
   type WorkflowAttributes,
-  type WorkflowType,
 } from '../platform/engine/workflow-types.ts';
-
-export interface Run {
-  workflowType: WorkflowType;
-  /** The row that the run is about. */
-  subjectId: string;
-  /** Whose turn it takes; the nil uuid for nobody's. */
-  clubId: string;
-  attributes: WorkflowAttributes;
-}
 
 export interface WorkflowClient {
   /** Starts a row's first run, in this process if it can; "already started" is success. */
@@ -30,13 +23,6 @@ export interface WorkflowClient {
    */
   startOrSignal(run: Run): Promise<void>;
 }
-
-const attributeKeys = {
-  ClubId: defineSearchAttributeKey('ClubId', 'KEYWORD'),
-  EndpointId: defineSearchAttributeKey('EndpointId', 'KEYWORD'),
-  EventType: defineSearchAttributeKey('EventType', 'KEYWORD'),
-  AgentId: defineSearchAttributeKey('AgentId', 'KEYWORD'),
-} as const;
 
 /** @param connection the workers' own: an eager start needs both on one connection */
 export function createWorkflowClient(connection: NativeConnection, namespace: string): WorkflowClient {
@@ -79,28 +65,15 @@ function optionsOf({ workflowType, subjectId, clubId, attributes }: Run) {
     workflowId: workflowIdOf(workflowType, subjectId),
     taskQueue: workflowTypes[workflowType].taskQueue,
     typedSearchAttributes: attributePairs(attributes),
-    staticSummary: summaries[workflowType](attributes),
+    staticSummary: summaryOf({ workflowType, attributes }),
     // One club's backlog must not make another wait (ENG-9).
-    ...(clubId !== noClub && { priority: { fairnessKey: clubId } }),
+    ...(clubId !== null && clubId !== noClub && { priority: { fairnessKey: clubId } }),
   };
 }
 
 function attributePairs(attributes: WorkflowAttributes): SearchAttributePair[] {
-  return (['ClubId', 'EndpointId', 'EventType', 'AgentId'] as const).flatMap((name) => {
+  return searchAttributes.flatMap((name) => {
     const value = attributes[name];
-    return value === undefined ? [] : [{ key: attributeKeys[name], value }];
+    return value === undefined ? [] : [{ key: defineSearchAttributeKey(name, 'KEYWORD'), value }];
   });
 }
-
-/** What a run is about, in the words of its row in the Temporal UI. */
-const summaries: Record<WorkflowType, (attributes: WorkflowAttributes) => string> = {
-  webhookDelivery: ({ EventType, EndpointId }) => `${EventType} to endpoint ${EndpointId}`,
-  endpointGate: ({ EndpointId }) => `gate of endpoint ${EndpointId}`,
-  addOn: () => 'an add-on, until it is known whether it is paid',
-  transactionalMail: () => 'an e-mail that somebody is owed',
-  salesNotice: () => 'a notice of a sales platform',
-  subscriptionEnd: () => 'the end of what a canceled subscription gave',
-  studentImport: () => 'a file of students',
-  agentAnswer: ({ AgentId }) => `an answer of agent ${AgentId}`,
-  sourceIndex: () => 'the indexing of a lesson or a file',
-};

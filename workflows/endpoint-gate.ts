@@ -1,15 +1,8 @@
-/** The gate of one endpoint, only while it is throttled, paused or has parked deliveries: Postgres decides, this waits. */
-import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import { inAbout } from '../platform/core/durations.policy.ts';
+/** The gate of one endpoint, only while it is throttled, paused or has parked deliveries. */
 import type { EndpointGateActivities } from '../activities/endpoint-gate.ts';
-import { lookAgainUntilDone } from './loop.ts';
+import { inAbout } from '../platform/core/durations.policy.ts';
+import { stepWorkflow } from './step-workflow.ts';
 
-const { tendGate } = proxyActivities<EndpointGateActivities>({
-  startToCloseTimeout: '30s', // one transaction of a few statements; Postgres itself ends a statement after 30 s
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' }, // for ever: only our own faults throw
-});
-
-/** What it waits for, in words. */
 const waits = {
   paused: () => 'the endpoint to be enabled again',
   holding: (in_: string) => `the end of the circuit breaker's wait ${in_}`,
@@ -20,14 +13,15 @@ const waits = {
   canceling: () => 'the rest of the queue to be canceled',
 } as const;
 
-export async function endpointGate(endpointId: string): Promise<'open' | 'disabled' | 'deleted'> {
-  return lookAgainUntilDone((now) => tendGate(endpointId, now), {
+export const endpointGate = stepWorkflow<EndpointGateActivities, 'tendGate'>(
+  'tendGate',
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  {
     waitingFor: ({ doing, at, parked, givenUpAt }) =>
       [
         waits[doing](inAbout(at - Date.now())),
         `${parked} parked`,
         ...(givenUpAt === undefined ? [] : [`given up as failing ${inAbout(givenUpAt - Date.now())}`]),
       ].join('; '),
-    startAfresh: () => continueAsNew<typeof endpointGate>(endpointId),
-  });
-}
+  },
+);

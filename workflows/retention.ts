@@ -15,7 +15,7 @@ export async function retention(): Promise<{ rounds: number; rows: number }> {
   let rows = 0;
   for (let rounds = 1; ; rounds++) {
     const { more, ...counts } = await retain(Date.now());
-    rows += Object.values(counts).reduce((sum, count) => sum + count, 0);
+    rows += Object.values(counts).reduce<number>((sum, count) => sum + Number(count), 0);
     if (!more || rounds === mostRounds) return { rounds, rows };
   }
 }

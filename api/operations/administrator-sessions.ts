@@ -2,13 +2,13 @@
 import { createOrganization as create } from '../../domain/clubs/organizations.ts';
 import { acceptInvitation as accept } from '../../domain/clubs/members.ts';
 import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import { signUpAdministrator as signUp } from '../../domain/clubs/sign-up.ts';
 import {
   confirmAdministratorPasswordReset as confirmReset,
   getProfile as profileOf,
   requestAdministratorPasswordReset as requestReset,
   resendAdministratorVerification as resendVerification,
   signInAdministrator as signIn,
-  signUpAdministrator as signUp,
   verifyAdministratorEmail as verifyEmail,
 } from '../../domain/identity/administrator-accounts.ts';
 import type { Operation } from '../operation.ts';

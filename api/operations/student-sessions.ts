@@ -1,6 +1,7 @@
 /** How a student gets, proves and ends a session. */
 import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { endSession as end } from '../../domain/identity/sessions.ts';
+import { signUpStudent as signUp } from '../../domain/students/sign-up.ts';
 import {
   confirmStudentPasswordReset as confirmReset,
   exchangeStudentCode as exchangeCode,
@@ -8,7 +9,6 @@ import {
   requestStudentPasswordReset as requestReset,
   resendStudentVerification as resendVerification,
   signInStudent as signIn,
-  signUpStudent as signUp,
   verifyStudentEmail as verifyEmail,
 } from '../../domain/identity/student-accounts.ts';
 import { presentStudent } from '../../domain/identity/student-identity.ts';

@@ -2,11 +2,10 @@
 import { presentStudent } from '../../domain/identity/student-identity.ts';
 import {
   createStudent as create,
-  findStudent,
-  listStudents as list,
   removeStudent as remove,
   updateStudent as update,
-} from '../../domain/identity/students.ts';
+} from '../../domain/students/students.ts';
+import { findStudent, listStudents as list } from '../../domain/identity/students.ts';
 import type { Operation } from '../operation.ts';
 import { listed } from './answers.ts';
 

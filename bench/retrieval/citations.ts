@@ -2,8 +2,9 @@
 import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
-import { citationsOf, type Citation, type ModelCitation } from '../../domain/agents/prompt/citations.policy.ts';
-import { createModel, type AskModel } from '../../platform/infra/model/model.ts';
+import { citationsOf, type Citation } from '../../domain/agents/prompt/citations.policy.ts';
+import { answerRules } from '../../domain/agents/answers/answers.policy.ts';
+import { createModel, type AskModel, type ModelCitation } from '../../platform/infra/model/model.ts';
 import { promptOf } from '../../domain/agents/prompt/prompt-blocks.policy.ts';
 import { promptBounds } from '../../domain/agents/prompt/prompt.policy.ts';
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
@@ -21,7 +22,7 @@ export async function measureCitations(
   { documents, questions }: RetrievalSet,
 ): Promise<void> {
   const fake = await startFakeModel();
-  const ask = createModel({ apiKey: new Secret('unused'), baseUrl: fake.url, defaultModel: model });
+  const ask = createModel({ apiKey: new Secret('unused'), baseUrl: fake.url }, answerRules);
   if (!ask) throw new Error('A model with a key is one.');
   const counted = { citations: 0, 'on their page': 0, answers: 0, 'that cite': 0, 'the gold page': 0 };
   try {

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/infra/postgres/transaction.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { claimAttempt } from '../../domain/webhooks/deliveries/claim.ts';
 import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries/deliveries.ts';
-import { retain, retentionRules } from '../../domain/webhooks/retention.ts';
+import { retainWebhooks, retentionRules } from '../../domain/webhooks/retention.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { deliveryId, loadHistory, type History } from './history-load.ts';
@@ -71,7 +71,7 @@ async function measureAt(database: Database, history: History): Promise<Figures>
   );
   const paceMs = (retentionRules.historyMs / history.deliveries) * dueARound;
   figures['retention round'] = await p95(samples.retention, async (nth) => {
-    await retain(database, new Date(history.end.getTime() + (nth + 1) * paceMs));
+    await retainWebhooks(database, new Date(history.end.getTime() + (nth + 1) * paceMs));
   });
   return figures;
 }

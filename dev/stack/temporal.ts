@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
+import { searchAttributes } from '../../platform/engine/workflow-types.ts';
 import { startChild } from '../children.ts';
 import { locate } from '../components.ts';
 import { components } from '../components/catalogue.ts';
@@ -17,9 +18,6 @@ export interface TemporalPorts {
 
 /** How long closed workflows can be read. */
 const retention = '3 days';
-
-/** What makes a run findable in the UI: opaque ids, never a name. */
-const searchAttributes = { ClubId: 'Keyword', EndpointId: 'Keyword', EventType: 'Keyword', AgentId: 'Keyword' };
 
 const dynamicConfig = {
   // Without it a club's task waits behind every task that another club has queued before it (ENG-9). It
@@ -52,7 +50,7 @@ export async function startTemporal(
       ['--db-filename', path.join(context.directory, 'temporal.sqlite')],
       namespaces.flatMap((namespace) => ['--namespace', namespace]),
       pairs('--sqlite-pragma', sqlitePragmas),
-      pairs('--search-attribute', searchAttributes),
+      searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
       pairs('--dynamic-config-value', dynamicConfig),
     ),
     logFile: context.logFile,

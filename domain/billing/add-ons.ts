@@ -4,10 +4,11 @@ import { inTransaction, type Transaction } from '../../platform/infra/postgres/t
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
-import { wake } from '../../platform/engine/facts.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
-import { addOnCurrency, addOns, type AddOnKind, type AddOnStatus } from './plans.policy.ts';
-import { addOnWake, chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
+import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
+import { addOnCurrency, addOns } from './plans.policy.ts';
+import { chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
 
 type AddOnRecord = RecordOf<'AddOn'>;
 
@@ -75,7 +76,7 @@ async function begin(
       addOnLeaseSeconds,
     ],
   );
-  if (claimed) await wake(tx, [addOnWake(claimed)], now);
+  if (claimed) await wake(tx, 'addOn', [claimed], now);
   return claimed;
 }
 

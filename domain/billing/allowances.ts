@@ -2,7 +2,8 @@
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { defaultPlan, plans, type Feature, type Plan, type PlanName } from './plans.policy.ts';
+import type { PlanName } from '../../entities/billing/values.ts';
+import { defaultPlan, plans, type Feature, type Plan } from './plans.policy.ts';
 
 /**
  * The reader of the refusal: an administrator, or somebody else, to whom the message does not mention the plan

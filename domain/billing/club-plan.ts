@@ -3,15 +3,13 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import {
-  addOns,
-  defaultPlan,
-  plans,
   resources,
   type AddOnKind,
   type PlanName,
   type PlanStatus,
   type Resource,
-} from './plans.policy.ts';
+} from '../../entities/billing/values.ts';
+import { addOns, defaultPlan, plans } from './plans.policy.ts';
 
 type ClubPlan = RecordOf<'ClubPlan'>;
 

@@ -1,16 +1,6 @@
 /** What the events of the payment processor say of a plan, and what all of them together make of it: in whatever order they came. */
-import { defaultPlan, planAfterCancellation, plans, type PlanName, type PlanStatus } from './plans.policy.ts';
-
-/** Whether an event was followed, or why not. */
-export type EventOutcome =
-  | 'applied'
-  /** Later ones had said the same or otherwise. */
-  | 'outdated'
-  /** It says nothing of a plan. */
-  | 'ignored'
-  | 'unknown_club'
-  | 'unknown_price'
-  | 'customer_of_another_club';
+import type { PlanName, PlanStatus } from '../../entities/billing/values.ts';
+import { defaultPlan, planAfterCancellation, plans } from './plans.policy.ts';
 
 /** What counts of an event. */
 export interface PlanEvent {

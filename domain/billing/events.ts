@@ -2,7 +2,8 @@
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { planStateOf, type EventOutcome, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
+import type { EventOutcome } from '../../entities/billing/values.ts';
+import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
 /**
  * Records an event and brings the club's plan to what all its events say. An event that was recorded before changes nothing.

@@ -4,7 +4,8 @@ import type { Secret } from '../../platform/core/secret.ts';
 import type { Database } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { receiveEvent } from './events.ts';
-import { readEvent, type EventOutcome, type PlanOfPrice } from './events.policy.ts';
+import type { EventOutcome } from '../../entities/billing/values.ts';
+import { readEvent, type PlanOfPrice } from './events.policy.ts';
 
 /** What a notice needs of the environment. */
 export interface NoticeReceiver {

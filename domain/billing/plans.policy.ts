@@ -1,4 +1,5 @@
 /** The plans as data: what each includes, what happens beyond its allowances, and what add-ons cost. */
+import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
 
 export const features = [
   'webhooks',
@@ -13,10 +14,6 @@ export const features = [
   'agents',
 ] as const;
 export type Feature = (typeof features)[number];
-
-/** What a plan limits: students, bytes of storage, and the AI budget of a month in cents (US dollars). */
-export const resources = ['students', 'storage_bytes', 'ai_budget'] as const;
-export type Resource = (typeof resources)[number];
 
 export interface Allowance {
   /** In the resource's unit. */
@@ -57,11 +54,7 @@ export const plans = {
       ai_budget: { included: 50_000, overage: 'refused' },
     },
   },
-} as const satisfies Record<string, Plan>;
-export type PlanName = keyof typeof plans;
-
-/** `past_due` keeps the plan while the processor tries the charge again; `canceled` goes with the plan below. */
-export type PlanStatus = 'active' | 'past_due' | 'canceled';
+} as const satisfies Record<PlanName, Plan>;
 
 /** A new club has this plan until billing says otherwise. */
 export const defaultPlan: PlanName = 'professional';
@@ -73,9 +66,5 @@ export const addOns = {
   students: { resource: 'students', adds: 100, price: 1_000 },
   storage: { resource: 'storage_bytes', adds: 100 * gigabyte, price: 500 },
   ai_budget: { resource: 'ai_budget', adds: 1_000, price: 1_000 },
-} as const satisfies Record<string, { resource: Resource; adds: number; price: number }>;
-export type AddOnKind = keyof typeof addOns;
+} as const satisfies Record<AddOnKind, { resource: Resource; adds: number; price: number }>;
 export const addOnCurrency = 'usd';
-
-/** A package of the AI budget is for the month (of the club's time zone) in which it was paid; the others stay. */
-export type AddOnStatus = 'pending' | 'active' | 'failed';

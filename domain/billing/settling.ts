@@ -4,9 +4,12 @@
  */
 import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/facts.ts';
+import type { DataSource } from 'typeorm';
+import { AddOn } from '../../entities/billing/add-on.ts';
+import { defineLease, ignoreLostLease, runStep, type Claim } from '../../platform/engine/lease.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds, chargesUntilMs, waitAfterCharge } from './add-ons.policy.ts';
-import type { AddOnStatus } from './plans.policy.ts';
+import type { AddOnStatus } from '../../entities/billing/values.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
 
 export interface AddOnPlatform {
@@ -18,10 +21,8 @@ export interface AddOnPlatform {
 export type AddOnStep = { done: true; outcome: AddOnStatus } | { done: false; at: number; attempt: number };
 
 /** What a claim gives to whoever made it. */
-export interface ClaimedAddOn {
-  id: Id;
+export interface ClaimedAddOn extends Claim {
   clubId: Id;
-  fence: number;
   /** Counted with this one. */
   attemptCount: number;
   amount: number;
@@ -32,35 +33,26 @@ export interface ClaimedAddOn {
   createdAt: Date;
 }
 
-/** What an UPDATE or INSERT of `add_ons` returns of a claim. */
+/** What a claim of `add_ons` returns. */
 export const claimColumns = `id, club_id AS "clubId", fence, attempt_count AS "attemptCount", amount, currency, customer_id AS "customerId",
   payment_method_id AS "paymentMethodId", created_at AS "createdAt",
   (SELECT subscription_id FROM club_plans WHERE club_plans.club_id = add_ons.club_id) AS "subscriptionId"`;
 
-export const addOnWake = ({ id, clubId }: { id: Id; clubId: Id }) => ({
-  workflowType: 'addOn' as const,
-  subjectId: id,
-  clubId,
-  attributes: { ClubId: clubId },
+const lease = defineLease(AddOn, {
+  open: { status: 'pending' },
+  due: 'nextAttemptAt',
+  seconds: addOnLeaseSeconds,
+  counts: 'attemptCount',
 });
 
 /** Takes the add-on one step further. @param now Unix milliseconds */
-export async function settleAddOn(platform: AddOnPlatform, id: Id, now: number): Promise<AddOnStep> {
-  const claimed = await claim(platform.database, id, now);
-  if (claimed) await chargeClaimed(platform, claimed, new Date(now));
-  return lookAt(platform.database, id, now);
-}
-
-async function claim({ source }: Database, id: Id, now: number): Promise<ClaimedAddOn | undefined> {
-  const [rows] = await source.query<[ClaimedAddOn[], number]>(
-    `UPDATE add_ons
-        SET fence = fence + 1, attempt_count = attempt_count + 1, lease_until = clock_timestamp() + make_interval(secs => $3)
-      WHERE id = $1 AND status = 'pending' AND next_attempt_at <= $2
-        AND (lease_until IS NULL OR lease_until < clock_timestamp())
-  RETURNING ${claimColumns}`,
-    [id, new Date(now), addOnLeaseSeconds],
-  );
-  return rows[0];
+export function settleAddOn(platform: AddOnPlatform, id: Id, now: number): Promise<AddOnStep> {
+  const { source } = platform.database;
+  return runStep({
+    claim: () => lease.claim<ClaimedAddOn>(source, id, now, `SELECT ${claimColumns} FROM claimed AS add_ons`),
+    act: (claimed) => chargeClaimed(platform, claimed, new Date(now)),
+    state: () => readState(source, id, now),
+  });
 }
 
 /**
@@ -108,6 +100,7 @@ async function keepPaymentMethod({ source }: Database, claimed: ClaimedAddOn, me
   return rows.length > 0;
 }
 
+/** A lost lease does no harm: the add-on's workflow has taken it up, and a wake that is asked for is sent all the same. */
 async function record(
   tx: Transaction,
   claimed: ClaimedAddOn,
@@ -115,25 +108,17 @@ async function record(
   now: Date,
   wakeAfter: boolean,
 ): Promise<void> {
-  if (outcome.result === 'unknown') {
-    const next = new Date(now.getTime() + waitAfterCharge(claimed.attemptCount));
-    await tx.query(
-      `UPDATE add_ons SET lease_until = NULL, next_attempt_at = $3 WHERE id = $1 AND fence = $2 AND status = 'pending'`,
-      [claimed.id, claimed.fence, next],
-    );
-    if (wakeAfter) await wake(tx, [addOnWake(claimed)], now);
-    return;
-  }
-  const [status, paymentId] = outcome.result === 'paid' ? ['active', outcome.paymentId] : ['failed', null];
-  await tx.query(
-    `UPDATE add_ons SET status = $3, payment_id = $4, settled_at = $5, lease_until = NULL
-      WHERE id = $1 AND fence = $2 AND status = 'pending'`,
-    [claimed.id, claimed.fence, status, paymentId, now],
-  );
+  await lease.record(tx, claimed, changesBy(outcome, claimed, now)).catch(ignoreLostLease);
+  if (outcome.result === 'unknown' && wakeAfter) await wake(tx, 'addOn', [claimed], now);
 }
 
-/** What the row says now, whoever acted on it. */
-async function lookAt({ source }: Database, id: Id, now: number): Promise<AddOnStep> {
+function changesBy(outcome: ChargeOutcome, { attemptCount }: ClaimedAddOn, now: Date): Partial<AddOn> {
+  if (outcome.result === 'unknown') return { nextAttemptAt: new Date(now.getTime() + waitAfterCharge(attemptCount)) };
+  if (outcome.result === 'paid') return { status: 'active', paymentId: outcome.paymentId, settledAt: now };
+  return { status: 'failed', paymentId: null, settledAt: now };
+}
+
+async function readState(source: DataSource, id: Id, now: number): Promise<AddOnStep> {
   const [row] = await source.query<{ status: AddOnStatus; attemptCount: number; at: Date }[]>(
     `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at FROM add_ons WHERE id = $1`,
     [id],

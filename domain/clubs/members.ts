@@ -10,7 +10,7 @@ import { requestMail } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
 import { spendToken, tokenGone, tokenLifetimeMs, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword } from '../identity/passwords.ts';
-import type { Role } from '../identity/roles.policy.ts';
+import type { Role } from '../../entities/clubs/values.ts';
 
 type Member = RecordOf<'Member'>;
 type AdministratorSession = RecordOf<'AdministratorSession'>;

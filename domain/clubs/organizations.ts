@@ -3,15 +3,8 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
-import type { Role } from '../identity/roles.policy.ts';
+import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
-
-export interface Organization {
-  organization_id: Id;
-  name: string;
-  slug: string;
-  role: Role;
-}
 
 /** How many suffixes are tried before giving up; the last ones are random, so giving up does not happen. */
 const slugTries = 5;
@@ -38,14 +31,4 @@ export async function createOrganization(tx: Transaction, ownerId: Id, name: str
 export async function clubExists(tx: Transaction, clubId: Id): Promise<boolean> {
   const [club] = await tx.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
   return club !== undefined;
-}
-
-/** @returns the clubs that an administrator acts in, by name */
-export function listOrganizations(tx: Transaction, administratorId: Id): Promise<Organization[]> {
-  return tx.query<Organization[]>(
-    `SELECT club.id AS organization_id, club.name, club.slug, membership.role
-       FROM memberships membership JOIN clubs club ON club.id = membership.club_id
-      WHERE membership.administrator_id = $1 ORDER BY club.name, club.id`,
-    [administratorId],
-  );
 }

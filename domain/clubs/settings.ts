@@ -1,6 +1,6 @@
 /** A club's own settings: its name, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Language } from '../agents/agents.policy.ts';
+import type { Language } from '../../entities/clubs/values.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../platform/core/errors.ts';

@@ -1,62 +1,19 @@
-/** An administrator's own account: sign-up with the organization, confirmation, sign-in, reset, profile. */
+/** An administrator's own account: confirmation, sign-in, reset, profile. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { createOrganization, listOrganizations } from '../clubs/organizations.ts';
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
-import { newId, type Id } from '../../platform/core/ids.ts';
+import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { Platform } from '../deps.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
-import { confirmAddress, noteOffer } from './confirmation.ts';
+import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import { listOrganizations } from './memberships.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 
 type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
-
-/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. */
-export async function signUpAdministrator(
-  platform: Platform,
-  input: { name: string; email: string; password: string; organization: { name: string } },
-  now: Date,
-): Promise<void> {
-  const { database, vault } = platform;
-  const email = foldEmail(input.email);
-  const before = await passwordOf(database, email);
-  const passwordHash = await hashPassword(input.password);
-  const same = await passwordMatches(input.password, before);
-  const done = await inTransaction(database, async (tx) => {
-    const [created] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (email) DO NOTHING RETURNING id`,
-      [newId(), tidyName(input.name), email, passwordHash, now],
-    );
-    if (created) {
-      await createOrganization(tx, created.id, input.organization.name, now);
-      const recipient = { administratorId: created.id };
-      await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient, email }, now);
-      return true;
-    }
-    const known = await findByEmail(tx, email);
-    if (known?.passwordHash !== before) return false;
-    // From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5).
-    await noteOffer(tx, vault, 'administrator', known.id, { passwordHash, same }, now);
-    const template = known.verified ? 'administrator_already_registered' : 'administrator_verify_email';
-    await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId: known.id }, email }, now);
-    return true;
-  });
-  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
-  if (!done) await signUpAdministrator(platform, input, now);
-}
-
-async function passwordOf({ source }: Database, foldedEmail: string): Promise<string | null> {
-  const [known] = await source.query<{ passwordHash: string | null }[]>(
-    `SELECT password_hash AS "passwordHash" FROM administrators WHERE email = $1`,
-    [foldedEmail],
-  );
-  return known?.passwordHash ?? null;
-}
 
 /**
  * Whoever offered a password at a sign-up that nobody confirmed is told so, whether the account is theirs or was somebody
@@ -173,13 +130,17 @@ export async function openAdministratorSession(
   return { token, expires_at: expiresAt.toISOString(), administrator: await getProfile(tx, administratorId) };
 }
 
-interface KnownAdministrator {
+export interface KnownAdministrator {
   id: Id;
   verified: boolean;
   passwordHash: string | null;
 }
 
-async function findByEmail(tx: Transaction, foldedEmail: string): Promise<KnownAdministrator | undefined> {
+/** Locks the administrator's row. */
+export async function findAdministratorByEmail(
+  tx: Transaction,
+  foldedEmail: string,
+): Promise<KnownAdministrator | undefined> {
   const [known] = await tx.query<KnownAdministrator[]>(
     `SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
        FROM administrators WHERE email = $1 FOR UPDATE`,
@@ -196,7 +157,7 @@ async function mailIfKnown(
   wanted: (known: KnownAdministrator) => boolean,
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
-    const known = await findByEmail(tx, foldEmail(email));
+    const known = await findAdministratorByEmail(tx, foldEmail(email));
     if (known && wanted(known)) {
       await requestMail(
         tx,

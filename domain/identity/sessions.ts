@@ -1,7 +1,7 @@
 /** Sessions: opaque tokens in two stores, one for each kind of caller. Deleting its row ends a session (AUTH-1 to AUTH-4, AUTH-6). */
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { Role } from './roles.policy.ts';
+import type { Role } from '../../entities/clubs/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sha256 } from '../../platform/infra/vault.ts';

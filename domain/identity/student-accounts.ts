@@ -1,16 +1,12 @@
-/** A student's own account: sign-up, confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
+/** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
-import { claimLink, expectClaimable } from '../access/links/claims.ts';
-import { holdPlaces, takePlaces } from '../billing/allowances.ts';
 import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
-import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { Platform } from '../deps.ts';
-import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
-import { recordFact } from '../../platform/engine/facts.ts';
+import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
-import type { MailTemplate } from '../mail/templates.ts';
-import { confirmAddress, noteOffer, type Offer } from './confirmation.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
+import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { spendToken, tokenGone, tryCode, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
@@ -19,76 +15,6 @@ import { presentStudent } from './student-identity.ts';
 import { getStudent } from './students.ts';
 
 type StudentSession = RecordOf<'StudentSession'>;
-
-export interface SignUp {
-  name: string;
-  email: string;
-  password: string;
-  registration_code?: string;
-}
-
-/**
- * Signs a student up, with the free deliveries and those of the registration link. A known e-mail gets a mail that says so,
- * or its confirmation once more, and the same answer; it claims nothing.
- * @param clubId of a club that exists
- * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no place for
- *   another student)
- */
-export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
-  const email = foldEmail(input.email);
-  const before = await passwordOf(platform, clubId, email);
-  const passwordHash = await hashPassword(input.password);
-  const same = await passwordMatches(input.password, before);
-  const done = await inTransaction(platform.database, async (tx) => {
-    // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
-    const code = input.registration_code;
-    if (code !== undefined) await expectClaimable(tx, clubId, code, now);
-    // Before the e-mail is looked up: a club without a place answers all alike, whether or not it is known.
-    const places = await holdPlaces(tx, clubId, 1, 'person');
-    const [created] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
-      [newId(), clubId, tidyName(input.name), email, passwordHash, now],
-    );
-    if (created) {
-      await takePlaces(tx, clubId, places, now);
-      await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
-      await grantFreeDeliveries(tx, clubId, created.id, now);
-      if (code !== undefined) await claimLink(tx, clubId, created.id, code, now);
-      const recipient = { studentId: created.id };
-      await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
-      return true;
-    }
-    const student = await findByEmail(tx, clubId, email);
-    if (student?.passwordHash !== before) return false;
-    await answerRepeatedSignUp(tx, platform, clubId, { ...student, email }, { passwordHash, same }, now);
-    return true;
-  });
-  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
-  if (!done) await signUpStudent(platform, clubId, input, now);
-}
-
-/** From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5). */
-async function answerRepeatedSignUp(
-  tx: Transaction,
-  { vault }: Platform,
-  clubId: Id,
-  { id, verified, email }: KnownStudent & { email: string },
-  offer: Offer,
-  now: Date,
-): Promise<void> {
-  await noteOffer(tx, vault, 'student', id, offer, now);
-  const template = verified ? 'student_already_registered' : 'student_verify_email';
-  await requestMail(tx, vault, { template, clubId, recipient: { studentId: id }, email }, now);
-}
-
-async function passwordOf({ database }: Platform, clubId: Id, foldedEmail: string): Promise<string | null> {
-  const [student] = await database.source.query<{ passwordHash: string | null }[]>(
-    `SELECT password_hash AS "passwordHash" FROM students WHERE club_id = $1 AND email = $2`,
-    [clubId, foldedEmail],
-  );
-  return student?.passwordHash ?? null;
-}
 
 /**
  * Whoever offered a password at a sign-up that nobody confirmed is told so, whether the account is theirs or was somebody
@@ -176,7 +102,7 @@ export async function exchangeStudentCode(
 ): Promise<StudentSession> {
   // A wrong guess costs a try, so it is committed; the 410 comes after.
   const session = await inTransaction(database, async (tx) => {
-    const student = await findByEmail(tx, clubId, foldEmail(email));
+    const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
     await confirmAddress(tx, 'student', student.id, 'other', now);
     return openStudentSession(tx, student.id, now);
@@ -190,13 +116,18 @@ export interface EmailInClub {
   email: string;
 }
 
-interface KnownStudent {
+export interface KnownStudent {
   id: Id;
   verified: boolean;
   passwordHash: string | null;
 }
 
-async function findByEmail(tx: Transaction, clubId: Id, foldedEmail: string): Promise<KnownStudent | undefined> {
+/** Locks the student's row. */
+export async function findStudentByEmail(
+  tx: Transaction,
+  clubId: Id,
+  foldedEmail: string,
+): Promise<KnownStudent | undefined> {
   const [student] = await tx.query<KnownStudent[]>(
     `SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
        FROM students WHERE club_id = $1 AND email = $2 FOR UPDATE`,
@@ -213,7 +144,7 @@ async function mailIfKnown(
   wanted: (student: KnownStudent) => boolean = () => true,
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
-    const student = await findByEmail(tx, clubId, foldEmail(email));
+    const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (student && wanted(student)) {
       await requestMail(
         tx,

@@ -1,7 +1,7 @@
 /** Finding the passages of an agent's material that a question is about (docs/adr/0014-retrieval.md). */
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { SourceKind } from '../agents/agents.policy.ts';
+import type { SourceKind } from '../../entities/agents/values.ts';
 import { termsOf } from './question-terms.ts';
 import { rankingRules, weigh } from './retrieval.policy.ts';
 

@@ -4,8 +4,8 @@
  */
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { wake, type NewWake } from '../../platform/engine/facts.ts';
-import type { SourceKind } from '../agents/agents.policy.ts';
+import { wake } from '../../platform/engine/wakes.ts';
+import type { SourceKind } from '../../entities/agents/values.ts';
 
 /** What a change is about: the lessons and files that may have come, gone or changed with it. */
 export interface SourceScope {
@@ -19,11 +19,6 @@ export interface SourceScope {
   wholeClub?: boolean;
   /** Whether what they say is another now, so that what stays in the index is read anew. A changed title is seen here. */
   contentChanged?: boolean;
-}
-
-/** Makes the workflow of a source look. */
-export function sourceWake(clubId: Id, sourceId: Id): NewWake {
-  return { workflowType: 'sourceIndex', subjectId: sourceId, clubId, attributes: { ClubId: clubId } };
 }
 
 /**
@@ -50,9 +45,9 @@ const wakesAStatement = 1_000;
 /** Makes the workflows of these sources look. */
 export async function wakeSources(tx: Transaction, clubId: Id, sourceIds: readonly Id[], now: Date): Promise<void> {
   // Sorted before it is cut: two who wake the same sources take them in one order.
-  const wakes = sourceIds.toSorted().map((id) => sourceWake(clubId, id));
-  for (let from = 0; from < wakes.length; from += wakesAStatement)
-    await wake(tx, wakes.slice(from, from + wakesAStatement), now);
+  const sources = sourceIds.toSorted().map((id) => ({ id, clubId }));
+  for (let from = 0; from < sources.length; from += wakesAStatement)
+    await wake(tx, 'sourceIndex', sources.slice(from, from + wakesAStatement), now);
 }
 
 /** What sets a source back to its beginning; its passages serve until others take their place. `$1` is the time. */

@@ -1,12 +1,16 @@
-/** What a student's removal takes out of the classroom. */
+/** What a student's removal takes out of the classroom: certificates, progress, comments, standing. */
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { purgeStudentFromCertificates } from './certificates/certificates.ts';
+import { purgeStudentFromStanding } from './engagement/standing.ts';
 
 /**
- * Deletes what the student completed and said. Facts that are not told yet are not told any more, so nobody reads these
+ * Withdraws the certificates, and deletes what the student completed, said and was awarded. Facts that are not told yet are not told any more, so nobody reads these
  * rows again; and a removed student completes nothing a second time. The student's row is held by the caller.
  */
-export async function purgeStudentFromLearning(tx: Transaction, studentId: Id): Promise<void> {
+export async function purgeStudentFromLearning(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  await purgeStudentFromCertificates(tx, studentId, now);
   for (const table of ['lesson_comments', 'lesson_progress', 'course_completions'])
     await tx.query(`DELETE FROM ${table} WHERE student_id = $1`, [studentId]);
+  await purgeStudentFromStanding(tx, studentId);
 }

@@ -1,5 +1,6 @@
 /** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one are told alike: 410. */
 import { timingSafeEqual } from 'node:crypto';
+import type { TokenPurpose } from '../../entities/identity/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -23,8 +24,7 @@ export const tokenLifetimeMs = {
   administrator_reset_password: 1 * hour,
   administrator_sign_up_again: 365 * 24 * hour,
   administrator_invitation: 7 * 24 * hour,
-} as const satisfies Record<string, number>;
-export type TokenPurpose = keyof typeof tokenLifetimeMs;
+} as const satisfies Record<TokenPurpose, number>;
 
 /** Wrong guesses that a code survives. */
 export const codeTries = 5;

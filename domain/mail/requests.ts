@@ -3,10 +3,11 @@ import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
-import { wake, type NewWake } from '../../platform/engine/facts.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { issueToken } from './one-time-tokens.ts';
-import { mailTemplates, type MailTemplate } from './templates.ts';
+import type { MailTemplate } from '../../entities/mail/values.ts';
+import { mailTemplates } from './templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
@@ -45,7 +46,7 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
      VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $8)`,
     [id, clubId, template, recipientId, tokenId, addressKey, request.endpointId ?? null, now],
   );
-  await wake(tx, [wakeOf(id, clubId)], now);
+  await wake(tx, 'transactionalMail', [{ id, clubId }], now);
 }
 
 /**
@@ -66,13 +67,8 @@ export async function requestNoMail(
      VALUES ($1, $2, $3, 'canceled', $4, $4)`,
     [id, template, addressKey, now],
   );
-  await wake(tx, [wakeOf(id, clubId)], now);
+  await wake(tx, 'transactionalMail', [{ id, clubId }], now);
   await tx.query(`DELETE FROM wakes WHERE workflow_id = $1`, [workflowIdOf('transactionalMail', id)]);
-}
-
-function wakeOf(id: Id, clubId: Id | null): NewWake {
-  const attributes = clubId === null ? {} : { ClubId: clubId };
-  return { workflowType: 'transactionalMail', subjectId: id, clubId, attributes };
 }
 
 async function hadEnough(tx: Transaction, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {

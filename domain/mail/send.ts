@@ -2,12 +2,12 @@
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
+import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { tokenText } from './one-time-tokens.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
-import { mailTemplates, renderMail, type MailTemplate, type RenderedMail } from './templates.ts';
-
-/** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
-const leaseSeconds = 60;
+import type { MailTemplate } from '../../entities/mail/values.ts';
+import { mailTemplates, renderMail, type RenderedMail } from './templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
@@ -31,8 +31,7 @@ export type MailOutcome = 'sent' | 'failed' | 'canceled';
 
 export type MailStep = { done: true; outcome: MailOutcome } | { done: false; at: number; attempt: number };
 
-interface ClaimedMail {
-  fence: number;
+interface ClaimedMail extends Claim {
   attemptCount: number;
   template: MailTemplate;
   tokenId: Id | null;
@@ -45,35 +44,20 @@ interface ClaimedMail {
   endpointUrl: string | null;
 }
 
-/** @param now Unix milliseconds */
-export async function sendTransactionalMail(platform: MailPlatform, id: Id, now: number): Promise<MailStep> {
-  const claimed = await claim(platform.source, id, now);
-  if (!claimed) return lookAt(platform.source, id, now);
+/** Longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
+const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 });
 
-  const mail = compose(platform, id, claimed);
-  if (!mail) {
-    platform.onOutcome('canceled');
-    return record(platform.source, id, claimed, 'canceled', now);
-  }
-  try {
-    await platform.sendMail(mail);
-  } catch (error) {
-    platform.onOutcome('failed', error);
-    return record(platform.source, id, claimed, 'failed', now);
-  }
-  platform.onOutcome('sent');
-  return record(platform.source, id, claimed, 'sent', now);
+/** @param now Unix milliseconds */
+export function sendTransactionalMail(platform: MailPlatform, id: Id, now: number): Promise<MailStep> {
+  return runStep({
+    claim: () => lease.claim<ClaimedMail>(platform.source, id, now, withRecipient),
+    act: (claimed) => send(platform, claimed, now),
+    state: () => readState(platform.source, id, now),
+  });
 }
 
-async function claim(source: DataSource, id: Id, now: number): Promise<ClaimedMail | undefined> {
-  const rows = await source.query<ClaimedMail[]>(
-    `WITH claimed AS (
-       UPDATE transactional_mails
-          SET fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $3)
-        WHERE id = $1 AND status = 'pending' AND next_attempt_at <= $2
-          AND (lease_until IS NULL OR lease_until < clock_timestamp())
-    RETURNING *)
-     SELECT claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
+const withRecipient = `
+     SELECT claimed.id, claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
             coalesce(student.email, administrator.email, invitation.email) AS email,
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
                  THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
@@ -84,14 +68,26 @@ async function claim(source: DataSource, id: Id, now: number): Promise<ClaimedMa
        LEFT JOIN administrators administrator ON administrator.id = claimed.administrator_id
        LEFT JOIN invitations invitation ON invitation.id = claimed.invitation_id
        LEFT JOIN clubs club ON club.id = claimed.club_id
-       LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL`,
-    [id, new Date(now), leaseSeconds],
-  );
-  return rows[0];
+       LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL`;
+
+async function send(platform: MailPlatform, claimed: ClaimedMail, now: number): Promise<void> {
+  const mail = compose(platform, claimed);
+  if (!mail) {
+    platform.onOutcome('canceled');
+    return record(platform.source, claimed, 'canceled', now);
+  }
+  try {
+    await platform.sendMail(mail);
+  } catch (error) {
+    platform.onOutcome('failed', error);
+    return record(platform.source, claimed, 'failed', now);
+  }
+  platform.onOutcome('sent');
+  return record(platform.source, claimed, 'sent', now);
 }
 
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
-function compose(platform: MailPlatform, id: Id, claimed: ClaimedMail): OutgoingMail | undefined {
+function compose(platform: MailPlatform, claimed: ClaimedMail): OutgoingMail | undefined {
   const rule = mailTemplates[claimed.template];
   const token =
     'purpose' in rule && claimed.tokenId !== null
@@ -111,30 +107,21 @@ function compose(platform: MailPlatform, id: Id, claimed: ClaimedMail): Outgoing
     code: token ?? '',
     endpointUrl: claimed.endpointUrl ?? '',
   });
-  return { ...rendered, to: claimed.email, messageKey: id };
+  return { ...rendered, to: claimed.email, messageKey: claimed.id };
 }
 
-async function record(
-  source: DataSource,
-  id: Id,
-  claimed: ClaimedMail,
-  outcome: MailOutcome,
-  now: number,
-): Promise<MailStep> {
-  const attempts = claimed.attemptCount + 1;
-  const wait = outcome === 'failed' ? waitAfterMailAttempt(attempts) : undefined;
-  const status = wait === undefined ? outcome : 'pending';
-  await source.query(
-    `UPDATE transactional_mails
-        SET lease_until = NULL, attempt_count = $3, status = $4, next_attempt_at = $5, sent_at = $6
-      WHERE id = $1 AND fence = $2 AND status = 'pending'`,
-    [id, claimed.fence, attempts, status, new Date(now + (wait ?? 0)), outcome === 'sent' ? new Date(now) : null],
-  );
-  return lookAt(source, id, now);
+async function record(source: DataSource, claimed: ClaimedMail, outcome: MailOutcome, now: number): Promise<void> {
+  const attemptCount = claimed.attemptCount + 1;
+  const wait = outcome === 'failed' ? waitAfterMailAttempt(attemptCount) : undefined;
+  await lease.record(source.manager, claimed, {
+    attemptCount,
+    status: wait === undefined ? outcome : 'pending',
+    nextAttemptAt: new Date(now + (wait ?? 0)),
+    sentAt: outcome === 'sent' ? new Date(now) : null,
+  });
 }
 
-/** What the row says now: whoever acted on it, and whether or not it was us. */
-async function lookAt(source: DataSource, id: Id, now: number): Promise<MailStep> {
+async function readState(source: DataSource, id: Id, now: number): Promise<MailStep> {
   const [row] = await source.query<{ status: string; attemptCount: number; at: Date }[]>(
     `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at
        FROM transactional_mails WHERE id = $1`,

@@ -1,6 +1,7 @@
 /** The texts of transactional mails: one template a reason to write. */
+import type { MailTemplate } from '../../entities/mail/values.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
-import type { TokenPurpose } from './one-time-tokens.ts';
+import type { TokenPurpose } from '../../entities/identity/values.ts';
 
 export interface MailContext {
   /** The recipient's name; empty for somebody who has no confirmed account. */
@@ -128,8 +129,7 @@ export const mailTemplates = {
     ],
     action: 'Look at the endpoint',
   },
-} as const satisfies Record<string, Template>;
-export type MailTemplate = keyof typeof mailTemplates;
+} as const satisfies Record<MailTemplate, Template>;
 
 export interface RenderedMail {
   subject: string;

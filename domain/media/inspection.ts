@@ -2,6 +2,7 @@
 import { fileTypeFromBuffer } from 'file-type';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { measureImage } from './image.ts';
+import type { MediaKind } from '../../entities/media/values.ts';
 import {
   isImageType,
   isTextType,
@@ -11,7 +12,6 @@ import {
   type ContentType,
   type ImageType,
   type MediaError,
-  type MediaKind,
 } from './media.policy.ts';
 import type { StoredMedia } from './media.ts';
 import { officeTypeOf, type Read } from './office-type.ts';

@@ -1,15 +1,5 @@
-/** The value lists of media (MED-2 to MED-4), and which files are accepted. */
-
-export const mediaKinds = ['video', 'audio', 'image', 'document'] as const;
-/** A label for screens; it grants nothing. */
-export type MediaKind = (typeof mediaKinds)[number];
-
-export type MediaProvider = 'objstore';
-export type MediaStatus = 'uploading' | 'processing' | 'ready' | 'failed';
-export type MediaVisibility = 'private' | 'public';
-
-/** What a file is for: the club's library, or a picture that a student shows an agent. */
-export type MediaPurpose = 'library' | 'agent_image';
+/** Which files are accepted, and as what they are shown (MED-2 to MED-4). */
+import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
 
 export type ScreenType = 'video' | 'image' | 'audio' | 'pdf' | 'file';
 

@@ -4,17 +4,14 @@ import type { Database, Transaction } from '../../platform/infra/postgres/transa
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { dispositionOf } from './file-name.policy.ts';
-import {
-  isTextType,
-  mediaRules,
-  screenTypeOf,
-  type MediaError,
-  type MediaKind,
-  type MediaProvider,
-  type MediaPurpose,
-  type MediaStatus,
-  type MediaVisibility,
-} from './media.policy.ts';
+import type {
+  MediaKind,
+  MediaProvider,
+  MediaPurpose,
+  MediaStatus,
+  MediaVisibility,
+} from '../../entities/media/values.ts';
+import { isTextType, mediaRules, screenTypeOf, type MediaError } from './media.policy.ts';
 
 export interface MediaPlatform {
   database: Database;

@@ -7,7 +7,8 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
 import { holdStudent } from '../identity/accounts.ts';
 import { tidyFileName } from './file-name.policy.ts';
-import { kindOf, mediaRules, mostBytes, type MediaPurpose } from './media.policy.ts';
+import type { MediaPurpose } from '../../entities/media/values.ts';
+import { kindOf, mediaRules, mostBytes } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaPlatform } from './media.ts';
 
 /** What a caller says of a file before it is there; none of it is believed once it is. */

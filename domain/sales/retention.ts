@@ -1,10 +1,22 @@
 /** How long the body of a notice is kept. Its row, and what it led to, stay. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
 
-export const noticeBodyMs = 90 * 86_400_000;
+const noticeBodyMs = 90 * 86_400_000;
+/** Notices a batch. */
+const purgedABatch = 1_000;
+
+/** Purges one batch. @returns how many notices lost their body, and whether there may be more to do at once */
+export async function retainNotices(
+  database: Database,
+  now: Date,
+): Promise<{ rows: { notices: number }; more: boolean }> {
+  const receivedBy = new Date(now.getTime() - noticeBodyMs);
+  const notices = await inTransaction(database, (tx) => purgeNoticeBodies(tx, receivedBy, purgedABatch));
+  return { rows: { notices }, more: notices >= purgedABatch };
+}
 
 /** Takes the bodies of up to so many old notices. @returns of how many */
-export async function purgeNoticeBodies(tx: Transaction, receivedBy: Date, batch: number): Promise<number> {
+async function purgeNoticeBodies(tx: Transaction, receivedBy: Date, batch: number): Promise<number> {
   const [, purged] = await tx.query<[unknown[], number]>(
     `UPDATE sales_notices SET body = NULL, proof = NULL, addresses = '{}' WHERE id IN (
        SELECT id FROM sales_notices WHERE received_at <= $1 AND body IS NOT NULL

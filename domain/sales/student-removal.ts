@@ -1,9 +1,7 @@
 /** What a student's removal does to sales: notices about them lose their bodies, purchases keep amounts and dates. */
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { subscriptionEndWake } from '../access/enrollments/rows.ts';
-import { wake } from '../../platform/engine/facts.ts';
-import { noticeWake } from './notices/notices.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 
 /**
  * Finds the notices by whom they turned out to be about, and by the student's address, so that those that could not be read
@@ -33,12 +31,17 @@ export async function purgeStudentFromSales(
     `SELECT id FROM subscriptions WHERE student_id = $1 AND end_looks_at IS NOT NULL`,
     [studentId],
   );
+  const stopped = purged.filter((notice) => notice.stopped);
   await wake(
     tx,
-    [
-      ...purged.filter(({ stopped }) => stopped).map(({ id }) => noticeWake(id, clubId)),
-      ...awaited.map(({ id }) => subscriptionEndWake(clubId, id)),
-    ],
+    'salesNotice',
+    stopped.map(({ id }) => ({ id, clubId })),
+    now,
+  );
+  await wake(
+    tx,
+    'subscriptionEnd',
+    awaited.map(({ id }) => ({ id, clubId })),
     now,
   );
 }

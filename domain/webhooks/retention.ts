@@ -1,13 +1,11 @@
 /** How long webhooks are kept, and their removal in small batches (DEL-8, HOOK-12). */
-import { foldWords } from '../knowledge/words.ts';
 import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { foldListTallies } from '../../platform/infra/postgres/lists/counts.ts';
-import { noticeBodyMs, purgeNoticeBodies } from '../sales/retention.ts';
 import { ending } from './deliveries/ending.ts';
 import { deliveryRules } from './deliveries/schedule.policy.ts';
 import { foldTallies } from './deliveries/tallies.ts';
-import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
+import { columnsToWake, type DeliveryToWake } from './wakes.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 
 const dayMs = 86_400_000;
 
@@ -26,7 +24,7 @@ const batch = 1_000;
 const foldBatch = 5 * batch;
 
 /** What a round did, in rows. */
-export interface RetentionCounts {
+export type RetentionCounts = {
   /** Events that lost their body. */
   bodies: number;
   attempts: number;
@@ -37,49 +35,29 @@ export interface RetentionCounts {
   endpoints: number;
   /** Secrets whose time after a rotation is over. */
   secrets: number;
-  /** Notices of sales platforms that lost their body. */
-  notices: number;
   /** Changes folded into the tallies of histories. */
   changes: number;
-  /** Changes folded into the tallies of lists. */
-  listChanges: number;
-  /** Changes folded into the words of clubs' material. */
-  wordChanges: number;
-}
+};
 
 /**
  * Removes one batch of each kind, each in a transaction of its own. Repetition and company do no harm: who comes second
  * finds nothing.
  * @returns what it did, and whether there may be more to do at once
  */
-export async function retain(database: Database, now: Date): Promise<RetentionCounts & { more: boolean }> {
+export async function retainWebhooks(database: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
   const before = (ms: number) => new Date(now.getTime() - ms);
   const bodies = await inTransaction(database, (tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
   const attempts = await inTransaction(database, (tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
   const events = await inTransaction(database, (tx) => removeHistory(tx, before(retentionRules.historyMs)));
   const { deliveries, endpoints } = await inTransaction(database, removeDeletedEndpoint);
   const secrets = await inTransaction(database, (tx) => forgetSecrets(tx, now));
-  const notices = await inTransaction(database, (tx) => purgeNoticeBodies(tx, before(noticeBodyMs), batch));
   const changes = await foldTallies(database, foldBatch);
-  const listChanges = await foldListTallies(database, foldBatch);
-  const wordChanges = await foldWords(database, foldBatch);
   return {
-    bodies,
-    attempts,
-    events,
-    deliveries,
-    endpoints,
-    secrets,
-    notices,
-    changes,
-    listChanges,
-    wordChanges,
+    rows: { bodies, attempts, events, deliveries, endpoints, secrets, changes },
     more:
-      [bodies, attempts, events, deliveries, secrets, notices].some((count) => count >= batch) ||
+      [bodies, attempts, events, deliveries, secrets].some((count) => count >= batch) ||
       endpoints > 0 || // there may be a next one
-      changes >= foldBatch ||
-      listChanges >= foldBatch ||
-      wordChanges >= foldBatch,
+      changes >= foldBatch,
   };
 }
 
@@ -107,7 +85,7 @@ async function purgeBodies(tx: Transaction, createdBy: Date, now: Date): Promise
     [ids, now],
   );
   await tx.query(`UPDATE webhook_events SET body = NULL WHERE id = ANY ($1)`, [ids]);
-  await wakeDeliveries(tx, awaited, now);
+  await wake(tx, 'webhookDelivery', awaited, now);
   return events.length;
 }
 

@@ -2,7 +2,8 @@
 import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
-import { columnsToWake, wakeDeliveries, type DeliveryToWake } from './wakes.ts';
+import { columnsToWake, type DeliveryToWake } from './wakes.ts';
+import { wake } from '../../platform/engine/wakes.ts';
 
 /**
  * Deletes bodies and response excerpts, cancels what is unsent and wakes its workflows so that they end. An attempt that
@@ -30,5 +31,5 @@ export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, n
       WHERE delivery.student_id = $1 AND attempt.delivery_id = delivery.id AND attempt.response_excerpt IS NOT NULL`,
     [studentId],
   );
-  await wakeDeliveries(tx, stopped, now);
+  await wake(tx, 'webhookDelivery', stopped, now);
 }

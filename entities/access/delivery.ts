@@ -1,12 +1,11 @@
 /** What a club sells or grants. It opens one thing: a course, in a cohort or in none, or an AI agent. (A *webhook* delivery is another thing.) */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
+import type { DeliveryKind } from './values.ts';
 import { Agent } from '../agents/agent.ts';
 import { Club } from '../clubs/club.ts';
 import { Course } from '../learning/course.ts';
 import { Cohort } from './cohort.ts';
-
-export type DeliveryKind = 'course' | 'agent';
 
 @Entity('access_deliveries')
 @Check(

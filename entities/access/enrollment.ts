@@ -1,19 +1,23 @@
 /** A student's access to a delivery, by one cause. A sale's access stands for itself; of all others a student has one at a time. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { EnrollmentSource, RevocationReason } from '../../domain/access/enrollments/enrollments.policy.ts';
+import {
+  saleSources,
+  revocationReasons,
+  enrollmentSources,
+  type EnrollmentSource,
+  type RevocationReason,
+} from './values.ts';
 import { Student } from '../identity/student.ts';
 import { Cohort } from './cohort.ts';
 import { Delivery } from './delivery.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('enrollments')
-@Check(
-  'enrollments_source',
-  `source in ('purchase', 'subscription', 'grant', 'invite', 'import', 'registration_link', 'free')`,
-)
+@Check('enrollments_source', oneOf('source', enrollmentSources))
 @Check('enrollments_revoked', `(revoked_at IS NULL) = (revoked_reason IS NULL)`)
-@Check('enrollments_revoked_reason', `revoked_reason in ('refund', 'cancellation', 'revocation', 'removal')`)
-@Check('enrollments_origin', `(origin_id IS NOT NULL) = (source in ('purchase', 'subscription'))`)
+@Check('enrollments_revoked_reason', oneOf('revoked_reason', revocationReasons))
+@Check('enrollments_origin', `(origin_id IS NOT NULL) = (${oneOf('source', saleSources)})`)
 @Index('enrollments_of_sale', ['originId', 'deliveryId'], { unique: true, where: 'origin_id IS NOT NULL' })
 @Index('enrollments_current', ['studentId', 'deliveryId'], {
   unique: true,

@@ -1,11 +1,12 @@
 /** What became of one row of an imported file. It names the student by id alone: nothing of the file is kept in it. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { ImportColumn, RowCode, RowOutcome } from '../../domain/access/imports/imports.policy.ts';
+import { rowOutcomes, type ImportColumn, type RowCode, type RowOutcome } from './values.ts';
 import { StudentImport } from './student-import.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('student_import_rows')
-@Check('student_import_rows_outcomes', `outcome in ('created', 'existing', 'failed')`)
+@Check('student_import_rows_outcomes', oneOf('outcome', rowOutcomes))
 @Check('student_import_rows_code', `(outcome = 'failed') = (code IS NOT NULL)`)
 @Check('student_import_rows_who', `(outcome = 'failed') = (student_id IS NULL)`)
 @Index('student_import_rows_outcome', ['importId', 'outcome', 'row'])

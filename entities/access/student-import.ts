@@ -1,13 +1,13 @@
 /** A file of students that a club uploaded: how far its import has come, and what it came to. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { ImportError, ImportStatus } from '../../domain/access/imports/imports.policy.ts';
-import type { FileFormat } from '../../domain/access/imports/header.ts';
+import { endedImportStatuses, importStatuses, type ImportError, type ImportStatus, type FileFormat } from './values.ts';
 import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('student_imports')
-@Check('student_imports_status', `status in ('uploading', 'pending', 'running', 'completed', 'failed', 'canceled')`)
-@Check('student_imports_ended', `(completed_at IS NOT NULL) = (status in ('completed', 'failed', 'canceled'))`)
+@Check('student_imports_status', oneOf('status', importStatuses))
+@Check('student_imports_ended', `(completed_at IS NOT NULL) = (${oneOf('status', endedImportStatuses)})`)
 @Check('student_imports_error', `(error IS NOT NULL) = (status = 'failed')`)
 @Index('student_imports_club', ['clubId', 'createdAt', 'id'])
 @Index('student_imports_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })

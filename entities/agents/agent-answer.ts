@@ -4,12 +4,13 @@
  */
 import { Check, Column, Entity, Index, ManyToOne, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { AnswerStatus } from '../../domain/agents/agents.policy.ts';
+import { answerStatuses, type AnswerStatus } from './values.ts';
 import { AgentConversation } from './agent-conversation.ts';
 import { AgentQuestion } from './agent-question.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('agent_answers')
-@Check('agent_answers_status', `status in ('generating', 'complete', 'truncated', 'refused', 'failed')`)
+@Check('agent_answers_status', oneOf('status', answerStatuses))
 @Check('agent_answers_ended', `(completed_at IS NULL) = (status = 'generating')`)
 @Check('agent_answers_error', `(error_code IS NOT NULL) = (status = 'failed')`)
 @Check('agent_answers_calls', 'call_no BETWEEN 0 AND 3')

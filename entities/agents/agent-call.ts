@@ -1,11 +1,12 @@
 /** A request to the model, committed before it is made: what it used, and what it cost. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { CallOutcome } from '../../domain/agents/agents.policy.ts';
+import { callOutcomes, type CallOutcome } from './values.ts';
 import { AgentAnswer } from './agent-answer.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('agent_calls')
-@Check('agent_calls_outcome', `outcome in ('answered', 'failed', 'abandoned')`)
+@Check('agent_calls_outcome', oneOf('outcome', callOutcomes))
 @Check('agent_calls_ended', '(outcome IS NULL) = (ended_at IS NULL)')
 export class AgentCall {
   @PrimaryColumn({ type: 'uuid' })

@@ -1,7 +1,7 @@
 /** What an answer cites. The words stay when the source leaves the index; the link to it is lost. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { SourceKind } from '../../domain/agents/agents.policy.ts';
+import type { SourceKind } from './values.ts';
 import { AgentAnswer } from './agent-answer.ts';
 import { AgentSource } from './agent-source.ts';
 

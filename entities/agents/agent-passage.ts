@@ -1,7 +1,7 @@
 /** A passage of a source, of some 300 to 600 characters and inside one page: what retrieval finds and the model is shown. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn, Unique } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { Language } from '../../domain/agents/agents.policy.ts';
+import type { Language } from '../clubs/values.ts';
 import { AgentSource } from './agent-source.ts';
 
 @Entity('agent_passages')

@@ -4,17 +4,18 @@
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { SourceKind, SourceStatus } from '../../domain/agents/agents.policy.ts';
+import { sourceStatuses, type SourceKind, type SourceStatus } from './values.ts';
 import { Club } from '../clubs/club.ts';
 import { Lesson } from '../learning/lesson.ts';
 import { Media } from '../media/media.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('agent_sources')
 @Check(
   'agent_sources_kind',
   `(kind = 'lesson' AND lesson_id IS NOT NULL AND media_id IS NULL) OR (kind = 'media' AND media_id IS NOT NULL AND lesson_id IS NULL)`,
 )
-@Check('agent_sources_status', `status in ('pending', 'indexing', 'ready', 'failed')`)
+@Check('agent_sources_status', oneOf('status', sourceStatuses))
 @Check('agent_sources_error', `(error_code IS NOT NULL) = (status = 'failed')`)
 @Index('agent_sources_club', ['clubId', 'createdAt', 'id'])
 @Index('agent_sources_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })

@@ -1,11 +1,12 @@
 /** An AI assistant of a club that answers students from the club's material. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { AgentStatus } from '../../domain/agents/agents.policy.ts';
+import { agentStatuses, type AgentStatus } from './values.ts';
 import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('agents')
-@Check('agents_status', `status in ('draft', 'published', 'archived')`)
+@Check('agents_status', oneOf('status', agentStatuses))
 @Check('agents_daily_limit', 'daily_limit >= 0')
 @Check('agents_answer_max_tokens', 'answer_max_tokens > 0')
 @Index('agents_club_public_id', ['clubId', 'publicId'], { unique: true })

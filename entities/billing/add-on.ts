@@ -1,12 +1,13 @@
 /** Something bought beside the plan, by one payment. Its id is the buyer's choice, and the payment's idempotency key. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { AddOnKind, AddOnStatus } from '../../domain/billing/plans.policy.ts';
+import { addOnStatuses, addOnKinds, type AddOnKind, type AddOnStatus } from './values.ts';
 import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('add_ons')
-@Check('add_ons_kind', `kind in ('storage', 'ai_budget', 'students')`)
-@Check('add_ons_status', `status in ('pending', 'active', 'failed')`)
+@Check('add_ons_kind', oneOf('kind', addOnKinds))
+@Check('add_ons_status', oneOf('status', addOnStatuses))
 @Check('add_ons_settled', `(status = 'pending') = (settled_at IS NULL)`)
 @Check('add_ons_paid', `status <> 'active' OR payment_id IS NOT NULL`)
 @Check('add_ons_quantity', 'quantity > 0')

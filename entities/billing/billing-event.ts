@@ -1,14 +1,11 @@
 /** An event of the payment processor, once an id: what it says of a club's plan, and whether it was followed or why not. */
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { EventOutcome } from '../../domain/billing/events.policy.ts';
-import type { PlanName, PlanStatus } from '../../domain/billing/plans.policy.ts';
+import { eventOutcomes, type EventOutcome, type PlanName, type PlanStatus } from './values.ts';
+import { oneOf } from '../one-of.ts';
 
 /** Never purged: its key is what makes a repetition do nothing. No personal data: ids, codes and times only. */
 @Entity('billing_events')
-@Check(
-  'billing_events_outcome',
-  `outcome in ('applied', 'outdated', 'ignored', 'unknown_club', 'unknown_price', 'customer_of_another_club')`,
-)
+@Check('billing_events_outcome', oneOf('outcome', eventOutcomes))
 @Index('billing_events_club', ['clubId', 'created'])
 @Index('billing_events_customer', ['customerId'], { where: 'club_id IS NULL' })
 export class BillingEvent {

@@ -1,12 +1,13 @@
 /** The plan that a club has subscribed to, as the processor's notices tell it. A club without a row has the default plan. */
 import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { PlanName, PlanStatus } from '../../domain/billing/plans.policy.ts';
+import { planStatuses, planNames, type PlanName, type PlanStatus } from './values.ts';
 import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('club_plans')
-@Check('club_plans_plan', `plan in ('starter', 'professional', 'business')`)
-@Check('club_plans_status', `status in ('active', 'past_due', 'canceled')`)
+@Check('club_plans_plan', oneOf('plan', planNames))
+@Check('club_plans_status', oneOf('status', planStatuses))
 @Index('club_plans_customer', ['customerId'], { unique: true, where: 'customer_id IS NOT NULL' })
 export class ClubPlan {
   @PrimaryColumn({ type: 'uuid' })

@@ -1,11 +1,12 @@
 /** By how much a club was above an allowance that bills overage: the highest of a month, in the resource's unit. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { Resource } from '../../domain/billing/plans.policy.ts';
+import { resources, type Resource } from './values.ts';
 import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('overages')
-@Check('overages_resource', `resource in ('students', 'storage_bytes', 'ai_budget')`)
+@Check('overages_resource', oneOf('resource', resources))
 @Check('overages_excess', 'excess > 0')
 export class Overage {
   @PrimaryColumn({ type: 'uuid' })

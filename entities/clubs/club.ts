@@ -1,9 +1,10 @@
 /** A club: the organization that sells courses and a community. Its id is the `{clubId}` of every scoped path. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Language } from '../../domain/agents/agents.policy.ts';
+import { languages, type Language } from './values.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('clubs')
-@Check('clubs_language', `language in ('en', 'pt', 'es', 'fr', 'de', 'it')`)
+@Check('clubs_language', oneOf('language', languages))
 @Check('clubs_ai_monthly_limit', 'ai_monthly_limit >= 0')
 export class Club {
   @PrimaryColumn({ type: 'uuid' })

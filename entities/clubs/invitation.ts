@@ -2,10 +2,11 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';
-import type { Role } from '../../domain/identity/roles.policy.ts';
+import { roles, type Role } from './values.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('invitations')
-@Check('invitations_role', `role in ('owner', 'admin', 'editor', 'support')`)
+@Check('invitations_role', oneOf('role', roles))
 @Index('invitations_club_email', ['clubId', 'email'], { unique: true })
 export class Invitation {
   @PrimaryColumn({ type: 'uuid' })

@@ -3,10 +3,11 @@ import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm'
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';
 import { Club } from './club.ts';
-import type { Role } from '../../domain/identity/roles.policy.ts';
+import { roles, type Role } from './values.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('memberships')
-@Check('memberships_role', `role in ('owner', 'admin', 'editor', 'support')`)
+@Check('memberships_role', oneOf('role', roles))
 export class Membership {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;

@@ -1,6 +1,6 @@
 /** The outbox of the webhook catalogue: a fact is written with the change that it tells of and removed once its workflows are started. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
-import type { FactDetails } from '../../platform/engine/facts.ts';
+import type { FactDetails } from './values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 
 @Entity('facts')

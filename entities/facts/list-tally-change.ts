@@ -1,6 +1,6 @@
 /** By how much a statement changed the tallies of a list: only ever added, by triggers, so that writers never wait for one another. */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
-import type { TalliedList } from '../../platform/infra/postgres/lists/counts.ts';
+import type { TalliedList } from './values.ts';
 
 @Entity('list_tally_changes')
 export class ListTallyChange {

@@ -1,13 +1,14 @@
 /** How many records a list of a club has: of a subject (the delivery, the course), and with or without the list's mark. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import type { TalliedList } from '../../platform/infra/postgres/lists/counts.ts';
+import { talliedLists, type TalliedList } from './values.ts';
+import { oneOf } from '../one-of.ts';
 
 /**
  * Without references: what is removed is counted too, and leaves nothing. A sum over it is exact only together with the
  * changes that are not yet folded into it (ListTallyChange), read in one statement.
  */
 @Entity('list_tallies')
-@Check('list_tallies_list', `list in ('students', 'enrollments', 'certificates')`)
+@Check('list_tallies_list', oneOf('list', talliedLists))
 export class ListTally {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;

@@ -1,6 +1,5 @@
 /** That a workflow must look again. One row a workflow; a later wake raises `seq`, so that the relay deletes only what it has sent. */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { WorkflowAttributes, WorkflowType } from '../../platform/engine/workflow-types.ts';
 
 @Entity('wakes')
 @Index('wakes_club', ['clubId', 'recordedAt'])
@@ -12,7 +11,7 @@ export class Wake {
   seq: string;
 
   @Column({ type: 'text' })
-  workflowType: WorkflowType;
+  workflowType: string;
 
   /** The row that the workflow is about: its only argument. */
   @Column({ type: 'uuid' })
@@ -24,7 +23,7 @@ export class Wake {
 
   /** What an operator finds the run by, should the wake have to start it: ids and event types alone. */
   @Column({ type: 'jsonb' })
-  attributes: WorkflowAttributes;
+  attributes: Readonly<Record<string, string>>;
 
   @Column({ type: 'timestamptz' })
   recordedAt: Date;

@@ -1,7 +1,7 @@
 /** A single-use, expiring token or code that was mailed to a student or an administrator. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { TokenPurpose } from '../../domain/mail/one-time-tokens.ts';
+import type { TokenPurpose } from './values.ts';
 import { Administrator } from './administrator.ts';
 import { Invitation } from '../clubs/invitation.ts';
 import { Student } from './student.ts';

@@ -1,12 +1,12 @@
 /** A course of a club: modules of lessons in an order. Students see it while it is published and they have access. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
+import { courseStatuses, type CourseStatus } from './values.ts';
 import { Club } from '../clubs/club.ts';
-
-export type CourseStatus = 'draft' | 'published' | 'archived';
+import { oneOf } from '../one-of.ts';
 
 @Entity('courses')
-@Check('courses_status', `status in ('draft', 'published', 'archived')`)
+@Check('courses_status', oneOf('status', courseStatuses))
 @Index('courses_club_public_id', ['clubId', 'publicId'], { unique: true })
 @Index('courses_club_created', ['clubId', 'createdAt', 'id'])
 export class Course {

@@ -1,11 +1,12 @@
 /** Points that a student was given or that were taken, by one cause: a lesson, or an administrator's hand. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { AwardKind } from '../../domain/learning/engagement/points.ts';
+import { awardKinds, type AwardKind } from './values.ts';
 import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('point_awards')
-@Check('point_awards_kind', `cause_kind in ('lesson', 'manual')`)
+@Check('point_awards_kind', oneOf('cause_kind', awardKinds))
 @Check('point_awards_points', 'points <> 0')
 @Index('point_awards_student', ['studentId', 'createdAt', 'causeId'])
 export class PointAward {

@@ -1,17 +1,16 @@
 /** One e-mail that a person's own act asked for (confirmation, reset, code, invitation), or that tells administrators what happened. It names whom; the text is made when it is sent. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { MailTemplate } from '../../domain/mail/templates.ts';
+import { mailStatuses, type MailStatus, type MailTemplate } from './values.ts';
 import { Administrator } from '../identity/administrator.ts';
 import { Club } from '../clubs/club.ts';
 import { Invitation } from '../clubs/invitation.ts';
 import { OneTimeToken } from '../identity/one-time-token.ts';
 import { Student } from '../identity/student.ts';
-
-export type MailStatus = 'pending' | 'sent' | 'failed' | 'canceled';
+import { oneOf } from '../one-of.ts';
 
 @Entity('transactional_mails')
-@Check('transactional_mails_status', `status in ('pending', 'sent', 'failed', 'canceled')`)
+@Check('transactional_mails_status', oneOf('status', mailStatuses))
 @Check('transactional_mails_recipient', 'num_nonnulls(student_id, administrator_id, invitation_id) <= 1')
 @Index('transactional_mails_address', ['addressKey', 'template', 'createdAt'])
 @Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })

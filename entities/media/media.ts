@@ -1,25 +1,29 @@
 /** A file: of a club's library, or of one of its students (MED-1). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type {
-  MediaKind,
-  MediaProvider,
-  MediaPurpose,
-  MediaStatus,
-  MediaVisibility,
-} from '../../domain/media/media.policy.ts';
+import {
+  mediaVisibilities,
+  mediaStatuses,
+  mediaKinds,
+  type MediaKind,
+  type MediaProvider,
+  type MediaPurpose,
+  type MediaStatus,
+  type MediaVisibility,
+} from './values.ts';
 import { Club } from '../clubs/club.ts';
 import { Student } from '../identity/student.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('media')
 @Check(
   'media_purpose',
   `(purpose = 'library' AND owner_id IS NULL) OR (purpose = 'agent_image' AND owner_id IS NOT NULL)`,
 )
-@Check('media_kind', `kind in ('video', 'audio', 'image', 'document')`)
+@Check('media_kind', oneOf('kind', mediaKinds))
 @Check('media_provider', `provider = 'objstore'`)
-@Check('media_status', `status in ('uploading', 'processing', 'ready', 'failed')`)
-@Check('media_visibility', `visibility in ('private', 'public')`)
+@Check('media_status', oneOf('status', mediaStatuses))
+@Check('media_visibility', oneOf('visibility', mediaVisibilities))
 @Check('media_error', `(error IS NOT NULL) = (status = 'failed')`)
 @Index('media_library', ['clubId', 'createdAt', 'id'], { where: `purpose = 'library' AND removed_at IS NULL` })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })

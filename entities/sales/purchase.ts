@@ -1,13 +1,14 @@
 /** One purchase, or one charge of a subscription, by the platform's own identity; never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { PurchaseStatus, SalesPlatform } from '../../domain/sales/platforms/platforms.policy.ts';
+import { purchaseStatuses, type PurchaseStatus, type SalesPlatform } from './values.ts';
 import { Student } from '../identity/student.ts';
 import { Product } from './product.ts';
 import { Subscription } from './subscription.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('purchases')
-@Check('purchases_status', `status in ('paid', 'refunded', 'chargeback')`)
+@Check('purchases_status', oneOf('status', purchaseStatuses))
 @Check('purchases_amount', 'amount >= 0')
 @Index('purchases_identity', ['clubId', 'platform', 'externalId'], { unique: true })
 @Index('purchases_club', ['clubId', 'createdAt', 'id'])

@@ -1,11 +1,12 @@
 /** A sales platform that posts notices to a club: its address holds a token, of which only the hash is kept. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { SalesPlatform } from '../../domain/sales/platforms/platforms.policy.ts';
+import { salesPlatforms, type SalesPlatform } from './values.ts';
 import { Club } from '../clubs/club.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('sales_connections')
-@Check('sales_connections_platform', `platform in ('generic', 'hotmart', 'kiwify')`)
+@Check('sales_connections_platform', oneOf('platform', salesPlatforms))
 @Index('sales_connections_club', ['clubId', 'createdAt', 'id'])
 export class SalesConnection {
   @PrimaryColumn({ type: 'uuid' })

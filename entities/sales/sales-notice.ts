@@ -1,11 +1,12 @@
 /** One notice of a sales platform, kept as it came, and what became of it. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from '../../domain/sales/platforms/platforms.policy.ts';
+import { noticeStatuses, type NoticeErrorCode, type NoticeStatus, type SalesPlatform } from './values.ts';
 import { SalesConnection } from './sales-connection.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('sales_notices')
-@Check('sales_notices_status', `status in ('pending', 'processed', 'ignored', 'failed')`)
+@Check('sales_notices_status', oneOf('status', noticeStatuses))
 @Index('sales_notices_club', ['clubId', 'receivedAt', 'id'])
 @Index('sales_notices_club_status', ['clubId', 'status', 'receivedAt', 'id'])
 @Index('sales_notices_connection', ['connectionId', 'receivedAt', 'id'])

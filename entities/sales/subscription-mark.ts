@@ -1,16 +1,18 @@
 /** A lateness or a cancellation of a subscription, once by its key: told once, however often the platform sends it. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
+import { markKinds, type MarkKind } from './values.ts';
 import { Subscription } from './subscription.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('subscription_marks')
-@Check('subscription_marks_kind', `kind in ('late', 'canceled')`)
+@Check('subscription_marks_kind', oneOf('kind', markKinds))
 export class SubscriptionMark {
   @PrimaryColumn({ type: 'uuid' })
   subscriptionId: string;
 
   @PrimaryColumn({ type: 'text' })
-  kind: 'late' | 'canceled';
+  kind: MarkKind;
 
   /** Of a lateness, the platform's; of a cancellation, its time. */
   @PrimaryColumn({ type: 'text' })

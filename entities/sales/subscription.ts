@@ -1,13 +1,13 @@
 /** One subscription by the platform's own identity: what its charges, latenesses and cancellations come to; never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { SaleTarget } from '../../domain/access/enrollments/sale-access.ts';
-import type { SalesPlatform, SubscriptionStatus } from '../../domain/sales/platforms/platforms.policy.ts';
+import { subscriptionStatuses, type SaleTarget, type SalesPlatform, type SubscriptionStatus } from './values.ts';
 import { Student } from '../identity/student.ts';
 import { Product } from './product.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('subscriptions')
-@Check('subscriptions_status', `status in ('active', 'past_due', 'canceled')`)
+@Check('subscriptions_status', oneOf('status', subscriptionStatuses))
 @Index('subscriptions_identity', ['clubId', 'platform', 'externalId'], { unique: true })
 @Index('subscriptions_club', ['clubId', 'createdAt', 'id'])
 @Index('subscriptions_student', ['studentId', 'createdAt', 'id'])

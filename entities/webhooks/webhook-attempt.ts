@@ -1,12 +1,12 @@
 /** One try of a delivery: written when it is claimed, completed when its outcome is known. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { AttemptOutcome } from '../../domain/webhooks/deliveries/attempts.ts';
-import type { AttemptTrigger } from '../../domain/webhooks/deliveries/claim.ts';
+import { attemptTriggers, type AttemptOutcome, type AttemptTrigger } from './values.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
+import { oneOf } from '../one-of.ts';
 
 @Entity('webhook_attempts')
-@Check('webhook_attempts_trigger', `trigger in ('schedule', 'manual', 'recovery', 'test')`)
+@Check('webhook_attempts_trigger', oneOf('trigger', attemptTriggers))
 export class WebhookAttempt {
   @PrimaryColumn({ type: 'uuid' })
   deliveryId: string;

@@ -2,11 +2,17 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
-import type { AttemptTrigger } from '../../domain/webhooks/deliveries/claim.ts';
+import {
+  requestTriggers,
+  cancelReasons,
+  deliveryStatuses,
+  type CancelReason,
+  type DeliveryStatus,
+  type RequestTrigger,
+} from './values.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { WebhookEvent } from './webhook-event.ts';
-
-export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'canceled';
+import { oneOf } from '../one-of.ts';
 
 @Entity('webhook_deliveries')
 @Index('webhook_deliveries_once', ['eventId', 'endpointId'], { unique: true })
@@ -26,11 +32,11 @@ export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'canceled';
 @Index('webhook_deliveries_overdue', ['nextAttemptAt'], {
   where: `parked_at IS NULL AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
 })
-@Check('webhook_deliveries_status', `status in ('pending', 'succeeded', 'failed', 'canceled')`)
-@Check('webhook_deliveries_cancel_reason', `cancel_reason in ('expired', 'student_removed')`)
+@Check('webhook_deliveries_status', oneOf('status', deliveryStatuses))
+@Check('webhook_deliveries_cancel_reason', oneOf('cancel_reason', cancelReasons))
 @Check('webhook_deliveries_schedule', 'schedule_position between 0 and 8')
-@Check('webhook_deliveries_requested', `requested in ('manual', 'recovery', 'test')`)
-@Check('webhook_deliveries_in_flight', `in_flight in ('manual', 'recovery', 'test')`)
+@Check('webhook_deliveries_requested', oneOf('requested', requestTriggers))
+@Check('webhook_deliveries_in_flight', oneOf('in_flight', requestTriggers))
 export class WebhookDelivery {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -55,7 +61,7 @@ export class WebhookDelivery {
   status: DeliveryStatus;
 
   @Column({ type: 'text', nullable: true })
-  cancelReason: 'expired' | 'student_removed' | null;
+  cancelReason: CancelReason | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   payloadPurgedAt: Date | null;
@@ -73,11 +79,11 @@ export class WebhookDelivery {
 
   /** An attempt that was asked for beside the schedule and is not yet claimed: it waits for no breaker. */
   @Column({ type: 'text', nullable: true })
-  requested: Exclude<AttemptTrigger, 'schedule'> | null;
+  requested: RequestTrigger | null;
 
   /** The same, claimed and not recorded; after an interruption the next claim repeats it. */
   @Column({ type: 'text', nullable: true })
-  inFlight: Exclude<AttemptTrigger, 'schedule'> | null;
+  inFlight: RequestTrigger | null;
 
   /** Since when it waits, due, for its endpoint's gate to let it go. */
   @Column({ type: 'timestamptz', nullable: true })

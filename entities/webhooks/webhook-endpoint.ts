@@ -1,17 +1,17 @@
 /** A URL where a club receives signed messages, and its recent successes and failures (WEP-7). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
+import { disabledReasons, endpointStatuses, type DisabledReason, type EndpointStatus } from './values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
 import { Club } from '../clubs/club.ts';
-
-export type EndpointStatus = 'enabled' | 'paused' | 'disabled';
+import { oneOf } from '../one-of.ts';
 
 @Entity('webhook_endpoints')
 @Index('webhook_endpoints_club', ['clubId', 'createdAt', 'id'])
-@Check('webhook_endpoints_status', `status in ('enabled', 'paused', 'disabled')`)
+@Check('webhook_endpoints_status', oneOf('status', endpointStatuses))
 @Index('webhook_endpoints_gate', ['gateLooksAt'], { where: 'gate_looks_at IS NOT NULL' })
 @Index('webhook_endpoints_rotated', ['previousSecretExpiresAt'], { where: 'previous_secret IS NOT NULL' })
-@Check('webhook_endpoints_disabled_reason', `disabled_reason in ('manual', 'failing')`)
+@Check('webhook_endpoints_disabled_reason', oneOf('disabled_reason', disabledReasons))
 export class WebhookEndpoint {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -32,7 +32,7 @@ export class WebhookEndpoint {
   status: EndpointStatus;
 
   @Column({ type: 'text', nullable: true })
-  disabledReason: 'manual' | 'failing' | null;
+  disabledReason: DisabledReason | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   disabledAt: Date | null;

@@ -1,15 +1,15 @@
 /** How many deliveries an endpoint has of a type that were created in a day or an hour (UTC), by their status. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import { tallySpans, type TallySpan } from './values.ts';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
-
-export type TallySpan = 'day' | 'hour';
+import { oneOf } from '../one-of.ts';
 
 /**
  * Without a reference to the endpoint: its removal is counted too, and leaves nothing. A sum over it is exact only
  * together with the changes that are not yet folded into it (WebhookTallyChange), read in one statement.
  */
 @Entity('webhook_tallies')
-@Check('webhook_tallies_span', `span in ('day', 'hour')`)
+@Check('webhook_tallies_span', oneOf('span', tallySpans))
 export class WebhookTally {
   @PrimaryColumn({ type: 'uuid' })
   endpointId: string;

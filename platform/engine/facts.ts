@@ -1,14 +1,8 @@
-/** Writes facts and wakes for the relay, in the transaction that makes them true (ENG-3, ENG-4). */
+/** Facts: writes the outbox of events, in the transaction that makes them true (ENG-4). */
+import type { FactDetails } from '../../entities/facts/values.ts';
 import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
-import { newId, noClub, type Id } from '../core/ids.ts';
+import { newId, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
-import { workflowIdOf, type WorkflowAttributes, type WorkflowType } from './workflow-types.ts';
-
-/** What a fact's record cannot say any more when the body is assembled: opaque ids, times and numbers. */
-export interface FactDetails {
-  previousEndsAt?: string;
-  previousCohortId?: Id;
-}
 
 export interface NewFact {
   clubId: Id;
@@ -18,6 +12,18 @@ export interface NewFact {
   /** The record that it is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
   subjectId?: Id;
   details?: FactDetails;
+  occurredAt: Date;
+}
+
+/** A recorded fact, as the relay hands it to its consumers. */
+export interface FactToTell {
+  id: Id;
+  clubId: Id;
+  type: EventType;
+  studentId: Id;
+  /** The record that it is about, besides the student. */
+  subjectId: Id | null;
+  details: FactDetails | null;
   occurredAt: Date;
 }
 
@@ -41,29 +47,4 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
   );
   ringAfterCommit(tx);
   return rows.map(({ id }) => id);
-}
-
-export interface NewWake {
-  workflowType: WorkflowType;
-  /** The row that the workflow is about. */
-  subjectId: Id;
-  clubId: Id | null;
-  attributes: WorkflowAttributes;
-}
-
-/** Makes sure that these workflows look again, and that they run at all. A wake that is not yet sent is raised, not doubled. */
-export async function wake(tx: Transaction, wakes: readonly NewWake[], now: Date): Promise<void> {
-  if (wakes.length === 0) return;
-  // Sorted, so that two transactions that wake the same workflows lock the rows in one order.
-  const sorted = wakes
-    .map((one) => ({ ...one, workflowId: workflowIdOf(one.workflowType, one.subjectId) }))
-    .toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
-  await tx.query(
-    `INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at)
-     SELECT one->>'workflowId', one->>'workflowType', (one->>'subjectId')::uuid, (one->>'clubId')::uuid, one->'attributes', $2
-       FROM jsonb_array_elements($1::jsonb) AS one
-     ON CONFLICT (workflow_id) DO UPDATE SET seq = wakes.seq + 1`,
-    [JSON.stringify(sorted.map((one) => ({ ...one, clubId: one.clubId ?? noClub }))), now],
-  );
-  ringAfterCommit(tx);
 }

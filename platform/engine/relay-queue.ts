@@ -2,21 +2,17 @@
 import type { DataSource } from 'typeorm';
 import type { Id } from '../core/ids.ts';
 import { prepared } from '../infra/postgres/prepared.ts';
-import type { FactToTell } from '../../domain/webhooks/events/bodies.ts';
-import type { WorkflowAttributes, WorkflowType } from './workflow-types.ts';
+import type { FactToTell } from './facts.ts';
+import type { Run } from './workflow-types.ts';
 
 /** How long a relay may work on what it has claimed; one that died has lost it after this. */
 const leaseSeconds = 30;
 /** When a fact or a wake that could not be carried on is tried again. */
 const deferSeconds = 5;
 
-export interface ClaimedWake {
+export interface ClaimedWake extends Run {
   workflowId: string;
   seq: string;
-  workflowType: WorkflowType;
-  subjectId: Id;
-  clubId: Id;
-  attributes: WorkflowAttributes;
 }
 
 /**

@@ -1,34 +1,196 @@
-/** The one place where workflows are named: an operator who knows a row's id knows its run. */
+/**
+ * Every durable workflow type: one row of this table for each. Workflow client, workers, sweeper, metrics, development server and
+ * docs/reference/workflows.md derive from it (docs/how-to/add-a-workflow.md).
+ */
+import { StudentImport } from '../../entities/access/student-import.ts';
+import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
+import { AgentSource } from '../../entities/agents/agent-source.ts';
+import { AddOn } from '../../entities/billing/add-on.ts';
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { SalesNotice } from '../../entities/sales/sales-notice.ts';
+import { Subscription } from '../../entities/sales/subscription.ts';
+import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
+import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 
 export const taskQueues = ['webhooks', 'mail', 'sales', 'imports', 'billing', 'agents', 'indexing', 'upkeep'] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
-/**
- * Each workflow type that a row has: the prefix of its ids, and the queue that it runs on. One that `startsEagerly` has somebody
- * waiting: its first wake starts it in the worker that carries the wake, if that has room.
- */
-export const workflowTypes = {
-  webhookDelivery: { prefix: 'webhook-delivery', taskQueue: 'webhooks' },
-  endpointGate: { prefix: 'endpoint-gate', taskQueue: 'webhooks' },
-  addOn: { prefix: 'add-on', taskQueue: 'billing' },
-  transactionalMail: { prefix: 'transactional-mail', taskQueue: 'mail' },
-  salesNotice: { prefix: 'sales-notice', taskQueue: 'sales' },
-  subscriptionEnd: { prefix: 'subscription-end', taskQueue: 'sales' },
-  studentImport: { prefix: 'student-import', taskQueue: 'imports' },
-  agentAnswer: { prefix: 'agent-answer', taskQueue: 'agents', startsEagerly: true },
-  sourceIndex: { prefix: 'source-index', taskQueue: 'indexing' },
-} as const satisfies Record<string, { prefix: string; taskQueue: TaskQueue; startsEagerly?: true }>;
-export type WorkflowType = keyof typeof workflowTypes;
+/** Search attributes of runs. Everyone who opens the Temporal UI sees them: opaque ids and event types only (ENG-12). */
+export const searchAttributes = ['ClubId', 'EndpointId', 'EventType', 'AgentId'] as const;
+export type SearchAttribute = (typeof searchAttributes)[number];
+export type WorkflowAttributes = Partial<Record<SearchAttribute, string>>;
 
-/** The search attributes of a run. Only opaque ids and event types: everybody who sees the Temporal UI sees them. */
-export interface WorkflowAttributes {
-  ClubId?: string;
-  EndpointId?: string;
-  EventType?: string;
-  AgentId?: string;
+type Entity<E> = new () => E;
+type PropertyOf<E, Value> = { [K in keyof E]: E[K] extends Value ? K : never }[keyof E] & string;
+type TimeColumn<E> = PropertyOf<E, Date | null>;
+type TextColumn<E> = PropertyOf<E, string | null>;
+
+/** Which rows need a running workflow, and since when. Each needs a partial index on `at`. */
+interface Due<E> {
+  at: TimeColumn<E>;
+  /** SQL over `row` and the joined tables; null where a time in `at` is condition enough. */
+  where: string | null;
+  /** SQL between `FROM … row` and `WHERE`. */
+  join?: string;
+  /** Rows have a `lease_until`: while it lasts, a worker is at work. */
+  leased: E extends { leaseUntil: Date | null } ? boolean : false;
+}
+
+interface Definition<E, K, A> {
+  /** How workflow ids begin: an operator who knows the row's id knows its run. */
+  id: string;
+  /** Where runs and their activities go. */
+  taskQueue: TaskQueue;
+  /** The column that names the run and is its argument; `id` if absent. */
+  key?: K;
+  /** Somebody waits: the first wake of a row starts its run in the worker that carries the wake, if that has room. */
+  startsEagerly?: true;
+  /** Columns of the search attributes; no other names. */
+  attributes: A & Record<Exclude<keyof A, SearchAttribute>, never>;
+  /** What a run is about, for the Temporal UI; names search attributes in braces. */
+  summary: string;
+  due: readonly [Due<E>, ...Due<E>[]];
+}
+
+/** A row of the table, checked against its entity. The fairness key of every run is the entity's `clubId` (ENG-9). */
+export const row = <
+  E extends { clubId: string | null },
+  const A extends Partial<Record<SearchAttribute, TextColumn<E>>>,
+  K extends TextColumn<E> = Extract<'id', TextColumn<E>>,
+>(
+  entity: Entity<E>,
+  definition: Definition<E, K, A>,
+) => ({ startsEagerly: false, ...definition, entity, key: definition.key ?? ('id' as K) });
+
+const pending = { at: 'nextAttemptAt', where: `row.status = 'pending'`, leased: true } as const;
+
+export const workflowTypes = {
+  webhookDelivery: row(WebhookDelivery, {
+    id: 'webhook-delivery',
+    taskQueue: 'webhooks',
+    attributes: { ClubId: 'clubId', EndpointId: 'endpointId', EventType: 'eventType' },
+    summary: '{EventType} to endpoint {EndpointId}',
+    due: [
+      {
+        at: 'nextAttemptAt',
+        where: `row.parked_at IS NULL AND (row.status = 'pending' OR row.requested IS NOT NULL OR row.in_flight IS NOT NULL)`,
+        leased: true,
+      },
+    ],
+  }),
+  endpointGate: row(WebhookEndpoint, {
+    id: 'endpoint-gate',
+    taskQueue: 'webhooks',
+    attributes: { ClubId: 'clubId', EndpointId: 'id' },
+    summary: 'gate of endpoint {EndpointId}',
+    due: [{ at: 'gateLooksAt', where: null, leased: false }],
+  }),
+  addOn: row(AddOn, {
+    id: 'add-on',
+    taskQueue: 'billing',
+    attributes: { ClubId: 'clubId' },
+    summary: 'an add-on, until it is known whether it is paid',
+    due: [pending],
+  }),
+  transactionalMail: row(TransactionalMail, {
+    id: 'transactional-mail',
+    taskQueue: 'mail',
+    attributes: { ClubId: 'clubId' },
+    summary: 'an e-mail that somebody is owed',
+    due: [pending],
+  }),
+  salesNotice: row(SalesNotice, {
+    id: 'sales-notice',
+    taskQueue: 'sales',
+    attributes: { ClubId: 'clubId' },
+    summary: 'a notice of a sales platform',
+    due: [pending],
+  }),
+  subscriptionEnd: row(Subscription, {
+    id: 'subscription-end',
+    taskQueue: 'sales',
+    attributes: { ClubId: 'clubId' },
+    summary: 'the end of what a canceled subscription gave',
+    due: [{ at: 'endLooksAt', where: null, leased: false }],
+  }),
+  studentImport: row(StudentImport, {
+    id: 'student-import',
+    taskQueue: 'imports',
+    attributes: { ClubId: 'clubId' },
+    summary: 'a file of students',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  agentAnswer: row(AgentAnswer, {
+    id: 'agent-answer',
+    taskQueue: 'agents',
+    key: 'questionId',
+    startsEagerly: true,
+    attributes: { ClubId: 'clubId', AgentId: 'agentId' },
+    summary: 'an answer of agent {AgentId}',
+    due: [
+      { at: 'looksAt', where: `row.status = 'generating'`, leased: true },
+      // Erasing a conversation ends its answers and leaves the settlement of their cost to their runs.
+      {
+        at: 'completedAt',
+        join: 'JOIN agent_charges charge ON charge.answer_id = row.id',
+        where: 'charge.settled_at IS NULL',
+        leased: false,
+      },
+    ],
+  }),
+  sourceIndex: row(AgentSource, {
+    id: 'source-index',
+    taskQueue: 'indexing',
+    attributes: { ClubId: 'clubId' },
+    summary: 'the indexing of a lesson or a file',
+    due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+} as const;
+
+export type WorkflowType = keyof typeof workflowTypes;
+export const workflowTypeNames = Object.keys(workflowTypes) as readonly WorkflowType[];
+
+type EntityOf<T extends WorkflowType> = InstanceType<(typeof workflowTypes)[T]['entity']>;
+type AttributesOf<T extends WorkflowType> = (typeof workflowTypes)[T]['attributes'];
+type SubjectColumn<T extends WorkflowType> =
+  | 'clubId'
+  | (typeof workflowTypes)[T]['key']
+  | AttributesOf<T>[keyof AttributesOf<T>];
+
+/** The columns of a row that its run needs: to be named, to take its club's turn, and to be found. */
+export type Subject<T extends WorkflowType> = Pick<EntityOf<T>, Extract<SubjectColumn<T>, keyof EntityOf<T>>>;
+
+/** A run to start or to signal. */
+export interface Run {
+  workflowType: WorkflowType;
+  /** The row that it is about, by its key column: its only argument. */
+  subjectId: string;
+  /** Its fairness key (ENG-9); null where the row belongs to no club. */
+  clubId: string | null;
+  attributes: WorkflowAttributes;
+}
+
+/** @returns the run of a row */
+export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<T>): Run {
+  const { key, attributes } = workflowTypes[workflowType];
+  const values = subject as unknown as { clubId: string | null } & Readonly<Record<string, string | null>>;
+  const found = Object.entries(attributes).map(([name, column]) => [name, values[column]] as const);
+  return {
+    workflowType,
+    subjectId: String(values[key]),
+    clubId: values.clubId,
+    attributes: Object.fromEntries(found.filter(([, value]) => value !== null)) as WorkflowAttributes,
+  };
 }
 
 /** @returns `webhook-delivery/<id of the delivery>`, `endpoint-gate/<id of the endpoint>`, and likewise for each type */
 export function workflowIdOf(type: WorkflowType, subjectId: string): string {
-  return `${workflowTypes[type].prefix}/${subjectId}`;
+  return `${workflowTypes[type].id}/${subjectId}`;
+}
+
+/** @returns the words that the Temporal UI shows for a run */
+export function summaryOf({ workflowType, attributes }: Pick<Run, 'workflowType' | 'attributes'>): string {
+  return workflowTypes[workflowType].summary.replace(/\{(\w+)\}/g, (_, name: SearchAttribute) =>
+    String(attributes[name]),
+  );
 }

@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import type { Config } from '../../config.ts';
+import type { Secret } from '../core/secret.ts';
 
 /** Held in memory of an upload: one part at a time, the least that S3 takes. */
 const partBytes = 5 * 1_024 * 1_024;
@@ -54,7 +54,15 @@ export interface ObjectStore {
   close(): void;
 }
 
-export function createObjectStore(storage: Config['storage']): ObjectStore {
+export interface ObjectStoreSettings {
+  endpoint: string;
+  region: string;
+  accessKeyId: Secret;
+  secretAccessKey: Secret;
+  privateBucket: string;
+}
+
+export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
   const Bucket = storage.privateBucket;
   const client = new S3Client({
     endpoint: storage.endpoint,

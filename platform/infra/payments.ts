@@ -1,6 +1,5 @@
 /** The payment processor as add-ons need it: what a club pays with, one charge an add-on, and whether it was made. */
 import Stripe from 'stripe';
-import type { Config } from '../../config.ts';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
 
@@ -39,8 +38,14 @@ export interface PaymentProcessor {
 /** How long one call may take: a charge takes a few seconds, and a caller of the API waits for it. */
 const timeoutMs = 10_000;
 
-/** @returns undefined where the operator has set none up */
-export function createPaymentProcessor({ secretKey, apiUrl }: Config['stripe']): PaymentProcessor | undefined {
+export interface PaymentSettings {
+  /** Absent where the operator has set no processor up. */
+  secretKey: Secret | undefined;
+  apiUrl: string;
+}
+
+/** @returns undefined without a key */
+export function createPaymentProcessor({ secretKey, apiUrl }: PaymentSettings): PaymentProcessor | undefined {
   return secretKey && processorAt(secretKey, new URL(apiUrl));
 }
 

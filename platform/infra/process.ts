@@ -1,8 +1,8 @@
 /** What every process of ours does alike: log as JSON lines, stop when it is asked to, say clearly why it cannot start. */
 import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
-import { ConfigError, type Config } from '../../config.ts';
-import { createDataSource } from '../../entities/data-source.ts';
+import { createDataSource, type DatabaseSettings } from '../../entities/data-source.ts';
+import { StartProblem } from '../core/start-problem.ts';
 import { describeError } from './describe-error.ts';
 
 /** @param name of the process, on every line */
@@ -19,15 +19,12 @@ export function createLogger(name: string, level: string): Logger {
   );
 }
 
-/** The process cannot start, for a reason that its operator can mend: the message says how. */
-export class StartProblem extends Error {}
-
 /**
  * Connects to Postgres.
  * @param name of the process, as Postgres lists it
  * @throws StartProblem when it cannot be reached, or its schema is behind the code
  */
-export async function openDatabase(database: Config['database'], name: string): Promise<DataSource> {
+export async function openDatabase(database: DatabaseSettings, name: string): Promise<DataSource> {
   const source = createDataSource(database, name);
   try {
     await source.initialize();
@@ -65,7 +62,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
 function fail(what: string, error: unknown): never {
   const { code } = error as { code?: unknown };
   const reason =
-    error instanceof ConfigError || error instanceof StartProblem
+    error instanceof StartProblem
       ? error.message
       : code === 'EADDRINUSE'
         ? 'its port is in use: end what holds it, or set API_PORT or WORKER_PORT'

@@ -1,8 +1,7 @@
 /** Sending over SMTP, on a few connections that stay open. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
-import type { Config } from '../../config.ts';
-import type { SendMail } from '../../domain/mail/send.ts';
+import type { Secret } from '../core/secret.ts';
 
 /** For connecting, the greeting, and each silence on the wire. */
 const timeLimitsMs = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
@@ -14,12 +13,28 @@ export const smtpConnections = 4;
 /** For a whole message, however slowly the server takes it: shorter than the lease of a mail (60 s). */
 const messageLimitMs = 45_000;
 
+export interface SmtpSettings {
+  smtpUrl: Secret;
+  /** The sender, as `Name <address>`. */
+  from: string;
+}
+
+export interface SmtpMessage {
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  /** Becomes the left part of the Message-ID. */
+  messageKey: string;
+}
+
 export interface SmtpSender {
-  sendMail: SendMail;
+  /** Resolves when the server has accepted the message, and rejects with an error that names a reply code. */
+  sendMail: (message: SmtpMessage) => Promise<void>;
   close(): void;
 }
 
-export function createSmtpSender({ smtpUrl, from }: Config['mail']): SmtpSender {
+export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
   const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...timeLimitsMs } as const;
   const open = () => createTransport({ url: smtpUrl.reveal(), ...pool });
   let transport = open();

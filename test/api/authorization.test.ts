@@ -3,7 +3,7 @@
  * another club's records have: foreign-ids.test.ts.
  */
 import type { OperationId, RecordOf } from '../../contract/contract.ts';
-import { roles, type Role } from '../../domain/identity/roles.policy.ts';
+import { roles, type Role } from '../../entities/clubs/values.ts';
 import { errorStatus, type ErrorCode } from '../../platform/core/error-codes.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

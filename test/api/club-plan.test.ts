@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { plans } from '../../domain/billing/plans.policy.ts';
-import { roles } from '../../domain/identity/roles.policy.ts';
+import { roles } from '../../entities/clubs/values.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildPlan, buildStudents } from '../toolkit/builders/billing.ts';

@@ -1,4 +1,4 @@
-import { roles } from '../../domain/identity/roles.policy.ts';
+import { roles } from '../../entities/clubs/values.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';

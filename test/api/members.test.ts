@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { roles } from '../../domain/identity/roles.policy.ts';
+import { roles } from '../../entities/clubs/values.ts';
 import { buildAdministrator, buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { allAtOnce } from '../toolkit/drive/races.ts';

@@ -13,6 +13,7 @@ import {
   runImport,
   step,
   storedOf,
+  untilPartStored,
   upload,
   type ImportRecord,
 } from '../toolkit/drive/imports.ts';
@@ -90,13 +91,7 @@ describe('student import upload', () => {
       const { sent } = await open(header + rows(6_000));
       await untilImport('the row', ({ status }) => status === 'uploading');
       sent.write(rows(6_000, 6_000));
-      await until(
-        'a part',
-        async () => {
-          if ((await storedOf(club)).length === 0) throw new Error('not yet');
-        },
-        { timeoutMs: 10_000 },
-      );
+      await untilPartStored(club);
       sent.destroy();
       await untilImport('its end', ({ status }) => status === 'failed');
       const { id, error, rows_done: done } = await only();
@@ -122,13 +117,7 @@ describe('student import upload', () => {
     it('because the API dies: its workflow ends it 15 minutes later', async () => {
       const { sent } = await open(header + rows(6_000));
       sent.write(rows(1_000, 6_000));
-      await until(
-        'a part',
-        async () => {
-          if ((await storedOf(club)).length === 0) throw new Error('not yet');
-        },
-        { timeoutMs: 10_000 },
-      );
+      await untilPartStored(club);
       const { id } = await only();
       expect(await step(id)).to.include({ done: false, status: 'uploading' });
       expect(await readImport(club, id)).to.include({ status: 'uploading' });

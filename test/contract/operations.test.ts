@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
 import { notImplemented } from '../../contract/not-implemented.ts';
-import { roles } from '../../domain/identity/roles.policy.ts';
+import { roles } from '../../entities/clubs/values.ts';
 import { errorStatus } from '../../platform/core/error-codes.ts';
 
 /** OP-1 to OP-15: number, method and path, auth. OP-8 has a sibling for sales platforms (SALE-1). */

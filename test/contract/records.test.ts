@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
-import { roles } from '../../domain/identity/roles.policy.ts';
+import { roles } from '../../entities/clubs/values.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const { schemas } = contractDocument.components;

@@ -164,7 +164,7 @@ async function activitiesOf(
   });
   return {
     webhooks: relay.carryingAfterEach({
-      ...webhookDeliveryActivities(deliveries, () => {}),
+      ...webhookDeliveryActivities(deliveries),
       ...endpointGateActivities(deliveries),
     }),
     mail: transactionalMailActivities({ source: database.source, vault, sendMail, links, onOutcome() {} }),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
 import { createBell } from '../../platform/infra/postgres/notifier.ts';
-import { removeStudent, updateStudent } from '../../domain/identity/students.ts';
+import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase, testPlatform, platformOn } from '../toolkit/stack/database.ts';
 import { everyText } from '../toolkit/assert/histories.ts';

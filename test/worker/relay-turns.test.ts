@@ -2,7 +2,7 @@ import { readConfig } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { wake } from '../../platform/engine/facts.ts';
+import { wakeRuns } from '../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
@@ -19,6 +19,7 @@ import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
+import { noLocalAttempts } from '../../worker/local-attempts.ts';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {
@@ -44,14 +45,14 @@ class WaitingEngine {
   }
 }
 
-/** The relay, on the test database, in front of another engine; no endpoint is attempted in place. */
+/** The relay, on the test database, in front of another engine; no first attempt is local. */
 async function relayTo(workflows: RelayPlatform['workflows'], source?: DataSource): Promise<Relay> {
   const { database } = await testPlatform();
   return startRelay({
     database: source ? { ...database, source } : database,
     databaseUrl: readConfig().database.url.reveal(),
     workflows,
-    inPlace: { enter: async () => false, leave() {}, report() {} },
+    localAttempts: noLocalAttempts,
     log: pino({ level: 'silent' }),
     async failpoint() {},
   });
@@ -77,7 +78,7 @@ describe('the relay', () => {
           clubId: subscription.clubId,
           attributes: {},
         }));
-        await inTransaction(database, (tx) => wake(tx, wakes, new Date()));
+        await inTransaction(database, (tx) => wakeRuns(tx, wakes, new Date()));
       }
       relay = await relayTo(engine);
     });
@@ -115,8 +116,8 @@ describe('the relay', () => {
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
     const [first, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];
-    await inTransaction(database, (tx) => wake(tx, [first, raised, other], new Date()));
-    await inTransaction(database, (tx) => wake(tx, [raised], new Date()));
+    await inTransaction(database, (tx) => wakeRuns(tx, [first, raised, other], new Date()));
+    await inTransaction(database, (tx) => wakeRuns(tx, [raised], new Date()));
     const engine = new WaitingEngine();
     engine.release();
     const relay = await relayTo(engine);

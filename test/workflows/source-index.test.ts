@@ -1,8 +1,7 @@
 import { sourceIndexActivities } from '../../activities/source-index.ts';
 import { readConfig } from '../../config.ts';
 import type { IndexingPlatform } from '../../domain/knowledge/indexing/source-step.ts';
-import { sourceWake } from '../../domain/knowledge/sources.ts';
-import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
+import { runOf, workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
@@ -50,7 +49,7 @@ describe('source-index, on the real server', function () {
 
   const handleOf = ({ id }: TestSource): WorkflowHandle =>
     temporal().workflow.getHandle(workflowIdOf('sourceIndex', id));
-  const wake = ({ id, clubId }: TestSource) => client.signalWithStart({ ...sourceWake(clubId, id), clubId });
+  const wake = ({ id, clubId }: TestSource) => client.signalWithStart(runOf('sourceIndex', { id, clubId }));
   const detailsOf = async (handle: WorkflowHandle) =>
     (await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import type { Answer, ReceivedRequest } from '../../dev/receiver.ts';
-import { removeStudent } from '../../domain/identity/students.ts';
+import { removeStudent } from '../../domain/students/students.ts';
 import type { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { testPlatform, platformOn } from '../toolkit/stack/database.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';

@@ -1,15 +1,21 @@
 /** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
+import type { EntityTarget } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
+import type { DeliveryKind } from '../../../entities/access/values.ts';
+import { Agent } from '../../../entities/agents/agent.ts';
+import { Course } from '../../../entities/learning/course.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { expectAgent } from '../../agents/setup/agents.ts';
-import { expectCourse, keepCohort } from '../enrollments/cohorts.ts';
+import { keepCohort } from '../enrollments/cohorts.ts';
 
 type Delivery = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
+
+/** The records that a delivery may open, by its kind. */
+const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id }>>> = { course: Course, agent: Agent };
 
 /** What a row of `access_deliveries` opens. */
 export type OpeningRow =
@@ -202,8 +208,8 @@ export async function expectDeliveries(tx: Transaction, clubId: Id, deliveryIds:
 
 /** @throws DomainError not_found for a course or agent that is none of the club's, or a cohort that is none of the course's */
 async function expectOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
-  if (opens.kind === 'agent') return expectAgent(tx, clubId, opens.agentId);
-  await expectCourse(tx, clubId, opens.courseId);
+  const id = opens.kind === 'agent' ? opens.agentId : opens.courseId;
+  if (!(await tx.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);
   if (opens.cohortId !== null) await keepCohort(tx, opens.courseId, opens.cohortId);
 }
 

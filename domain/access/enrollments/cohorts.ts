@@ -36,7 +36,7 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
 }
 
 /** @throws DomainError not_found for a course of another club */
-export async function expectCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<void> {
+async function expectCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<void> {
   const rows = await tx.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2`, [courseId, clubId]);
   if (rows.length === 0) throw notFound('course');
 }

@@ -1,19 +1,5 @@
 /** The status of an enrollment at a time, and which event a change of its end is (EVT-6, EVT-7). */
 
-export const enrollmentSources = [
-  'purchase',
-  'subscription',
-  'grant',
-  'invite',
-  'import',
-  'registration_link',
-  'free',
-] as const;
-export type EnrollmentSource = (typeof enrollmentSources)[number];
-
-export const revocationReasons = ['refund', 'cancellation', 'revocation', 'removal'] as const;
-export type RevocationReason = (typeof revocationReasons)[number];
-
 export type EnrollmentStatus = 'active' | 'expired' | 'revoked';
 
 export interface EnrollmentTimes {

@@ -10,7 +10,8 @@ import { optionalInstant } from '../../../platform/core/instants.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { keepCohort } from './cohorts.ts';
 import { grantable, keepDelivery } from '../deliveries/deliveries.ts';
-import { changeOfEnd, periodOf, type EnrollmentSource, type RevocationReason } from './enrollments.policy.ts';
+import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
+import { changeOfEnd, periodOf } from './enrollments.policy.ts';
 import {
   findEnrollment,
   findStanding,

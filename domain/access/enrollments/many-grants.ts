@@ -2,7 +2,7 @@
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
-import type { EnrollmentSource } from './enrollments.policy.ts';
+import type { EnrollmentSource } from '../../../entities/access/values.ts';
 import { hasEnded } from './rows.ts';
 import { termsOf } from './enrollments.ts';
 

@@ -2,10 +2,13 @@
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { recordFact, wake, type FactDetails, type NewWake } from '../../../platform/engine/facts.ts';
+import type { FactDetails } from '../../../entities/facts/values.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { holdStudent } from '../../identity/accounts.ts';
-import type { EnrollmentSource, EnrollmentTimes, RevocationReason } from './enrollments.policy.ts';
+import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
+import type { EnrollmentTimes } from './enrollments.policy.ts';
 
 /** An enrollment with what is shown of its delivery. */
 export interface Enrollment extends EnrollmentTimes {
@@ -74,11 +77,6 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
   await tx.query(`UPDATE enrollments SET superseded_at = $2, updated_at = $2 WHERE id = $1`, [enrollmentId, now]);
 }
 
-/** Makes the timer of a subscription's end look at it. */
-export function subscriptionEndWake(clubId: Id, subscriptionId: Id): NewWake {
-  return { workflowType: 'subscriptionEnd', subjectId: subscriptionId, clubId, attributes: { ClubId: clubId } };
-}
-
 /** Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it. */
 export async function recordAccess(
   tx: Transaction,
@@ -88,6 +86,6 @@ export async function recordAccess(
   details?: FactDetails,
 ): Promise<void> {
   if (source === 'subscription' && originId !== null && type !== 'access.granted')
-    await wake(tx, [subscriptionEndWake(clubId, originId)], now);
+    await wake(tx, 'subscriptionEnd', [{ id: originId, clubId }], now);
   await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...(details && { details }) });
 }

@@ -4,15 +4,11 @@
  */
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { changeOfEnd, type EnrollmentTimes, type RevocationReason } from './enrollments.policy.ts';
+import type { RevocationReason } from '../../../entities/access/values.ts';
+import type { SaleTarget } from '../../../entities/sales/values.ts';
+import { changeOfEnd, type EnrollmentTimes } from './enrollments.policy.ts';
 import { enrollmentColumns, enrollmentsWithDelivery, recordAccess, type Enrollment } from './rows.ts';
 import { revokeAccess } from './enrollments.ts';
-
-/** What the access of a subscription is to be. A period end in the past, or none, is an end at once. */
-export type SaleTarget =
-  | { kind: 'open' }
-  | { kind: 'refunded' }
-  | { kind: 'canceled'; /** ISO 8601 */ periodEnd: string | null };
 
 /** What the ends that a cancellation moved were before, by enrollment; null for none. */
 export type EndsBefore = Readonly<Record<Id, string | null>>;

@@ -9,14 +9,8 @@ import { findOrOpenAccounts, type FoundAccount } from '../../identity/many-accou
 import { requestMail } from '../../mail/requests.ts';
 import { readRemovedAddresses } from './removals.ts';
 import type { FileRow, Person, ReadRows } from './rows.ts';
-import {
-  hasImportEnded,
-  importRules,
-  type ImportColumn,
-  type ImportError,
-  type RowCode,
-  type RowOutcome,
-} from './imports.policy.ts';
+import type { ImportColumn, ImportError, RowCode, RowOutcome } from '../../../entities/access/values.ts';
+import { hasImportEnded, importRules } from './imports.policy.ts';
 import { endImport, holdImport, type StoredImport } from './imports.ts';
 import { grantToMany } from '../enrollments/many-grants.ts';
 

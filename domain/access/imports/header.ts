@@ -1,17 +1,8 @@
 /** The first line of an imported file: its delimiter, and where e-mail and name stand. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { DomainError } from '../../../platform/core/errors.ts';
-import { importRules, type ImportColumn } from './imports.policy.ts';
-
-/** What the header line says of every row. */
-export interface FileFormat {
-  delimiter: string;
-  /** How many columns a row has. */
-  columns: number;
-  /** Places of the columns that are read, from 0. */
-  email: number;
-  name: number;
-}
+import type { FileFormat, ImportColumn } from '../../../entities/access/values.ts';
+import { importRules } from './imports.policy.ts';
 
 export interface Header {
   format: FileFormat;

@@ -1,39 +1,11 @@
-/** The words and bounds of student imports. */
+/** When a student import has ended, and its bounds. */
 
-export const importStatuses = ['uploading', 'pending', 'running', 'completed', 'failed', 'canceled'] as const;
-export type ImportStatus = (typeof importStatuses)[number];
+import { endedImportStatuses, type EndedImportStatus, type ImportStatus } from '../../../entities/access/values.ts';
 
 /** Statuses that an import does not leave any more. */
-export function hasImportEnded(status: ImportStatus): status is 'completed' | 'failed' | 'canceled' {
-  return status === 'completed' || status === 'failed' || status === 'canceled';
+export function hasImportEnded(status: ImportStatus): status is EndedImportStatus {
+  return endedImportStatuses.some((ended) => ended === status);
 }
-
-/** Why an import as a whole failed. */
-export type ImportError =
-  | 'upload_interrupted' // the body did not arrive whole
-  | 'upload_too_large' // it was longer than announced, and than allowed
-  | 'file_missing' // the stored file is gone
-  | 'row_too_long' // so long, and with quotes, that nobody can tell where it ends
-  | 'delivery_not_grantable'; // a delivery cannot be given any more, such as one whose cohort has ended
-
-export type RowOutcome = 'created' | 'existing' | 'failed';
-
-export type ImportColumn = 'email' | 'name';
-
-/** Why a row failed. */
-export type RowCode =
-  | 'broken_quotes'
-  | 'row_too_long'
-  | 'wrong_column_count'
-  | 'not_utf8'
-  | 'invalid_character'
-  | 'email_missing'
-  | 'email_invalid'
-  | 'name_missing'
-  | 'name_too_long'
-  | 'duplicate'
-  | 'limit_reached'
-  | 'student_removed';
 
 export const importRules = {
   /** Largest file, in bytes. */

@@ -4,16 +4,16 @@ import { inTransaction, type Database, type Transaction } from '../../../platfor
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
-import { wake } from '../../../platform/engine/facts.ts';
-import type { FileFormat } from './header.ts';
-import {
-  hasImportEnded,
-  type ImportColumn,
-  type ImportError,
-  type ImportStatus,
-  type RowCode,
-  type RowOutcome,
-} from './imports.policy.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type {
+  FileFormat,
+  ImportColumn,
+  ImportError,
+  ImportStatus,
+  RowCode,
+  RowOutcome,
+} from '../../../entities/access/values.ts';
+import { hasImportEnded } from './imports.policy.ts';
 
 export interface StoredImport {
   id: Id;
@@ -153,15 +153,7 @@ export async function endImport(
     'error' in end ? end.error : null,
     now,
   ]);
-  await wakeImport(tx, { id, clubId }, now);
-}
-
-export async function wakeImport(tx: Transaction, { id, clubId }: { id: Id; clubId: Id }, now: Date): Promise<void> {
-  await wake(tx, [importWake({ id, clubId })], now);
-}
-
-export function importWake({ id, clubId }: { id: Id; clubId: Id }) {
-  return { workflowType: 'studentImport' as const, subjectId: id, clubId, attributes: { ClubId: clubId } };
+  await wake(tx, 'studentImport', [{ id, clubId }], now);
 }
 
 function presentImport(stored: StoredImport): RecordOf<'StudentImport'> {

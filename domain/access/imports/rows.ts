@@ -2,8 +2,9 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { isEmail } from '../../../platform/core/email.policy.ts';
 import { foldEmail, tidyName } from '../../../platform/core/text.policy.ts';
-import { parsing, type FileFormat } from './header.ts';
-import { importRules, type ImportColumn, type RowCode } from './imports.policy.ts';
+import type { FileFormat, ImportColumn, RowCode } from '../../../entities/access/values.ts';
+import { parsing } from './header.ts';
+import { importRules } from './imports.policy.ts';
 
 export interface Person {
   /** Folded. */

@@ -8,7 +8,8 @@ import type { Platform } from '../../deps.ts';
 import { recordBatch, type Batch } from './batch.ts';
 import { forgetAddresses } from './removals.ts';
 import { isQuoted, readRows, type Piece } from './rows.ts';
-import { hasImportEnded, importRules, rowsABatch, type ImportError, type ImportStatus } from './imports.policy.ts';
+import type { ImportError, ImportStatus } from '../../../entities/access/values.ts';
+import { hasImportEnded, importRules, rowsABatch } from './imports.policy.ts';
 import { endImport, fileKeyOf, holdImport, loadImport, type StoredImport } from './imports.ts';
 
 export interface ImportPlatform extends Platform {

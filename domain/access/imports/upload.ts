@@ -8,8 +8,10 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
-import { importRules, type ImportError } from './imports.policy.ts';
-import { endImport, fileKeyOf, findImport, holdImport, wakeImport } from './imports.ts';
+import type { ImportError } from '../../../entities/access/values.ts';
+import { importRules } from './imports.policy.ts';
+import { endImport, fileKeyOf, findImport, holdImport } from './imports.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
   /** What each student of the file is given. */
@@ -79,7 +81,7 @@ async function insertImport(
     ],
   );
   // Its workflow waits for the file, or for the time when an upload must have broken off.
-  await wakeImport(tx, upload, now);
+  await wake(tx, 'studentImport', [upload], now);
 }
 
 /** The file has arrived: unless the import was canceled meanwhile, it begins. */
@@ -96,7 +98,7 @@ async function acceptFile(
       [upload.id, size(), lines(), new Date(now.getTime() + importRules.silenceMs)],
     );
   }
-  await wakeImport(tx, upload, now);
+  await wake(tx, 'studentImport', [upload], now);
   return findImport(tx, upload.clubId, upload.id);
 }
 

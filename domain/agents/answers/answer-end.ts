@@ -1,7 +1,8 @@
 /** The end of an answer: last words, whole text, citations, the call and the charge in one transaction, once. */
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AnswerError, AnswerStatus } from '../agents.policy.ts';
+import type { AnswerStatus } from '../../../entities/agents/values.ts';
+import type { AnswerError } from '../agents.policy.ts';
 import type { AnswerRow } from './answer-rows.ts';
 import { estimatedTokens } from './answers.policy.ts';
 import { settleBudget } from '../budget/budget.ts';
@@ -9,7 +10,8 @@ import type { Citation } from '../prompt/citations.policy.ts';
 import { mostOutputTokens } from '../prompt/models.policy.ts';
 import type { Delta } from './delta-log.ts';
 import { charactersOf } from './delta-text.policy.ts';
-import { costOf, type TokenUse } from '../prompt/prices.policy.ts';
+import type { TokenUse } from '../../../platform/infra/model/model.ts';
+import { costOf } from '../prompt/prices.policy.ts';
 
 interface Ended {
   status: Exclude<AnswerStatus, 'generating'>;

@@ -3,9 +3,10 @@ import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
-import type { AnswerError, AnswerStatus, CallOutcome } from '../agents.policy.ts';
+import type { AnswerStatus, CallOutcome } from '../../../entities/agents/values.ts';
+import type { AnswerError } from '../agents.policy.ts';
 import { answerRules } from './answers.policy.ts';
-import type { TokenUse } from '../prompt/prices.policy.ts';
+import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
 export interface AnswerRow {
   id: Id;

@@ -7,11 +7,16 @@ import type { AnswerError } from '../agents.policy.ts';
 import { endHeard, type Heard, type Said } from './answer-end.ts';
 import { beginAnswer, type AnswerRow } from './answer-rows.ts';
 import { answerRules, endOf, errorAfterBegin } from './answers.policy.ts';
-import { citationsOf, type ModelCitation } from '../prompt/citations.policy.ts';
+import { citationsOf } from '../prompt/citations.policy.ts';
 import { AnswerLost, type AnswerLog } from './delta-log.ts';
 import { createTextCleaner } from './delta-text.policy.ts';
-import { ModelFailure, type AskModel, type ModelEvent } from '../../../platform/infra/model/model.ts';
-import type { TokenUse } from '../prompt/prices.policy.ts';
+import {
+  ModelFailure,
+  type AskModel,
+  type ModelEvent,
+  type ModelCitation,
+  type TokenUse,
+} from '../../../platform/infra/model/model.ts';
 import type { Prompt } from '../prompt/prompt-blocks.policy.ts';
 
 export interface HearingPlatform {

@@ -1,5 +1,7 @@
 /** The rules of an answer's run: how often and how long to ask the model, and what each end means (ANS-1, ANS-6). */
-import type { AnswerError, AnswerStatus } from '../agents.policy.ts';
+import type { AnswerStatus } from '../../../entities/agents/values.ts';
+import type { FailureKind } from '../../../platform/infra/model/failures.policy.ts';
+import type { AnswerError } from '../agents.policy.ts';
 
 const second = 1_000;
 
@@ -21,32 +23,6 @@ export const answerRules = {
   /** How long the log of an answer that has ended is kept for those who reattach by position. */
   logMs: 3_600 * second,
 } as const;
-
-/** What kept a request from being answered: `rejected` will not be otherwise the next time, the others may. */
-export type FailureKind = 'unavailable' | 'overloaded' | 'rejected' | 'silent';
-
-/** @param status of the model's HTTP answer */
-export function failureOfStatus(status: number): FailureKind {
-  if (status === 429 || status === 529) return 'overloaded';
-  const passes = status >= 500 || status === 408 || status === 409;
-  return passes ? 'unavailable' : 'rejected';
-}
-
-const failuresInTheStream: ReadonlyMap<string, FailureKind> = new Map([
-  ['overloaded_error', 'overloaded'],
-  ['rate_limit_error', 'overloaded'],
-  ['invalid_request_error', 'rejected'],
-  ['authentication_error', 'rejected'],
-  ['permission_error', 'rejected'],
-  ['billing_error', 'rejected'],
-  ['not_found_error', 'rejected'],
-  ['request_too_large', 'rejected'],
-]);
-
-/** @param type of an error event in a stream whose HTTP status was 200 */
-export function failureOfType(type: string): FailureKind {
-  return failuresInTheStream.get(type) ?? 'unavailable';
-}
 
 /** What an answer fails with if the last of its calls has failed like this before its stream began. */
 export const errorsBeforeBegin = {

@@ -3,7 +3,8 @@
  * answer. Money in millionths of a US dollar. The row of the month is the last that a transaction locks
  * (ENG-6, docs/explanation/architecture.md#locks).
  */
-import { defaultPlan, plans, type PlanName } from '../../billing/plans.policy.ts';
+import type { PlanName } from '../../../entities/billing/values.ts';
+import { defaultPlan, plans } from '../../billing/plans.policy.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -10,10 +10,9 @@ import { inTransaction, type Database, type Transaction } from '../../../platfor
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { wake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
-import { answerWake } from '../answers/answer-wakes.ts';
 import { reserveBudget } from '../budget/budget.ts';
 import { historyOf } from '../prompt/history.ts';
 import { countQuestions, mostCostOf, presentLimits, refuseBeyondLimit, type AgentTerms } from './limits.ts';
@@ -83,7 +82,7 @@ export async function askAgent(
     await refuseBeyondLimit(tx, agent, student.id, used, now);
     const history = asked.conversation_id ? await historyOf(tx, conversation.id) : [];
     const micros = mostCostOf(agent, { history, question: asked.content, images: images.length }, now);
-    await wake(tx, [answerWake(turn)], now);
+    await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
     // The month's row is the last that is locked: everybody of the club who asks wants it.

@@ -4,10 +4,9 @@
  */
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { wake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import { removeImagesOf } from '../../media/erasure.ts';
 import type { AnswerError } from '../agents.policy.ts';
-import { answerWake } from '../answers/answer-wakes.ts';
 
 /** The student's row is held by the caller. @param errorCode what an answer under way fails with */
 export async function eraseConversations(
@@ -36,7 +35,7 @@ export async function eraseConversations(
       conversationIds,
     ]);
   await removeImagesOf(tx, conversationIds, now);
-  await wake(tx, stopped.map(answerWake), now);
+  await wake(tx, 'agentAnswer', stopped, now);
 }
 
 /** A student who is removed leaves no words. The student's row is held by the caller. */

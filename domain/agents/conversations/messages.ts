@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AnswerStatus, SourceKind } from '../agents.policy.ts';
+import type { AnswerStatus, SourceKind } from '../../../entities/agents/values.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { windowOf, type Page } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentImages } from '../../media/agent-images.ts';

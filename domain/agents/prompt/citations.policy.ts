@@ -1,6 +1,7 @@
 /** From what the model cites (a range of blocks of a search result) to what we keep: source, pages and words. */
 import type { Id } from '../../../platform/core/ids.ts';
-import type { SourceKind } from '../agents.policy.ts';
+import type { ModelCitation } from '../../../platform/infra/model/model.ts';
+import type { SourceKind } from '../../../entities/agents/values.ts';
 
 /** A block of a search result as it was sent. */
 export interface SentBlock {
@@ -15,13 +16,6 @@ export interface SentResult {
   sourceKind: SourceKind;
   sourceTitle: string;
   blocks: readonly SentBlock[];
-}
-
-/** As the model says it: which result, and its blocks from `startBlock` up to but not including `endBlock`. */
-export interface ModelCitation {
-  result: number;
-  startBlock: number;
-  endBlock: number;
 }
 
 export interface Citation {

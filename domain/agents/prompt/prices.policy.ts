@@ -2,15 +2,7 @@
  * What models cost, by model and date, in US dollars a million tokens; the figures are those of the provider's price list
  * (platform.claude.com, Pricing). A model without a row cannot be chosen: its answers could not be charged.
  */
-
-/** What a request used, as the model counts it. */
-export interface TokenUse {
-  /** Read anew: neither from the cache nor into it. */
-  input: number;
-  output: number;
-  cacheWrite: number;
-  cacheRead: number;
-}
+import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
 interface Rates {
   input: number;

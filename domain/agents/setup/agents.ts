@@ -7,7 +7,8 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
-import { agentDefaults, type AgentStatus } from '../agents.policy.ts';
+import type { AgentStatus } from '../../../entities/agents/values.ts';
+import { agentDefaults } from '../agents.policy.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 
 type Agent = RecordOf<'Agent'>;

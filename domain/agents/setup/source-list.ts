@@ -5,7 +5,7 @@ import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
 import { expectAgent } from './agents.ts';
-import type { SourceKind, SourceStatus } from '../agents.policy.ts';
+import type { SourceKind, SourceStatus } from '../../../entities/agents/values.ts';
 import { wakeSources, wantedAnew } from '../../knowledge/sources.ts';
 
 type Source = RecordOf<'AgentSource'>;

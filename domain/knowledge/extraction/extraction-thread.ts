@@ -3,7 +3,7 @@
  * it can be ended anywhere. Node itself strips the types of what is imported here: no syntax beyond them, and no decorators.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Language } from '../../agents/agents.policy.ts';
+import type { Language } from '../../../entities/clubs/values.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { cutPassages, type Passage } from '../indexing/passages.policy.ts';
 import { readFile, readLesson } from './read-out.ts';

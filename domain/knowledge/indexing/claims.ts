@@ -1,7 +1,9 @@
 /** Claiming a source: who indexes it, for how long, and what they find when somebody else has changed it meanwhile. */
 import type { Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { SourceKind } from '../../agents/agents.policy.ts';
+import type { SourceKind } from '../../../entities/agents/values.ts';
+import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import { defineLease, LeaseLost } from '../../../platform/engine/lease.ts';
 import { indexingRules } from './indexing.policy.ts';
 
 export interface Claim {
@@ -16,24 +18,27 @@ export interface Claim {
   attempt: number;
 }
 
-/** @param now Unix milliseconds @returns undefined where it is not due, or claimed by somebody who lives */
-export async function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
-  const [[claim]] = await source.query<[Claim[], number]>(
-    `UPDATE agent_sources
-        SET status = 'indexing', error_code = NULL, fence = fence + 1, attempts = attempts + 1, updated_at = $2,
-            lease_until = clock_timestamp() + make_interval(secs => $3)
-      WHERE id = $1 AND looks_at <= $2 AND (lease_until IS NULL OR lease_until < clock_timestamp())
-  RETURNING id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt`,
-    [sourceId, new Date(now), indexingRules.leaseMs / 1_000],
+const lease = defineLease(AgentSource, {
+  open: {},
+  due: 'looksAt',
+  seconds: indexingRules.leaseMs / 1_000,
+  counts: 'attempts',
+  sets: { status: 'indexing', errorCode: null },
+  stamps: 'updatedAt',
+});
+
+/** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
+export function claimSource({ source }: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
+  return lease.claim<Claim>(
+    source,
+    sourceId,
+    now,
+    `SELECT id AS "sourceId", club_id AS "clubId", kind, fence, wanted_version AS version, attempts AS attempt FROM claimed`,
   );
-  return claim;
 }
 
-/** Why work on a claim is broken off: whatever the row says now is looked at anew. */
-export class ClaimLost extends Error {}
-
 export interface HeldClaim {
-  /** Aborts when the claim is lost, its content has changed, or the process is to stop. */
+  /** Aborts when the claim is lost or its content has changed (`LeaseLost`), or when the process is to stop. */
   signal: AbortSignal;
   /** Stops renewing it. */
   letGo(): void;
@@ -57,7 +62,7 @@ export function holdClaim({ source }: Database, claim: Claim, onRenewal: () => v
           WHERE id = $1 AND fence = $2 AND wanted_version = $3 AND lease_until IS NOT NULL`, // null once it is recorded
         [claim.sourceId, claim.fence, claim.version, indexingRules.leaseMs / 1_000],
       );
-      if (renewed === 0) lost.abort(new ClaimLost());
+      if (renewed === 0) lost.abort(new LeaseLost());
     } catch {
       // Postgres is away: the record will tell, by the fence, whether somebody else has claimed it meanwhile
     } finally {

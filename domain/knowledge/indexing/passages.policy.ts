@@ -6,7 +6,7 @@
  * joined they are its text. A sentence is cut, between words, only where one passage cannot be filled otherwise; a word only
  * if it is longer than a passage has room for.
  */
-import type { Language } from '../../agents/agents.policy.ts';
+import type { Language } from '../../../entities/clubs/values.ts';
 import type { Paragraph, Section } from '../extraction/sections.ts';
 import { lengthOf } from '../extraction/text.policy.ts';
 

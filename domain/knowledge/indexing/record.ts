@@ -1,10 +1,11 @@
 /** Recording what came of a claim: only where it still holds, and its content is what was read. */
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { Language } from '../../agents/agents.policy.ts';
-import { ClaimLost, type Claim } from './claims.ts';
+import type { Language } from '../../../entities/clubs/values.ts';
+import type { Claim } from './claims.ts';
 import { indexingRules, waitAfter, type IndexingError } from './indexing.policy.ts';
 import type { Passage } from './passages.policy.ts';
+import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 export interface Indexed {
   title: string;
@@ -17,7 +18,7 @@ export interface Indexed {
  * Puts these passages in the place of those that stand; until the commit those are found. That takes seconds for a large file, so
  * what locks the source's row, which others change, comes at the end. Whoever takes the source away meanwhile waits for its old
  * passages, and one of the two may have to begin again, as `inTransaction` does: it then finds nothing left to do.
- * @throws ClaimLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
+ * @throws LeaseLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
  */
 export async function recordPassages(database: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await inTransaction(database, async (tx) => {
@@ -33,13 +34,13 @@ export async function recordPassages(database: Database, claim: Claim, indexed: 
   });
 }
 
-/** The source cannot be indexed. Passages of an earlier version stay. @throws ClaimLost */
+/** The source cannot be indexed. Passages of an earlier version stay. @throws LeaseLost */
 export async function recordFailure(database: Database, claim: Claim, code: IndexingError, now: Date): Promise<void> {
   const failed = `status = 'failed', error_code = $5, looks_at = NULL`;
   await inTransaction(database, (tx) => endClaim(tx, claim, failed, [now, code]));
 }
 
-/** A fault of ours: it is tried again after a while, or not any more. @throws ClaimLost */
+/** A fault of ours: it is tried again after a while, or not any more. @throws LeaseLost */
 export async function recordFault(database: Database, claim: Claim, now: Date): Promise<void> {
   const wait = waitAfter(claim.attempt);
   if (wait === undefined) return recordFailure(database, claim, 'indexing_failed', now);
@@ -53,7 +54,7 @@ async function endClaim(tx: Transaction, claim: Claim, changes: string, values: 
     `UPDATE agent_sources SET lease_until = NULL, updated_at = $4, ${changes} WHERE id = $1 AND fence = $2 AND wanted_version = $3`,
     [claim.sourceId, claim.fence, claim.version, ...values],
   );
-  if (ended === 0) throw new ClaimLost();
+  if (ended === 0) throw new LeaseLost();
 }
 
 async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Promise<void> {

@@ -2,12 +2,13 @@
 import type { Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import type { SourceStatus } from '../../agents/agents.policy.ts';
-import { ClaimLost, claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
+import type { SourceStatus } from '../../../entities/agents/values.ts';
+import { claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
 import { extract, type Extraction, type ThreadRules } from '../extraction/extraction.ts';
 import { mostAttempts, type IndexingError } from './indexing.policy.ts';
 import { loadSource, type LoadedSource } from './load.ts';
 import { recordFailure, recordFault, recordPassages } from './record.ts';
+import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 export interface IndexingPlatform {
   database: Database;
@@ -60,7 +61,7 @@ export async function indexSource(
     await workOn(platform, claim, held.signal, tell, at);
     await platform.failpoint('source_recorded');
   } catch (error) {
-    if (error instanceof ClaimLost || held.signal.aborted) await releaseClaim(database, claim);
+    if (error instanceof LeaseLost || held.signal.aborted) await releaseClaim(database, claim);
     else {
       platform.onFault(error);
       await recordFault(database, claim, at).catch((lost: unknown) => releaseIfLost(database, claim, lost));
@@ -74,11 +75,11 @@ export async function indexSource(
 }
 
 async function releaseIfLost(database: Database, claim: Claim, error: unknown): Promise<void> {
-  if (!(error instanceof ClaimLost)) throw error;
+  if (!(error instanceof LeaseLost)) throw error;
   await releaseClaim(database, claim);
 }
 
-/** @throws ClaimLost, the signal's reason, and faults of ours */
+/** @throws LeaseLost, the signal's reason, and faults of ours */
 async function workOn(
   platform: IndexingPlatform,
   claim: Claim,
@@ -89,7 +90,7 @@ async function workOn(
   // Whoever tried before has died of it each time.
   if (claim.attempt > mostAttempts) return recordFailure(platform.database, claim, 'indexing_failed', now);
   const loaded = await loadSource(platform, claim, signal);
-  if (loaded === undefined) throw new ClaimLost();
+  if (loaded === undefined) throw new LeaseLost();
   const read = await readOut(platform, loaded, signal, tell);
   await platform.failpoint('source_read');
   if (read.result === 'unreadable') return recordFailure(platform.database, claim, read.code, now);

@@ -1,7 +1,7 @@
 /** The courses of a club as its administrators write them: creating, listing, reading, changing, ordering. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
-import type { CourseStatus } from '../../../entities/learning/course.ts';
+import type { CourseStatus } from '../../../entities/learning/values.ts';
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';

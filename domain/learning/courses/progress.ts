@@ -1,6 +1,6 @@
 /** How far a student is in a course: the counts that the classroom, a completion and administrators look at. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { CourseStatus } from '../../../entities/learning/course.ts';
+import type { CourseStatus } from '../../../entities/learning/values.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';

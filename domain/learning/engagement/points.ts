@@ -1,5 +1,6 @@
 /** Points of students: awarded once for each cause, and the levels that an award passes (EVT-19). */
 import type { RecordOf } from '../../../contract/contract.ts';
+import type { AwardKind } from '../../../entities/learning/values.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,9 +8,6 @@ import { windowOf, type Listed, type Page } from '../../../platform/infra/postgr
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { levelsPassed } from './levels.ts';
-
-/** What points are given for. */
-export type AwardKind = 'lesson' | 'manual';
 
 export interface Award {
   kind: AwardKind;

@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { findOrOpenAccount } from '../../identity/accounts.ts';
 import type { PurchaseEvent, SaleIds, SalesEvent } from '../platforms/events.ts';
-import type { SalesPlatform } from '../platforms/platforms.policy.ts';
+import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { recordPurchase, type SaleOwner } from '../purchases/purchases.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 import { findOrOpenSubscription, recordMark, settleSubscription } from '../purchases/subscriptions.ts';

@@ -6,10 +6,14 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
 import type { Platform } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
-import { wake, type NewWake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import { addressesIn } from './addresses.policy.ts';
-import type { NoticeErrorCode, NoticeStatus, SalesPlatform } from '../platforms/platforms.policy.ts';
-import { salesPlatforms } from '../platforms/platforms.policy.ts';
+import {
+  type NoticeErrorCode,
+  type NoticeStatus,
+  type SalesPlatform,
+  salesPlatforms,
+} from '../../../entities/sales/values.ts';
 import { salesAdapters } from '../platforms/index.ts';
 
 type Notice = RecordOf<'SalesNotice'>;
@@ -59,7 +63,7 @@ export async function receiveNotice({ database, vault }: Platform, received: Rec
       ],
     );
     if (!connection) throw noConnection();
-    await wake(tx, [noticeWake(id, connection.clubId)], now);
+    await wake(tx, 'salesNotice', [{ id, clubId: connection.clubId }], now);
   });
 }
 
@@ -72,10 +76,6 @@ async function requireConnection({ source }: Database, platform: SalesPlatform, 
 }
 
 const noConnection = () => new DomainError('not_found', 'There is no such connection.');
-
-export function noticeWake(id: Id, clubId: Id): NewWake {
-  return { workflowType: 'salesNotice', subjectId: id, clubId, attributes: { ClubId: clubId } };
-}
 
 interface NoticeRow {
   id: Id;
@@ -154,7 +154,7 @@ export async function replayNotice(database: Database, clubId: Id, noticeId: Id,
         WHERE id = $1`,
       [noticeId, now],
     );
-    await wake(tx, [noticeWake(noticeId, clubId)], now);
+    await wake(tx, 'salesNotice', [{ id: noticeId, clubId }], now);
   });
 }
 

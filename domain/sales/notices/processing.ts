@@ -1,4 +1,7 @@
 /** The step of a notice: claim, apply in one transaction, record (ENG-2). */
+import type { DataSource } from 'typeorm';
+import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
+import { defineLease, ignoreLostLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
 import { inTransaction, violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,12 +13,17 @@ import {
   type NoticeErrorCode,
   type NoticeStatus,
   type SalesPlatform,
-} from '../platforms/platforms.policy.ts';
+} from '../../../entities/sales/values.ts';
 import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
-/** A transaction of some ten statements. One that waits longer for its locks is overtaken, and by its fence records nothing. */
-const leaseSeconds = 10;
+/** A transaction of some ten statements. One that waits longer for its locks loses its lease and records nothing. */
+const lease = defineLease(SalesNotice, {
+  open: { status: 'pending' },
+  due: 'nextAttemptAt',
+  seconds: 10,
+  counts: 'attemptCount',
+});
 
 export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };
@@ -27,9 +35,7 @@ export interface NoticePlatform extends Platform {
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;
 }
 
-interface ClaimedNotice {
-  id: Id;
-  fence: number;
+interface ClaimedNotice extends Claim {
   clubId: Id;
   platform: SalesPlatform;
   body: Buffer | null;
@@ -42,47 +48,42 @@ interface ClaimedNotice {
  * @param now Unix milliseconds
  * @throws Error for faults of our own: the notice then says that it is still being tried
  */
-export async function processNotice(platform: NoticePlatform, id: Id, now: number): Promise<NoticeStep> {
-  const claimed = await claim(platform, id, now);
-  if (!claimed) return lookAt(platform, id, now);
-  await platform.failpoint('notice_claimed');
-  try {
-    await carryOutAnew(platform, claimed, new Date(now));
-  } catch (error) {
-    if (error instanceof Overtaken) return lookAt(platform, id, now);
-    await recordFailure(platform, claimed, refusalOf(error), new Date(now));
-    if (refusalOf(error) === undefined) throw error;
-  }
-  await platform.failpoint('notice_recorded');
-  const next = await lookAt(platform, id, now);
-  if (next.done) platform.onOutcome(next.outcome);
-  return next;
+export function processNotice(platform: NoticePlatform, id: Id, now: number): Promise<NoticeStep> {
+  const { source } = platform.database;
+  return runStep({
+    claim: () => lease.claim<ClaimedNotice>(source, id, now, withConnection),
+    act: (claimed) => applyOrFail(platform, claimed, new Date(now)),
+    state: () => readState(source, id, now),
+  });
 }
 
-async function claim({ database }: NoticePlatform, id: Id, now: number): Promise<ClaimedNotice | undefined> {
-  const [claimed] = await database.source.query<ClaimedNotice[]>(
-    `WITH claimed AS (
-       UPDATE sales_notices
-          SET fence = fence + 1, attempt_count = attempt_count + 1, lease_until = clock_timestamp() + make_interval(secs => $3)
-        WHERE id = $1 AND status = 'pending' AND next_attempt_at <= $2
-          AND (lease_until IS NULL OR lease_until < clock_timestamp())
-    RETURNING *)
+const withConnection = `
      SELECT claimed.id, claimed.fence, claimed.club_id AS "clubId", claimed.platform, claimed.body, claimed.proof,
             connection.id AS "connectionId", connection.secret
-       FROM claimed JOIN sales_connections connection ON connection.id = claimed.connection_id`,
-    [id, new Date(now), leaseSeconds],
-  );
-  return claimed;
+       FROM claimed JOIN sales_connections connection ON connection.id = claimed.connection_id`;
+
+/** @throws LeaseLost, and faults of our own */
+async function applyOrFail(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<void> {
+  await platform.failpoint('notice_claimed');
+  const outcome = await applyAnew(platform, claimed, now).catch(async (error: unknown) => {
+    if (error instanceof LeaseLost) throw error;
+    const refusal = refusalOf(error);
+    if (refusal !== undefined) return recordFailure(platform, claimed, refusal, now);
+    // A fault must reach Temporal, which repeats the step, also where its record was lost.
+    await recordFailure(platform, claimed, undefined, now).catch(ignoreLostLease);
+    throw error;
+  });
+  await platform.failpoint('notice_recorded');
+  if (outcome !== 'pending') platform.onOutcome(outcome);
 }
 
-/** Two first notices of one sale may come at once, and name two buyers: then whoever was later begins again, and knows. */
+/** Two first notices of one sale may come at once and name two buyers. The loser restarts and sees the winner's sale. */
 const mostBeginnings = 3;
 
-async function carryOutAnew(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<void> {
+async function applyAnew(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
   for (let beginning = 1; ; beginning++) {
     try {
-      await carryOutNotice(platform, claimed, now);
-      return;
+      return await apply(platform, claimed, now);
     } catch (error) {
       if (beginning === mostBeginnings || !isJustTaken(error)) throw error;
     }
@@ -96,34 +97,28 @@ function isJustTaken(error: unknown): boolean {
   );
 }
 
-async function carryOutNotice(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<void> {
+async function apply(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
   const events = eventsOf(platform, claimed);
-  await inTransaction(platform.database, async (tx) => {
+  return inTransaction(platform.database, async (tx) => {
     let about: { studentId: Id; removed: boolean } | undefined;
     for (const event of events) about = await carryOut(tx, platform.vault, claimed, event, now);
     const errorCode = endOfNothing(events, about);
-    const recorded = await tx.query<[unknown[], number]>(
-      `UPDATE sales_notices
-          SET status = $3, error_code = $4, error_path = NULL, student_id = coalesce($5, student_id), processed_at = $6, lease_until = NULL,
-              body = CASE WHEN $7 THEN NULL ELSE body END, proof = CASE WHEN $7 THEN NULL ELSE proof END,
-              addresses = CASE WHEN $7 THEN '{}' ELSE addresses END
-        WHERE id = $1 AND fence = $2 AND status = 'pending'`,
-      [
-        claimed.id,
-        claimed.fence,
-        errorCode === null ? 'processed' : 'ignored',
-        errorCode,
-        about?.studentId ?? null,
-        now,
-        about?.removed ?? false,
-      ],
-    );
-    // Somebody else has claimed it since, or its student was removed: what was just done is theirs to do, or nobody's.
-    if (recorded[1] === 0) throw new Overtaken();
+    const status = errorCode === null ? 'processed' : 'ignored';
+    // Undoes everything above if another worker has claimed the notice since, or its student was removed.
+    await lease.record(tx, claimed, {
+      status,
+      errorCode,
+      errorPath: null,
+      processedAt: now,
+      ...(about && { studentId: about.studentId }),
+      ...(about?.removed && purged),
+    });
+    return status;
   });
 }
 
-class Overtaken extends Error {}
+/** A notice about a removed student keeps nothing of the person. */
+const purged = { body: null, proof: null, addresses: [] };
 
 function endOfNothing(events: readonly SalesEvent[], about: { removed: boolean } | undefined): NoticeErrorCode | null {
   if (events.length === 0) return 'event_without_meaning';
@@ -164,27 +159,20 @@ async function recordFailure(
   claimed: ClaimedNotice,
   refusal: NoticeRefusal | undefined,
   now: Date,
-): Promise<void> {
-  await inTransaction(platform.database, async (tx) => {
+): Promise<NoticeStatus> {
+  return inTransaction(platform.database, async (tx) => {
     const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOfUnread(tx, claimed);
     const gone = owner?.removed ?? false;
-    await tx.query(
-      `UPDATE sales_notices
-          SET status = $3, error_code = $4, error_path = $5, processed_at = $6, student_id = coalesce($7, student_id),
-              lease_until = NULL, body = CASE WHEN $8 THEN NULL ELSE body END,
-              proof = CASE WHEN $8 THEN NULL ELSE proof END, addresses = CASE WHEN $8 THEN '{}' ELSE addresses END
-        WHERE id = $1 AND fence = $2 AND status = 'pending'`,
-      [
-        claimed.id,
-        claimed.fence,
-        gone ? 'ignored' : refusal ? 'failed' : 'pending',
-        gone ? 'student_removed' : (refusal?.code ?? 'internal_error'),
-        gone ? null : (refusal?.path ?? null),
-        gone || refusal ? now : null,
-        owner?.studentId ?? null,
-        gone,
-      ],
-    );
+    const status = gone ? 'ignored' : refusal ? 'failed' : 'pending';
+    await lease.record(tx, claimed, {
+      status,
+      errorCode: gone ? 'student_removed' : (refusal?.code ?? 'internal_error'),
+      errorPath: gone ? null : (refusal?.path ?? null),
+      processedAt: gone || refusal ? now : null,
+      ...(owner && { studentId: owner.studentId }),
+      ...(gone && purged),
+    });
+    return status;
   });
 }
 
@@ -195,9 +183,8 @@ async function ownerOfUnread(tx: Transaction, claimed: ClaimedNotice): Promise<K
   return (await holdKnownOwner(tx, claimed, { purchaseId })) ?? (await holdKnownOwner(tx, claimed, { subscriptionId }));
 }
 
-/** What the row says now: whoever acted on it, and whether or not it was us. */
-async function lookAt({ database }: Platform, id: Id, now: number): Promise<NoticeStep> {
-  const [row] = await database.source.query<{ status: NoticeStatus; attemptCount: number; at: Date }[]>(
+async function readState(source: DataSource, id: Id, now: number): Promise<NoticeStep> {
+  const [row] = await source.query<{ status: NoticeStatus; attemptCount: number; at: Date }[]>(
     `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at FROM sales_notices WHERE id = $1`,
     [id],
   );

@@ -1,5 +1,5 @@
 /** Why a notice cannot be carried out, or not like this. */
-import type { NoticeErrorCode } from '../platforms/platforms.policy.ts';
+import type { NoticeErrorCode } from '../../../entities/sales/values.ts';
 
 /** A code, and where in the body the fault is. Never a value of it. */
 export class NoticeRefusal extends Error {

@@ -9,7 +9,7 @@ import { windowOf, type Listed, type Page } from '../../../platform/infra/postgr
 import type { AddressedPlatform } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import type { SalesPlatform } from './platforms.policy.ts';
+import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 type Connection = RecordOf<'SalesConnection'>;
 type ConnectionWithToken = RecordOf<'SalesConnectionWithToken'>;

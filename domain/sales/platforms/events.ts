@@ -1,5 +1,5 @@
 /** What the notices of every platform come to: the normalized events that the ledger takes. */
-import type { SalesPlatform } from './platforms.policy.ts';
+import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 export interface Buyer {
   email: string;

@@ -1,6 +1,6 @@
-/** The adapter of each platform. A new platform is a file here, a name in platforms.policy.ts and in the contract. */
+/** The adapter of each platform. A new platform is a file here, a name in entities/sales/values.ts and in the contract. */
 import type { SalesAdapter } from './events.ts';
-import type { SalesPlatform } from './platforms.policy.ts';
+import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { generic } from './generic.ts';
 import { hotmart } from './hotmart.ts';
 import { kiwify } from './kiwify.ts';

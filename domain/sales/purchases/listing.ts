@@ -3,7 +3,7 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
-import type { PurchaseStatus, SalesPlatform, SubscriptionStatus } from '../platforms/platforms.policy.ts';
+import type { PurchaseStatus, SalesPlatform, SubscriptionStatus } from '../../../entities/sales/values.ts';
 
 interface SaleRow {
   id: Id;

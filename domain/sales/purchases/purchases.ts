@@ -5,7 +5,7 @@ import { recordFact } from '../../../platform/engine/facts.ts';
 import { grantAccess } from '../../access/enrollments/enrollments.ts';
 import { revokeOfPurchase } from '../../access/enrollments/sale-access.ts';
 import type { PurchaseEvent } from '../platforms/events.ts';
-import type { PurchaseStatus, SalesPlatform } from '../platforms/platforms.policy.ts';
+import type { PurchaseStatus, SalesPlatform } from '../../../entities/sales/values.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
 
 /** Whose sale it is, once that is known; the student's row is held. */

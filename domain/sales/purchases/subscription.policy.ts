@@ -2,8 +2,7 @@
  * What a subscription's charges, latenesses and cancellations come to, whatever order they arrive in: a function of all
  * that is known, by the notices' own times (ADR 0012).
  */
-import type { SaleTarget } from '../../access/enrollments/sale-access.ts';
-import type { SubscriptionStatus } from '../platforms/platforms.policy.ts';
+import type { SaleTarget, SubscriptionStatus } from '../../../entities/sales/values.ts';
 
 export interface Cancellation {
   at: Date;

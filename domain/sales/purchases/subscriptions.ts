@@ -2,7 +2,8 @@
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { followTarget, type EndsBefore, type SaleTarget } from '../../access/enrollments/sale-access.ts';
+import type { MarkKind, SaleTarget } from '../../../entities/sales/values.ts';
+import { followTarget, type EndsBefore } from '../../access/enrollments/sale-access.ts';
 import { grantMapped, type SaleOwner } from './purchases.ts';
 import type { SubscriptionEvent } from '../platforms/events.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
@@ -63,7 +64,7 @@ async function readKnown(tx: Transaction, subscriptionId: Id) {
     `SELECT external_id AS "externalId", paid_at AS "paidAt", status <> 'paid' AS undone FROM purchases WHERE subscription_id = $1`,
     [subscriptionId],
   );
-  const marks = await tx.query<{ kind: 'late' | 'canceled'; at: Date; periodEnd: Date | null }[]>(
+  const marks = await tx.query<{ kind: MarkKind; at: Date; periodEnd: Date | null }[]>(
     `SELECT kind, at, period_end AS "periodEnd" FROM subscription_marks WHERE subscription_id = $1`,
     [subscriptionId],
   );
@@ -72,7 +73,7 @@ async function readKnown(tx: Transaction, subscriptionId: Id) {
     [subscriptionId],
   );
   if (!before) throw new Error('A subscription vanished inside a transaction that holds its student');
-  const of = (kind: 'late' | 'canceled') => marks.filter((mark) => mark.kind === kind);
+  const of = (kind: MarkKind) => marks.filter((mark) => mark.kind === kind);
   return { charges, cancellations: of('canceled'), lateAt: of('late').map(({ at }) => at), before };
 }
 

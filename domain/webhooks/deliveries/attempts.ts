@@ -1,13 +1,11 @@
 /** The step of a delivery: claim an attempt, post it, record the outcome (ENG-2, HOOK-2). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { AttemptOutcome } from '../../../entities/webhooks/values.ts';
 import { claimAttempt, leaseSeconds, type Claim } from './claim.ts';
 import { lookAt, type DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
 import { recordFailure, recordSuccess, type RecordPlatform } from './record.ts';
-
-/** `interrupted`: the worker died before it recorded anything, so nobody knows whether the receiver was reached. */
-export type AttemptOutcome = AttemptAnswer['outcome'] | 'interrupted';
 
 export interface DeliveryPlatform extends RecordPlatform {
   /** Makes the one request of an attempt; a result whatever the receiver does. */

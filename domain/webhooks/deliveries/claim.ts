@@ -1,11 +1,9 @@
 /** Claiming an attempt: who may make it, and the data that it needs (ENG-2, HOOK-2). */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { AttemptTrigger } from '../../../entities/webhooks/values.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { deliveryRules } from './schedule.policy.ts';
-
-/** The cause of an attempt: the schedule of 8, or a request of an administrator (DEL-5). */
-export type AttemptTrigger = 'schedule' | 'manual' | 'recovery' | 'test';
 
 export interface Claim {
   fence: number;

@@ -1,13 +1,16 @@
 /** The history of an endpoint: its deliveries, and one of them with its attempts and its body. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { DeliveryStatus } from '../../../entities/webhooks/webhook-delivery.ts';
+import type {
+  AttemptOutcome,
+  AttemptTrigger,
+  CancelReason,
+  DeliveryStatus,
+} from '../../../entities/webhooks/values.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
-import type { AttemptOutcome } from './attempts.ts';
-import type { AttemptTrigger } from './claim.ts';
 import { expectEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
 import { counting, selection, type Bind } from './tallies.ts';
 
@@ -21,7 +24,7 @@ interface DeliveryRow {
   eventType: DeliveredEventType;
   endpointId: Id;
   status: DeliveryStatus;
-  cancelReason: 'expired' | 'student_removed' | null;
+  cancelReason: CancelReason | null;
   payloadPurged: boolean;
   attemptCount: number;
   nextAttemptAt: Date;

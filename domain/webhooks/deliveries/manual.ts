@@ -9,7 +9,8 @@ import { readDelivery } from './deliveries.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
 import { expectEndpoint } from '../endpoints/endpoints.ts';
 import { deliveryRules } from './schedule.policy.ts';
-import { callGate, wakeDeliveries } from '../wakes.ts';
+import { callGate, type DeliveryToWake } from '../wakes.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 
@@ -31,7 +32,7 @@ export function sendTest({ database }: Platform, clubId: Id, endpointId: Id, now
        VALUES ($1, $2, $3, $4, $5, 'test', $6, $6)`,
       [id, clubId, endpointId, eventId, eventType, now],
     );
-    await wakeDeliveries(tx, [{ id, clubId, endpointId, eventType }], now);
+    await wake(tx, 'webhookDelivery', [{ id, clubId, endpointId, eventType }], now);
     return readDelivery(tx, id);
   });
 }
@@ -49,7 +50,7 @@ export function resendDelivery(
   now: Date,
 ): Promise<WebhookDelivery> {
   return inTransaction(database, async (tx) => {
-    const [delivery] = await tx.query<{ eventType: string }[]>(
+    const [delivery] = await tx.query<Pick<DeliveryToWake, 'eventType'>[]>(
       `SELECT event_type AS "eventType" FROM webhook_deliveries WHERE id = $1 AND endpoint_id = $2 AND club_id = $3`,
       [deliveryId, endpointId, clubId],
     );
@@ -68,7 +69,7 @@ export function resendDelivery(
     if (!asked) {
       throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
     }
-    await wakeDeliveries(tx, [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
+    await wake(tx, 'webhookDelivery', [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
     return readDelivery(tx, deliveryId);
   });
 }

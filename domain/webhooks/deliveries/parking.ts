@@ -2,7 +2,7 @@
 import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
-import type { AttemptTrigger } from './claim.ts';
+import type { AttemptTrigger } from '../../../entities/webhooks/values.ts';
 import { ending } from './ending.ts';
 import { deliveryRules } from './schedule.policy.ts';
 import { callGate } from '../wakes.ts';

@@ -9,12 +9,10 @@ import { callGate } from '../wakes.ts';
 import type { AttemptAnswer } from './post.ts';
 import { closeEndpoint } from '../endpoints/queue.ts';
 import { deliveryRules, waitAfterAttempt } from './schedule.policy.ts';
+import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 /** How often `last_success_at` of a healthy endpoint is written, at most. */
 const successEveryMs = 5_000;
-
-/** The lease ran out under us and another worker has the delivery: nothing is written, and the step looks again. */
-class LostClaim extends Error {}
 
 /** @returns whether the delivery has succeeded by it; false where the claim was lost, or its student was removed meanwhile */
 export async function recordSuccess(
@@ -107,7 +105,7 @@ async function writeSuccess(tx: Transaction, id: Id, claim: Claim, now: Date): P
     `UPDATE webhook_deliveries SET ${succeeded('$3')} WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL RETURNING status`,
     [id, claim.fence, now],
   );
-  if (!delivery) throw new LostClaim();
+  if (!delivery) throw new LeaseLost();
   return delivery.status;
 }
 
@@ -182,7 +180,7 @@ async function writeFailure(
     ],
   );
   // Somebody else's fence: this attempt was given up as interrupted, and its endpoint must not be charged for it twice.
-  if (!delivery) throw new LostClaim();
+  if (!delivery) throw new LeaseLost();
 }
 
 async function writeAttempt(tx: Transaction, id: Id, claim: Claim, answer: AttemptAnswer | undefined): Promise<void> {
@@ -218,7 +216,7 @@ async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<LockedEndp
        FROM webhook_endpoints WHERE id = $1 FOR NO KEY UPDATE`,
     [endpointId],
   );
-  if (!endpoint) throw new LostClaim(); // deleted, and the delivery with it
+  if (!endpoint) throw new LeaseLost(); // deleted, and the delivery with it
   return endpoint;
 }
 
@@ -262,7 +260,7 @@ async function unlessLost(database: Database, work: (tx: Transaction) => Promise
   try {
     return await inTransaction(database, work);
   } catch (error) {
-    if (error instanceof LostClaim) return false;
+    if (error instanceof LeaseLost) return false;
     throw error;
   }
 }

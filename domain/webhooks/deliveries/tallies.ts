@@ -1,6 +1,5 @@
 /** How many deliveries an endpoint has: exact for every filter, at a cost that does not grow with its history. */
-import type { DeliveryStatus } from '../../../entities/webhooks/webhook-delivery.ts';
-import type { TallySpan } from '../../../entities/webhooks/webhook-tally.ts';
+import type { DeliveryStatus, TallySpan } from '../../../entities/webhooks/values.ts';
 import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';

@@ -1,13 +1,14 @@
 /** Enabling, pausing, disabling and deleting an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { EndpointStatus } from '../../../entities/webhooks/webhook-endpoint.ts';
+import type { EndpointStatus } from '../../../entities/webhooks/values.ts';
 import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
 import { closeEndpoint } from './queue.ts';
-import { callGate, columnsToWake, wakeDeliveries, type DeliveryToWake } from '../wakes.ts';
+import { callGate, columnsToWake, type DeliveryToWake } from '../wakes.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
@@ -133,7 +134,7 @@ async function releaseAsked(tx: Transaction, endpointId: Id, now: Date): Promise
   RETURNING ${columnsToWake()}`,
     [endpointId],
   );
-  await wakeDeliveries(tx, released, now);
+  await wake(tx, 'webhookDelivery', released, now);
 }
 
 const notEnabled = (message: string) => new DomainError('endpoint_not_enabled', message);

@@ -1,6 +1,6 @@
 /** The endpoints of a club: registering, changing, listing, reading (OP-15, WEP-1 to WEP-7). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { EndpointStatus } from '../../../entities/webhooks/webhook-endpoint.ts';
+import type { DisabledReason, EndpointStatus } from '../../../entities/webhooks/values.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -20,7 +20,7 @@ interface EndpointRow {
   description: string | null;
   eventTypes: EventType[];
   status: EndpointStatus;
-  disabledReason: 'manual' | 'failing' | null;
+  disabledReason: DisabledReason | null;
   disabledAt: Date | null;
   consecutiveFailures: number;
   failingSince: Date | null;

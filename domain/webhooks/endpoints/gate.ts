@@ -8,7 +8,8 @@ import type { Vault } from '../../../platform/infra/vault.ts';
 import { failingDeadline, isThrottled } from './breaker.policy.ts';
 import { leaseSeconds } from '../deliveries/claim.ts';
 import { cancelSome, closeEndpoint } from './queue.ts';
-import { columnsToWake, wakeDeliveries, type DeliveryToWake } from '../wakes.ts';
+import { columnsToWake, type DeliveryToWake } from '../wakes.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {
   /** Recovered deliveries under way at a time. */
@@ -229,6 +230,6 @@ async function release(
   RETURNING ${columnsToWake('delivery')}`,
     [endpointId, count, new Date(now)],
   );
-  await wakeDeliveries(tx, released, new Date(now));
+  await wake(tx, 'webhookDelivery', released, new Date(now));
   return released;
 }

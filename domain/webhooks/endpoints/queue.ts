@@ -4,7 +4,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { requestMail } from '../../mail/requests.ts';
 import { ending } from '../deliveries/ending.ts';
-import { callGate, columnsToWake, wakeDeliveries, type DeliveryToWake } from '../wakes.ts';
+import { callGate, columnsToWake, type DeliveryToWake } from '../wakes.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 /** Deliveries canceled in one transaction: more would hold the endpoint's row for seconds. */
 const canceledAtOnce = 2_000;
@@ -56,7 +57,7 @@ export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Pr
   RETURNING ${columnsToWake('delivery')}`,
     [endpointId, now],
   );
-  await wakeDeliveries(tx, ended, now);
+  await wake(tx, 'webhookDelivery', ended, now);
   return ended.length >= canceledAtOnce;
 }
 

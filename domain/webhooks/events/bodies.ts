@@ -6,12 +6,13 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { accessBodies } from './bodies/access.ts';
 import { certificateBodies } from './bodies/certificates.ts';
 import { learningBodies } from './bodies/learning.ts';
-import type { DataReader, FactToTell, SubjectStudent } from './bodies/reading.ts';
+import type { DataReader, SubjectStudent } from './bodies/reading.ts';
 import { standingBodies } from './bodies/standing.ts';
 import { salesBodies } from './bodies/sales.ts';
 import { studentBodies } from './bodies/student.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
 
-export type { FactToTell, SubjectStudent } from './bodies/reading.ts';
+export type { SubjectStudent } from './bodies/reading.ts';
 
 /** One reader an event type; a type without one cannot be told yet. */
 const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {

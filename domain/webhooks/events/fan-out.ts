@@ -2,8 +2,9 @@
 import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
-import type { WorkflowAttributes } from '../../../platform/engine/workflow-types.ts';
-import { assembleBody, type FactToTell, type SubjectStudent } from './bodies.ts';
+import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
+import { assembleBody, type SubjectStudent } from './bodies.ts';
 
 /** A delivery whose workflow is to be started. */
 export interface NewDelivery {
@@ -11,7 +12,6 @@ export interface NewDelivery {
   endpointId: Id;
   /** The endpoint's last attempt did not fail. */
   healthy: boolean;
-  attributes: WorkflowAttributes;
 }
 
 /**
@@ -41,12 +41,24 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
       told ? await assembleBody(tx, fact, student, now) : null,
     ]);
     if (!told) return [];
-    const pending = inserted.length === deliveries.length ? deliveries : await pendingOf(tx, fact.id);
-    return pending.map((delivery) => ({
-      ...delivery,
-      attributes: { ClubId: fact.clubId, EndpointId: delivery.endpointId, EventType: fact.type },
-    }));
+    return inserted.length === deliveries.length ? deliveries : pendingOf(tx, fact.id);
   });
+}
+
+/** Fans several facts out, each in a transaction of its own. @returns the workflows of their deliveries */
+export async function fanOutEach(
+  database: Database,
+  facts: readonly FactToTell[],
+  now: Date,
+): Promise<(Run & { localAttemptAt?: Id })[]> {
+  const started = [];
+  for (const fact of facts)
+    for (const { id, endpointId, healthy } of await fanOut(database, fact, now))
+      started.push({
+        ...runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type }),
+        ...(healthy && { localAttemptAt: endpointId }),
+      });
+  return started;
 }
 
 const insertDeliveries = prepared<{ id: Id }>(
@@ -89,8 +101,8 @@ const lockStudentAndEndpoints = prepared<SubjectStudent & { endpointId: Id; heal
 );
 
 /** For a fact that is fanned out again: what is still on its way of what the first time inserted. */
-async function pendingOf(tx: Transaction, eventId: Id): Promise<Omit<NewDelivery, 'attributes'>[]> {
-  return tx.query<Omit<NewDelivery, 'attributes'>[]>(
+async function pendingOf(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
+  return tx.query<NewDelivery[]>(
     `SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
       WHERE delivery.event_id = $1 AND delivery.status = 'pending'`,

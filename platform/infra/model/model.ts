@@ -10,18 +10,27 @@ import type {
   RawMessageStreamEvent,
   Usage,
 } from '@anthropic-ai/sdk/resources/messages';
-import type { Config } from '../../../config.ts';
-import {
-  answerRules,
-  failureOfStatus,
-  failureOfType,
-  type FailureKind,
-} from '../../../domain/agents/answers/answers.policy.ts';
-import type { ModelCitation } from '../../../domain/agents/prompt/citations.policy.ts';
-import type { TokenUse } from '../../../domain/agents/prompt/prices.policy.ts';
+import type { Secret } from '../../core/secret.ts';
+import { failureOfStatus, failureOfType, type FailureKind } from './failures.policy.ts';
 import { readAhead } from './read-ahead.ts';
 
 export type ModelRequest = MessageCreateParamsNonStreaming;
+
+/** What a request used, as the model counts it. */
+export interface TokenUse {
+  /** Read anew: neither from the cache nor into it. */
+  input: number;
+  output: number;
+  cacheWrite: number;
+  cacheRead: number;
+}
+
+/** What the model cites: which result of the request, and its blocks from `startBlock` up to but not including `endBlock`. */
+export interface ModelCitation {
+  result: number;
+  startBlock: number;
+  endBlock: number;
+}
 
 export type ModelEvent =
   /** The stream has begun: from here on the request is paid for. */
@@ -53,18 +62,24 @@ export class ModelFailure extends Error {
 /** Events that wait for their reader: some seconds of what a quick model says. */
 const mostAhead = 500;
 
-/** How long each silence may last, in milliseconds: tests are in a hurry. */
+/** How long each silence may last, in milliseconds. */
 export interface Patience {
+  /** Without even a ping. */
   silenceMs: number;
+  /** With nothing but pings. */
   pingsMs: number;
+  /** For the whole request. */
   requestMs: number;
 }
 
-/** @returns undefined without a key @param patience of the rules, but in tests */
-export function createModel(
-  { apiKey, baseUrl }: Config['model'],
-  patience: Patience = answerRules,
-): AskModel | undefined {
+export interface ModelSettings {
+  /** Absent where the operator has set no model up. */
+  apiKey: Secret | undefined;
+  baseUrl: string;
+}
+
+/** @returns undefined without a key */
+export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patience): AskModel | undefined {
   if (!apiKey) return undefined;
   const client = new Anthropic({
     apiKey: apiKey.reveal(),

@@ -4,8 +4,8 @@ import { holdPlaces, holdStudentCount } from '../../../domain/billing/allowances
 import { inTransaction, LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
-import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
-import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
+import { signUpStudent } from '../../../domain/students/sign-up.ts';
+import { createStudent, removeStudent } from '../../../domain/students/students.ts';
 import { processNotice } from '../../../domain/sales/notices/processing.ts';
 import { noticeRow } from '../../toolkit/assert/sales.ts';
 import { buildClub, buildStudent, password } from '../../toolkit/builders/clubs.ts';

@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { requireFeature, requireStudents } from '../../../domain/billing/allowances.ts';
-import { plans, type Plan, type PlanName } from '../../../domain/billing/plans.policy.ts';
+import type { PlanName } from '../../../entities/billing/values.ts';
+import { plans, type Plan } from '../../../domain/billing/plans.policy.ts';
 import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
-import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
-import { signUpStudent } from '../../../domain/identity/student-accounts.ts';
+import { createStudent, removeStudent } from '../../../domain/students/students.ts';
+import { signUpStudent } from '../../../domain/students/sign-up.ts';
 import { overagesOf, studentCounts } from '../../toolkit/assert/billing.ts';
 import { buildStudentCount, buildStudents, buildPlan, buildAddOn } from '../../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, password } from '../../toolkit/builders/clubs.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { retrieve, type Retrieved } from '../../../domain/knowledge/retrieval.ts';
 import { rankingRules } from '../../../domain/knowledge/retrieval.policy.ts';
-import type { Language } from '../../../domain/agents/agents.policy.ts';
+import type { Language } from '../../../entities/clubs/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildAgent, buildMaterial } from '../../toolkit/builders/agents.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';

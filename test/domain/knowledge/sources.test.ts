@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
-import { languages } from '../../../domain/agents/agents.policy.ts';
+import { languages } from '../../../entities/clubs/values.ts';
 import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';

@@ -4,6 +4,7 @@ import { Secret } from '../../../platform/core/secret.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
+import type { TokenPurpose } from '../../../entities/identity/values.ts';
 import {
   codeTries,
   issueToken,
@@ -11,7 +12,6 @@ import {
   tokenLifetimeMs,
   tokenText,
   tryCode,
-  type TokenPurpose,
 } from '../../../domain/mail/one-time-tokens.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testPlatform } from '../../toolkit/stack/database.ts';

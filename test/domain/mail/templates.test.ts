@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { tokenLifetimeMs } from '../../../domain/mail/one-time-tokens.ts';
-import { mailTemplates, renderMail, type MailTemplate } from '../../../domain/mail/templates.ts';
+import type { MailTemplate } from '../../../entities/mail/values.ts';
+import { mailTemplates, renderMail } from '../../../domain/mail/templates.ts';
 
 const context = {
   endpointUrl: 'https://crm.example.com/hooks',

@@ -2,7 +2,8 @@
 import { deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import { inspect, type Finding } from '../../../domain/media/inspection.ts';
-import { documentTypes, type MediaPurpose } from '../../../domain/media/media.policy.ts';
+import type { MediaPurpose } from '../../../entities/media/values.ts';
+import { documentTypes } from '../../../domain/media/media.policy.ts';
 import { docx, pdf, pptx } from '../../toolkit/builders/documents.ts';
 import { png } from '../../toolkit/builders/pictures.ts';
 

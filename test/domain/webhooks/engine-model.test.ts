@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../../domain/deps.ts';
-import { removeStudent } from '../../../domain/identity/students.ts';
+import { removeStudent } from '../../../domain/students/students.ts';
 import {
   deleteEndpoint,
   disableEndpoint,

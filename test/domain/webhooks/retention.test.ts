@@ -1,5 +1,5 @@
 import type { Id } from '../../../platform/core/ids.ts';
-import { retain } from '../../../domain/webhooks/retention.ts';
+import { retainWebhooks } from '../../../domain/webhooks/retention.ts';
 import { counting } from '../../../domain/webhooks/deliveries/tallies.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import {
@@ -21,6 +21,12 @@ const second = 1_000;
 const created = new Date('2001-03-01T10:00:00Z');
 const after = (ms: number) => new Date(created.getTime() + ms);
 const url = 'https://hooks.example.com';
+
+/** What one round did. */
+async function retain(...[database, now]: Parameters<typeof retainWebhooks>) {
+  const { rows, more } = await retainWebhooks(database, now);
+  return { ...rows, more };
+}
 
 /** All rounds that there are to do at `now`; the other tests of this file leave nothing to it. */
 async function retainAll(now: Date): Promise<void> {

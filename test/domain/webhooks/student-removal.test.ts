@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
-import { createStudent, removeStudent } from '../../../domain/identity/students.ts';
+import { createStudent, removeStudent } from '../../../domain/students/students.ts';
 import { attemptDelivery } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { attemptRows, deliveryRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';

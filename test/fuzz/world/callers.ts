@@ -1,6 +1,6 @@
 /** Who sends requests: members and students of the fuzzed club, of another one, and those without a living session. */
 import type { CallerKind } from '../../../contract/contract.ts';
-import type { Role } from '../../../domain/identity/roles.policy.ts';
+import type { Role } from '../../../entities/clubs/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';

@@ -1,7 +1,8 @@
 /** The tokens and codes that were mailed to people of a world: read where they are made, as their inboxes would show them. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
-import { tokenText, type TokenPurpose } from '../../../domain/mail/one-time-tokens.ts';
+import type { TokenPurpose } from '../../../entities/identity/values.ts';
+import { tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
 
 interface MailedToken {

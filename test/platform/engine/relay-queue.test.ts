@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, noClub, type Id } from '../../../platform/core/ids.ts';
-import { recordFact, wake, type NewWake } from '../../../platform/engine/facts.ts';
+import { recordFact } from '../../../platform/engine/facts.ts';
+import { wakeRuns } from '../../../platform/engine/wakes.ts';
 import {
   claimFacts,
   claimWakes,
@@ -13,6 +14,7 @@ import {
 } from '../../../platform/engine/relay-queue.ts';
 import { migrate } from '../../../entities/migrate.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
+import type { Run } from '../../../platform/engine/workflow-types.ts';
 
 let source: DataSource;
 let database: Database;
@@ -36,13 +38,13 @@ function useOutbox(): void {
 
 const everyFact = (limit = 100, perClub = 100, except: readonly Id[] = []) =>
   claimFacts(source, limit, perClub, except);
-const wakeOf = (subjectId: Id, clubId: Id | null = clubA): NewWake => ({
+const wakeOf = (subjectId: Id, clubId: Id | null = clubA): Run => ({
   workflowType: 'webhookDelivery',
   subjectId,
   clubId,
   attributes: { EventType: 'student.created' },
 });
-const wakeNow = (...wakes: NewWake[]) => inTransaction(database, (tx) => wake(tx, wakes, new Date()));
+const wakeNow = (...wakes: Run[]) => inTransaction(database, (tx) => wakeRuns(tx, wakes, new Date()));
 const record = (clubId: Id, studentId = newId()) =>
   inTransaction(database, (tx) =>
     recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Answer, Receiver } from '../../../dev/receiver.ts';
 import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
-import { removeStudent } from '../../../domain/identity/students.ts';
+import { removeStudent } from '../../../domain/students/students.ts';
 import { breakerRules } from '../../../domain/webhooks/endpoints/breaker.policy.ts';
 import { enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/deliveries/manual.ts';

@@ -1,5 +1,5 @@
 /** Who has access to what: deliveries that open courses and agents, and students' enrollments. None of them raises a fact. */
-import type { EnrollmentSource, RevocationReason } from '../../../domain/access/enrollments/enrollments.policy.ts';
+import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildStudent, type TestStudent } from './clubs.ts';

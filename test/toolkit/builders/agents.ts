@@ -1,5 +1,5 @@
 /** AI agents, and the material that they answer from. */
-import type { AgentStatus } from '../../../domain/agents/agents.policy.ts';
+import type { AgentStatus } from '../../../entities/agents/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildAccessDelivery } from './access.ts';

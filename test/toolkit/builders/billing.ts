@@ -1,5 +1,5 @@
 /** What clubs have paid for: their plans and add-ons, and as many students as a test needs. */
-import type { PlanName } from '../../../domain/billing/plans.policy.ts';
+import type { PlanName } from '../../../entities/billing/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 

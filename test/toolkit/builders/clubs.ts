@@ -1,7 +1,6 @@
 /** Clubs, their administrators and members, and their students: real rows, made by the domain's own functions where it has them. */
-import type { Language } from '../../../domain/agents/agents.policy.ts';
+import type { Language, Role } from '../../../entities/clubs/values.ts';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
-import type { Role } from '../../../domain/identity/roles.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { hashPassword } from '../../../domain/identity/passwords.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';

@@ -1,6 +1,6 @@
 /** Courses with their lessons, and cohorts. They are inserted as they are, so that none of them raises a fact. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { CourseStatus } from '../../../entities/learning/course.ts';
+import type { CourseStatus } from '../../../entities/learning/values.ts';
 import { testDatabase } from '../stack/database.ts';
 
 interface TestLesson {

@@ -1,7 +1,7 @@
 /** Files of clubs: rows of the media library and of agents' images, with or without their bytes in the bucket. */
 import { Readable } from 'node:stream';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { MediaStatus } from '../../../domain/media/media.policy.ts';
+import type { MediaStatus } from '../../../entities/media/values.ts';
 import { testDatabase } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 

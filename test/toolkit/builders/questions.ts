@@ -1,8 +1,7 @@
 /** Questions as ASKING leaves them: accepted, reserved, and their answers waiting for their runs. */
-import { wake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { answerWake } from '../../../domain/agents/answers/answer-wakes.ts';
 import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
 import { testDatabase, testPlatform } from '../stack/database.ts';
 import { buildAgent, type AgentOptions } from './agents.ts';
@@ -96,7 +95,7 @@ export async function buildQuestion(
         position,
         mediaId,
       ]);
-    if (woken) await wake(tx, [answerWake({ questionId, clubId, agentId })], acceptedAt);
+    if (woken) await wake(tx, 'agentAnswer', [{ questionId, clubId, agentId }], acceptedAt);
   });
   if (woken) database.bell.ring();
   return { ...whose, questionId, answerId };

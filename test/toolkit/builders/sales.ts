@@ -1,7 +1,7 @@
 /** Shops: connections of platforms, products that give deliveries, and notices in the format of our own. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
-import type { SalesPlatform } from '../../../domain/sales/platforms/platforms.policy.ts';
+import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { testPlatform, testDatabase } from '../stack/database.ts';
 import { buildAccessDelivery } from './access.ts';
 import { buildClub, type TestClub } from './clubs.ts';

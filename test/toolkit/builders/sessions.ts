@@ -1,6 +1,7 @@
 /** Sessions of accounts, and the secrets that their mails carry. */
 import type { Id } from '../../../platform/core/ids.ts';
-import { tokenText, type TokenPurpose } from '../../../domain/mail/one-time-tokens.ts';
+import type { TokenPurpose } from '../../../entities/identity/values.ts';
+import { tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { endSession, sessionLifetimeMs, openSession, type CallerKind } from '../../../domain/identity/sessions.ts';
 import { testDatabase, testPlatform } from '../stack/database.ts';
 import { buildClub, buildStudent, type TestAdministrator, type TestStudent } from './clubs.ts';

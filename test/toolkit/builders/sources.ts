@@ -1,5 +1,6 @@
 /** Sources in a club's index of agents' material, and the passages in them. */
-import type { Language, SourceStatus } from '../../../domain/agents/agents.policy.ts';
+import type { Language } from '../../../entities/clubs/values.ts';
+import type { SourceStatus } from '../../../entities/agents/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildClub } from './clubs.ts';

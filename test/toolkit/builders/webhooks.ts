@@ -1,11 +1,11 @@
 /** Webhook endpoints, what they subscribe to, and deliveries to them. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
-import type { FactToTell } from '../../../domain/webhooks/events/bodies.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
 import { newSecret } from '../../../domain/webhooks/deliveries/signature.ts';
 import { testPlatform } from '../stack/database.ts';
 import { buildClub, buildStudent } from './clubs.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
 
 export interface TestEndpoint {
   id: Id;

@@ -1,6 +1,7 @@
 /** Plays the worker that writes answers: words into the log, the end with its citations, and the NOTIFY after each commit. */
 import { answersChannel } from '../../../domain/agents/answers/answers-channel.ts';
-import type { AnswerError, AnswerStatus } from '../../../domain/agents/agents.policy.ts';
+import type { AnswerStatus } from '../../../entities/agents/values.ts';
+import type { AnswerError } from '../../../domain/agents/agents.policy.ts';
 import { settleBudget } from '../../../domain/agents/budget/budget.ts';
 import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';

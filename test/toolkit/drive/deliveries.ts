@@ -2,7 +2,7 @@
 import { createBell } from '../../../platform/infra/postgres/notifier.ts';
 import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { wake } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { deliveryRow } from '../assert/webhooks.ts';
 import type { TestWebhookDelivery } from '../builders/webhooks.ts';
@@ -17,11 +17,9 @@ export async function untilDelivery(id: Id, status: WebhookDelivery['status'], t
 /** Makes the delivery's workflow look again, by the relay. */
 export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
   const { database } = await testPlatform();
-  const attributes = { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.updated' };
+  const delivery = { id, clubId, endpointId: endpoint.id, eventType: 'student.updated' } as const;
   const bell = createBell(database.source, () => {});
-  await inTransaction({ ...database, bell }, (tx) =>
-    wake(tx, [{ workflowType: 'webhookDelivery', subjectId: id, clubId, attributes }], new Date()),
-  );
+  await inTransaction({ ...database, bell }, (tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
 }
 
 /** Lets the lease of an attempt in flight run out now, by the database's clock: nobody waits its 25 s. */

@@ -5,6 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { call, clock, type Answer, type Call } from './api.ts';
 import { testPlatform } from '../stack/database.ts';
+import { until } from './until.ts';
 import { testBucket, testObjectStore } from '../stack/storage.ts';
 
 export type ImportRecord = RecordOf<'StudentImport'>;
@@ -73,6 +74,14 @@ export async function reportOf(club: TestClub, importId: Id, filter = ''): Promi
 export async function shortReport(club: TestClub, importId: Id): Promise<string[]> {
   const rows = await reportOf(club, importId);
   return rows.map(({ row, outcome, code, column }) => [row, outcome, code, column].filter(Boolean).join(' '));
+}
+
+/** Resolves once a part of the club's upload is stored. The next part is not full yet, so none is on its way to the bucket. */
+export async function untilPartStored(club: { id: Id }): Promise<void> {
+  const bucket = await testBucket();
+  await until('a part', { timeoutMs: 10_000 }, async () => {
+    return (await bucket.storedParts(`student-imports/${club.id}/`)) > 0;
+  });
 }
 
 /** What the private bucket holds of a club: files, and uploads that have not ended. */

@@ -6,11 +6,10 @@ import { inTransaction, type Database } from '../../../platform/infra/postgres/t
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../../domain/deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
-import { recordFact } from '../../../platform/engine/facts.ts';
+import { recordFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { workflowIdOf, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
-import type { FactToTell } from '../../../domain/webhooks/events/bodies.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
 import { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';

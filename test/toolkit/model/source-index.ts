@@ -4,7 +4,8 @@
  */
 import * as fc from 'fast-check';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
-import { agentStatuses, languages, type AgentStatus, type Language } from '../../../domain/agents/agents.policy.ts';
+import { agentStatuses, type AgentStatus } from '../../../entities/agents/values.ts';
+import { languages, type Language } from '../../../entities/clubs/values.ts';
 import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
@@ -12,7 +13,7 @@ import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { updateCourse } from '../../../domain/learning/courses/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
-import type { CourseStatus } from '../../../entities/learning/course.ts';
+import type { CourseStatus } from '../../../entities/learning/values.ts';
 import { buildAgent, type TestAgent } from '../builders/agents.ts';
 import { buildClub } from '../builders/clubs.ts';
 import { buildCourse, type TestCourse } from '../builders/courses.ts';

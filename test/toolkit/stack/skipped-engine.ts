@@ -82,7 +82,7 @@ export function useSkippedEngine(): () => SkippedEngine {
     const platform = delivering().platform({ random: () => made.random });
     const gate = endpointGateActivities(platform);
     const activities = relay.carryingAfterEach({
-      ...webhookDeliveryActivities(platform, () => {}),
+      ...webhookDeliveryActivities(platform),
       async tendGate(endpointId: string, now: number): ReturnType<typeof tendGate> {
         await made.beforeGate(endpointId);
         return gate.tendGate(endpointId, now);

@@ -1,5 +1,5 @@
 /** The S3 server of the test run: the object store over its private bucket, and a plain client that looks into the bucket itself. */
-import { ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
 import { readConfig } from '../../../config.ts';
 import { createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
@@ -26,6 +26,8 @@ interface TestBucket {
   objects(prefix: string): Promise<string[]>;
   /** The keys of the multipart uploads that have begun and have not ended. */
   openUploads(prefix: string): Promise<string[]>;
+  /** How many parts the multipart uploads have stored that have not ended. */
+  storedParts(prefix: string): Promise<number>;
 }
 
 export async function testBucket(): Promise<TestBucket> {
@@ -40,6 +42,13 @@ export async function testBucket(): Promise<TestBucket> {
     async openUploads(prefix) {
       const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix }));
       return Uploads.map(({ Key = '' }) => Key);
+    },
+    async storedParts(prefix) {
+      const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix }));
+      const lists = await Promise.all(
+        Uploads.map(({ Key, UploadId }) => s3.send(new ListPartsCommand({ Bucket, Key, UploadId }))),
+      );
+      return lists.reduce((sum, { Parts = [] }) => sum + Parts.length, 0);
     },
   };
 }

@@ -1,11 +1,8 @@
 /** What `access.*` say: the enrollment as it is when the body is assembled, and its delivery. */
 import type { EventBodyOf, RecordOf } from '../../../../contract/contract.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
-import {
-  enrollmentStatus,
-  type EnrollmentSource,
-  type RevocationReason,
-} from '../../../access/enrollments/enrollments.policy.ts';
+import type { EnrollmentSource, RevocationReason } from '../../../../entities/access/values.ts';
+import { enrollmentStatus } from '../../../access/enrollments/enrollments.policy.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 

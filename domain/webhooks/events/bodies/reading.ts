@@ -1,6 +1,5 @@
 /** What the readers of event data share: what they get, and what they do when the record is not there. */
-import type { EventType } from '../../../../platform/core/event-types.ts';
-import type { FactDetails } from '../../../../platform/engine/facts.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 
@@ -12,17 +11,6 @@ export interface SubjectStudent {
   verified: boolean;
   createdAt: Date;
   removed: boolean;
-}
-
-export interface FactToTell {
-  id: Id;
-  clubId: Id;
-  type: EventType;
-  studentId: Id;
-  /** The record that it is about, besides the student. */
-  subjectId: Id | null;
-  details: FactDetails | null;
-  occurredAt: Date;
 }
 
 /** Reads `data` of an event from the record as it is now; the student's row is locked by the caller. */

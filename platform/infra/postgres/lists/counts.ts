@@ -1,9 +1,7 @@
 /** How many records a club's list has: exact, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
 import { inTransaction, type Database, type Transaction } from '../transaction.ts';
+import type { TalliedList } from '../../../../entities/facts/values.ts';
 import type { Id } from '../../../core/ids.ts';
-
-/** The lists that triggers keep tallies of. */
-export type TalliedList = 'students' | 'enrollments' | 'certificates';
 
 /** Which records of a list are counted. */
 export interface Tallied {

@@ -2,7 +2,7 @@
 import type { ImportPlatform } from '../../../../domain/access/imports/step.ts';
 import { importRules } from '../../../../domain/access/imports/imports.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { studentsOf } from '../../../toolkit/assert/students.ts';
 import { buildAccessDelivery, buildEnrollment } from '../../../toolkit/builders/access.ts';
 import { buildClub, buildStudent, type TestClub } from '../../../toolkit/builders/clubs.ts';

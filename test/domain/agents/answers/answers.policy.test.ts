@@ -1,30 +1,11 @@
 import { expect } from 'chai';
-import {
-  answerRules,
-  endOf,
-  errorAfterBegin,
-  failureOfStatus,
-  failureOfType,
-  nextCallAt,
-} from '../../../../domain/agents/answers/answers.policy.ts';
+import { answerRules, endOf, errorAfterBegin, nextCallAt } from '../../../../domain/agents/answers/answers.policy.ts';
 import { retryAfterMsOf } from '../../../../platform/infra/model/model.ts';
 
 const second = 1_000;
 
 describe('rules of an answer’s run', () => {
-  it('treat 429 and 529 as overloaded, 5xx, 408 and 409 as unavailable, and other 4xx as rejected', () => {
-    const kinds = (...statuses: number[]) => [...new Set(statuses.map(failureOfStatus))];
-    expect(kinds(429, 529)).to.deep.equal(['overloaded']);
-    expect(kinds(500, 502, 503, 504, 599, 408, 409)).to.deep.equal(['unavailable']);
-    expect(kinds(400, 401, 402, 403, 404, 413, 422)).to.deep.equal(['rejected']);
-  });
-
-  it('map the type of an error event to a failure', () => {
-    expect(failureOfType('overloaded_error')).to.equal('overloaded');
-    expect(failureOfType('rate_limit_error')).to.equal('overloaded');
-    expect(failureOfType('invalid_request_error')).to.equal('rejected');
-    expect(failureOfType('api_error')).to.equal('unavailable');
-    expect(failureOfType('constructor')).to.equal('unavailable');
+  it('fail an answer whose stream falls silent by that name, and any other that breaks off as interrupted', () => {
     expect(errorAfterBegin('silent')).to.equal('model_silent');
     expect(errorAfterBegin('overloaded')).to.equal('interrupted');
   });

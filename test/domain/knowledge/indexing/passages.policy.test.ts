@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { languages } from '../../../../domain/agents/agents.policy.ts';
+import { languages } from '../../../../entities/clubs/values.ts';
 import { cutPassages, passageLength, type Passage } from '../../../../domain/knowledge/indexing/passages.policy.ts';
 import { SectionBuilder, type Paragraph, type Section } from '../../../../domain/knowledge/extraction/sections.ts';
 import { lengthOf } from '../../../../domain/knowledge/extraction/text.policy.ts';

@@ -1,7 +1,7 @@
 /** Who may index a source: claims under a lease, and what happens to one whose source changes or goes meanwhile. */
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { ClaimLost, holdClaim } from '../../../../domain/knowledge/indexing/claims.ts';
+import { holdClaim } from '../../../../domain/knowledge/indexing/claims.ts';
 import { insertPassages, recordPassages, type Indexed } from '../../../../domain/knowledge/indexing/record.ts';
 import { inTransaction, type Transaction } from '../../../../platform/infra/postgres/transaction.ts';
 import { passagesOf, sourceRow, textsOf } from '../../../toolkit/assert/sources.ts';
@@ -20,6 +20,7 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../../toolkit/stack/storage.ts';
+import { LeaseLost } from '../../../../platform/engine/lease.ts';
 
 const ready = (passages: number) => ({ done: true, outcome: 'ready', passages });
 
@@ -81,7 +82,7 @@ describe('the claim of a source', function () {
       await lose(source);
       await aborted;
       held.letGo();
-      expect(held.signal.reason).to.be.instanceOf(ClaimLost);
+      expect(held.signal.reason).to.be.instanceOf(LeaseLost);
     });
 
   it('records nothing when other content is wanted meanwhile, and the source is due again at once', async () => {
@@ -187,7 +188,7 @@ describe('the claim of a source', function () {
           await untilWaitingForLocks(1);
         },
       );
-      expect(await recording).to.be.instanceOf(ClaimLost);
+      expect(await recording).to.be.instanceOf(LeaseLost);
       expect(await passagesOf(source)).to.deep.equal([]);
     });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId } from '../../../../platform/core/ids.ts';
 import { issueOnCompletion } from '../../../../domain/learning/certificates/certificates.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { buildCourse } from '../../../toolkit/builders/courses.ts';
 import { factsOf, rowCounts, testPlatform, platformOn } from '../../../toolkit/stack/database.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { assembleBody, type FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
+import { assembleBody } from '../../../../domain/webhooks/events/bodies.ts';
 import {
   certificateCalls,
   issueCertificateByHand,
@@ -9,6 +9,7 @@ import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
 import { buildClub, buildStudent, type TestClub } from '../../../toolkit/builders/clubs.ts';
 import { buildCourse } from '../../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
 /** The body that is sent about a certificate, assembled now from its fact. */
 async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promise<unknown> {

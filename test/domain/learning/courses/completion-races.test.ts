@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { completeLesson, undoCompletion } from '../../../../domain/learning/courses/completion.ts';
 import { updateCourse } from '../../../../domain/learning/courses/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../../domain/learning/courses/lessons.ts';

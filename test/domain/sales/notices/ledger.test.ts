@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { changeEnd, revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import { plans } from '../../../../domain/billing/plans.policy.ts';
 import { processNotice } from '../../../../domain/sales/notices/processing.ts';
-import { retain } from '../../../../domain/webhooks/retention.ts';
+import { retainNotices } from '../../../../domain/sales/retention.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
 import { replayNotice } from '../../../../domain/sales/notices/notices.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
@@ -211,7 +211,7 @@ describe('upkeep of notices', () => {
     await alter('sales_notices', kept, { received_at: new Date(Date.now() - 90 * day + 60_000) });
     await alter('sales_notices', old, { received_at: new Date(Date.now() - 90 * day) });
     const { database } = await testPlatform();
-    expect((await retain(database, new Date())).notices).to.be.at.least(1);
+    expect((await retainNotices(database, new Date())).rows.notices).to.be.at.least(1);
     expect((await noticeRow(kept)).body).not.to.equal(null);
     expect(await noticeRow(old)).to.include({ body: null, status: 'failed' });
     const error: unknown = await replayNotice(database, shop.club.id, old, new Date()).catch(

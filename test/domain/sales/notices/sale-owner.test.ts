@@ -1,8 +1,7 @@
 /** Whose sale a notice is about: named once, whoever else is named later, at the same time, or by another shop. */
 import { expect } from 'chai';
-import { removeStudent, updateStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { assembleBody } from '../../../../domain/webhooks/events/bodies.ts';
-import type { FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
@@ -17,6 +16,7 @@ import {
   type TestShop,
 } from '../../../toolkit/builders/sales.ts';
 import { sell, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
 const charged = (id: string) => ({ purchase: { id, amount: 100, currency: 'EUR' } });
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import type { SalesEvent } from '../../../../domain/sales/platforms/events.ts';
 import { salesAdapters } from '../../../../domain/sales/platforms/index.ts';
-import { salesPlatforms } from '../../../../domain/sales/platforms/platforms.policy.ts';
+import { salesPlatforms } from '../../../../entities/sales/values.ts';
 import { NoticeRefusal } from '../../../../domain/sales/notices/refusal.ts';
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 

@@ -3,12 +3,12 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { eventTypes } from '../../../../platform/core/event-types.ts';
 import { newId } from '../../../../platform/core/ids.ts';
-import type { FactToTell } from '../../../../domain/webhooks/events/bodies.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
 import { buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
 import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';
 import { testPlatform } from '../../../toolkit/stack/database.ts';
 import { sell } from '../../../toolkit/drive/sales.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
 /** As platforms print it: eleven digits, bare or in groups. */
 const taxDocuments = fc

@@ -1,11 +1,8 @@
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
-import {
-  attemptDelivery,
-  type AttemptOutcome,
-  type DeliveryPlatform,
-} from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
+import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { purgeStudentFromWebhooks } from '../../../../domain/webhooks/student-removal.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';

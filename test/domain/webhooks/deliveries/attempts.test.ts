@@ -1,10 +1,7 @@
 import type { Answer, Receiver } from '../../../../dev/receiver.ts';
 import { newId } from '../../../../platform/core/ids.ts';
-import {
-  attemptDelivery,
-  type AttemptOutcome,
-  type DeliveryPlatform,
-} from '../../../../domain/webhooks/deliveries/attempts.ts';
+import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
+import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { newSecret } from '../../../../domain/webhooks/deliveries/signature.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';

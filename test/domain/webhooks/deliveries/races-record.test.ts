@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Platform } from '../../../../domain/deps.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { disableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Platform } from '../../../../domain/deps.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
 import { lookAt } from '../../../../domain/webhooks/deliveries/parking.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import type { Platform } from '../../../../domain/deps.ts';
-import { removeStudent } from '../../../../domain/identity/students.ts';
+import { removeStudent } from '../../../../domain/students/students.ts';
 import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
 import {
   disableEndpoint,

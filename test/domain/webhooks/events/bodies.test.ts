@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { newId } from '../../../../platform/core/ids.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
-import { assembleBody, type FactToTell, type SubjectStudent } from '../../../../domain/webhooks/events/bodies.ts';
+import { assembleBody, type SubjectStudent } from '../../../../domain/webhooks/events/bodies.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
+import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
 const student: SubjectStudent = {
   id: newId(),

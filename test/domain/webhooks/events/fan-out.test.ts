@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Database } from '../../../../platform/infra/postgres/transaction.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
-import { removeStudent, updateStudent } from '../../../../domain/identity/students.ts';
-import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
+import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
+import { fanOut, fanOutEach } from '../../../../domain/webhooks/events/fan-out.ts';
 import { WebhookDelivery } from '../../../../entities/webhooks/webhook-delivery.ts';
 import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
 import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
@@ -63,11 +63,26 @@ describe('fan-out of a fact', () => {
         });
       }
       const idOf = (endpointId: string) => rows.find((row) => row.endpointId === endpointId)?.id;
-      const attributes = { ClubId: clubId, EventType: 'student.updated' };
       expect(made).to.have.deep.members([
-        { id: idOf(enabled), endpointId: enabled, healthy: true, attributes: { ...attributes, EndpointId: enabled } },
-        { id: idOf(paused), endpointId: paused, healthy: true, attributes: { ...attributes, EndpointId: paused } },
+        { id: idOf(enabled), endpointId: enabled, healthy: true },
+        { id: idOf(paused), endpointId: paused, healthy: true },
       ]);
+    });
+
+    it('start a run each, found by club, endpoint and type; a healthy endpoint counts a local attempt', async () => {
+      const { clubId, studentId, endpoint } = await buildSubscription(url);
+      const facts = [1, 2].map(() => factAbout({ clubId, studentId }, 'student.updated'));
+      const caused = await fanOutEach(database, facts, new Date());
+      const ids = (await Promise.all(facts.map(({ id }) => deliveriesOf(id)))).flat().map(({ id }) => id);
+      expect(caused).to.deep.equal(
+        ids.map((subjectId) => ({
+          workflowType: 'webhookDelivery',
+          subjectId,
+          clubId,
+          attributes: { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.updated' },
+          localAttemptAt: endpoint.id,
+        })),
+      );
     });
 
     it('share one event with one body and one webhook-id', async () => {

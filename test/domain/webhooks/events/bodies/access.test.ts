@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import type { EventType } from '../../../../../platform/core/event-types.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
-import { assembleBody, type FactToTell } from '../../../../../domain/webhooks/events/bodies.ts';
+import { assembleBody } from '../../../../../domain/webhooks/events/bodies.ts';
 import { buildEnrollment, buildAccessDelivery, type TestAccessDelivery } from '../../../../toolkit/builders/access.ts';
 import { eventFaults } from '../../../../toolkit/assert/contract-schemas.ts';
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';
 import { buildCohort } from '../../../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../../../toolkit/stack/database.ts';
+import type { FactToTell } from '../../../../../platform/engine/facts.ts';
 
 const student = {
   name: 'Zoë 学生',

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { inTransaction, sqlStateOf } from '../../../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
-import { countListed, foldListTallies, type TalliedList } from '../../../../../platform/infra/postgres/lists/counts.ts';
+import type { TalliedList } from '../../../../../entities/facts/values.ts';
+import { countListed, foldListTallies } from '../../../../../platform/infra/postgres/lists/counts.ts';
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../../../toolkit/stack/database.ts';
 

@@ -1,20 +1,75 @@
 /**
- * Which deliveries make their first attempt in place, as a local activity: half the engine's work, but it holds a
- * workflow task while it runs, so that hung receivers would stop everything else (HOOK-15, ADR 0004). Bounded overall
- * and an endpoint, and closed to endpoints that were slow or failed lately. The relay asks for a place; the activity
- * gives it back. One for a process.
+ * Local first attempts: which deliveries make their first attempt as a local activity (HOOK-15, ADR 4). That halves the engine's
+ * work, but the attempt holds a workflow task while it runs, so hung receivers would stop everything else. Places are
+ * bounded in all and for each endpoint, and closed to endpoints that were slow or failed lately. The relay starts deliveries
+ * through `start`, which asks for a place; the activities give it back and report how each endpoint answers. One for a process.
  */
+import { webhookDeliveryActivities, type WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
+import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
+import type { Id } from '../platform/core/ids.ts';
+import { slots } from './task-queues.ts';
 
-export interface InPlaceBounds {
-  /** Attempts in place at a time that are not yet slow. */
+export interface LocalAttempts {
+  /**
+   * Starts the run of a delivery, once it has a place or will get none.
+   * @param endpointId of an endpoint whose last attempt did not fail; undefined for any other: no local attempt
+   * @param start starts it; gets whether the first attempt is to be local
+   */
+  start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
+  /** The activities of deliveries, local or not: the end of a step frees its place, and each attempt is reported. */
+  activities(platform: DeliveryPlatform): WebhookDeliveryActivities;
+}
+
+/** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
+export const noLocalAttempts: Pick<LocalAttempts, 'start'> = { start: (_delivery, _endpoint, start) => start(false) };
+
+export function createLocalAttempts(): LocalAttempts {
+  const admission = createAdmission(bounds);
+  return {
+    async start(deliveryId, endpointId, start) {
+      const local = endpointId !== undefined && (await admission.enter(deliveryId, endpointId));
+      await start(local).catch((error: unknown) => {
+        admission.leave(deliveryId);
+        throw error;
+      });
+    },
+    activities(platform) {
+      const { attemptDelivery } = webhookDeliveryActivities({
+        ...platform,
+        onAttempt(attempt) {
+          platform.onAttempt(attempt);
+          admission.report(attempt.endpointId, { ok: attempt.outcome === 'succeeded', tookMs: attempt.durationMs });
+        },
+      });
+      return {
+        attemptDelivery: (deliveryId, now) =>
+          attemptDelivery(deliveryId, now).finally(() => admission.leave(deliveryId)),
+      };
+    },
+  };
+}
+
+export interface Bounds {
+  /** Local attempts at a time that are not yet slow. */
   total: number;
-  /** Attempts in place at a time with the slow ones: what may hold workflow tasks while others still get theirs. */
+  /** Local attempts at a time with the slow ones: what may hold workflow tasks while others still get theirs. */
   totalWithSlow: number;
-  /** Attempts in place at a time to endpoints that have not answered quickly yet: whatever these do, the quick ones have places. */
+  /** Local attempts at a time to endpoints that have not answered quickly yet: whatever these do, the quick ones have places. */
   unknown: number;
-  /** Attempts in place at a time to one endpoint. */
+  /** Local attempts at a time to one endpoint. */
   perEndpoint: number;
 }
+
+/**
+ * A quarter of the webhook queue's workflow tasks for local attempts, half with the slow ones, an eighth for endpoints that
+ * have not answered yet; two for each endpoint.
+ */
+const bounds: Bounds = {
+  total: slots.webhooks.workflowTasks / 4,
+  totalWithSlow: slots.webhooks.workflowTasks / 2,
+  unknown: slots.webhooks.workflowTasks / 8,
+  perEndpoint: 2,
+};
 
 /** A receiver that takes longer than this gets ordinary activities: while it answers, a workflow task would be held for it. */
 const slowReceiverMs = 100;
@@ -27,17 +82,17 @@ const placeHeldMs = 30_000;
 /** Endpoints remembered as slow, and as quick; the oldest is forgotten first. */
 const remembered = 10_000;
 
-export interface InPlaceAdmission {
+export interface Admission {
   /**
    * Asks for a place, waiting a little where there is none. The wait is what keeps the relay from starting more than
    * the engine carries: a start is quick, so a burst would all be started at once, and nearly all of it the slow way.
    * Meanwhile the backlog stays in Postgres, where the clubs take turns.
-   * @returns whether this delivery may be attempted in place; it then holds a place
+   * @returns whether this delivery may be attempted locally; it then holds a place
    */
   enter(deliveryId: string, endpointId: string): Promise<boolean>;
   /** The step of this delivery ended: its place, if it held one, is free. */
   leave(deliveryId: string): void;
-  /** How an attempt fared, in place or not: decides whether its endpoint is open to attempts in place. */
+  /** How an attempt ended, local or not: decides whether its endpoint is open to local attempts. */
   report(endpointId: string, attempt: { ok: boolean; tookMs: number }): void;
 }
 
@@ -54,15 +109,7 @@ interface Waiter {
   answer: (admitted: boolean) => void;
 }
 
-/** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
-export const noAdmission: InPlaceAdmission = { enter: async () => false, leave() {}, report() {} };
-
-export function createInPlaceAdmission({
-  total,
-  totalWithSlow,
-  unknown,
-  perEndpoint,
-}: InPlaceBounds): InPlaceAdmission {
+export function createAdmission({ total, totalWithSlow, unknown, perEndpoint }: Bounds): Admission {
   const places = new Map<string, Place>();
   const slowEndpoints = new Set<string>();
   const quickEndpoints = new Set<string>();

@@ -1,15 +1,15 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { createInPlaceAdmission, type InPlaceAdmission } from '../../worker/in-place-admission.ts';
+import { createAdmission, type Admission } from '../../worker/local-attempts.ts';
 
-describe('admission of first attempts in place', () => {
+describe('admission of local first attempts', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
   const bounds = { total: 4, totalWithSlow: 6, unknown: 100, perEndpoint: 2 };
   /** Asks for a place. @returns what is known of the answer so far */
-  const ask = async (admission: InPlaceAdmission, deliveryId: string, endpointId: string) => {
+  const ask = async (admission: Admission, deliveryId: string, endpointId: string) => {
     const asked: { answer: boolean | 'waits'; now(): Promise<boolean | 'waits'> } = {
       answer: 'waits',
       async now() {
@@ -22,14 +22,14 @@ describe('admission of first attempts in place', () => {
     return asked;
   };
   /** Fills so many places, each at an endpoint of its own. */
-  const fill = async (admission: InPlaceAdmission, count: number, prefix = 'filler') => {
+  const fill = async (admission: Admission, count: number, prefix = 'filler') => {
     for (let number = 1; number <= count; number++) {
       expect((await ask(admission, `${prefix}-${number}`, `${prefix}-endpoint-${number}`)).answer).to.equal(true);
     }
   };
 
   it('admits up to the total; the next one waits for a free place', async () => {
-    const admission = createInPlaceAdmission(bounds);
+    const admission = createAdmission(bounds);
     await fill(admission, 4);
     const fifth = await ask(admission, 'fifth', 'endpoint');
     expect(fifth.answer).to.equal('waits');
@@ -39,7 +39,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('admits two per endpoint; a third waits for one of them without delaying others', async () => {
-    const admission = createInPlaceAdmission(bounds);
+    const admission = createAdmission(bounds);
     expect((await ask(admission, 'a1', 'a')).answer).to.equal(true);
     expect((await ask(admission, 'a2', 'a')).answer).to.equal(true);
     const third = await ask(admission, 'a3', 'a');
@@ -52,7 +52,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('unknown endpoints share some places without waiting; a quick one is admitted beyond them', async () => {
-    const admission = createInPlaceAdmission({ ...bounds, unknown: 2 });
+    const admission = createAdmission({ ...bounds, unknown: 2 });
     admission.report('quick', { ok: true, tookMs: 5 });
     await fill(admission, 2);
     expect((await ask(admission, 'third', 'new')).answer, 'a third unknown').to.equal(false);
@@ -62,7 +62,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('counts an endpoint as unknown again when it becomes slow', async () => {
-    const admission = createInPlaceAdmission({ ...bounds, unknown: 0 });
+    const admission = createAdmission({ ...bounds, unknown: 0 });
     expect((await ask(admission, 'first', 'endpoint')).answer).to.equal(false);
     admission.report('endpoint', { ok: true, tookMs: 5 });
     expect((await ask(admission, 'second', 'endpoint')).answer).to.equal(true);
@@ -71,7 +71,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('lets nobody wait longer than a second', async () => {
-    const admission = createInPlaceAdmission({ ...bounds, perEndpoint: 4, totalWithSlow: 4 });
+    const admission = createAdmission({ ...bounds, perEndpoint: 4, totalWithSlow: 4 });
     await fill(admission, 4);
     const waiting = await ask(admission, 'fifth', 'endpoint');
     mock.timers.tick(999);
@@ -85,7 +85,7 @@ describe('admission of first attempts in place', () => {
     { what: 'took longer than 100 ms', report: { ok: true, tookMs: 101 } },
   ]) {
     it(`refuses an endpoint whose last attempt ${what}, until one is quick and succeeds`, async () => {
-      const admission = createInPlaceAdmission(bounds);
+      const admission = createAdmission(bounds);
       admission.report('endpoint', report);
       expect((await ask(admission, 'one', 'endpoint')).answer).to.equal(false);
       expect((await ask(admission, 'two', 'other')).answer).to.equal(true);
@@ -95,7 +95,7 @@ describe('admission of first attempts in place', () => {
   }
 
   it('refuses waiting deliveries when their endpoint is closed', async () => {
-    const admission = createInPlaceAdmission(bounds);
+    const admission = createAdmission(bounds);
     await ask(admission, 'a1', 'a');
     await ask(admission, 'a2', 'a');
     const waiting = await ask(admission, 'a3', 'a');
@@ -104,7 +104,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('a place held for a second closes its endpoint and is lent to others, up to the bound', async () => {
-    const admission = createInPlaceAdmission(bounds);
+    const admission = createAdmission(bounds);
     await fill(admission, 4, 'hung');
     const waiting = await ask(admission, 'quick-1', 'quick-endpoint-1');
     mock.timers.tick(999);
@@ -117,7 +117,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('frees a place that was not given back after 30 s', async () => {
-    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
+    const admission = createAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(admission, 1);
     mock.timers.tick(1_000); // it is slow now
     mock.timers.tick(28_500);
@@ -129,7 +129,7 @@ describe('admission of first attempts in place', () => {
   });
 
   it('ignores what is given back twice or was not held', async () => {
-    const admission = createInPlaceAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
+    const admission = createAdmission({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(admission, 1);
     admission.leave('somebody-else');
     expect((await ask(admission, 'second', 'endpoint')).answer).to.equal('waits');
@@ -147,7 +147,7 @@ describe('admission of first attempts in place', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 60 }), async (acts) => {
-        const admission = createInPlaceAdmission(bounds);
+        const admission = createAdmission(bounds);
         const held: { id: string; endpoint: number }[] = [];
         let asked = 0;
         let answered = 0;

@@ -1,0 +1,53 @@
+/** An administrator signs up and opens an organization. The answer does not tell whether the e-mail is known. */
+import { findAdministratorByEmail } from '../identity/administrator-accounts.ts';
+import { noteOffer } from '../identity/confirmation.ts';
+import { hashPassword, passwordMatches } from '../identity/passwords.ts';
+import { requestMail } from '../mail/requests.ts';
+import type { Platform } from '../deps.ts';
+import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { createOrganization } from './organizations.ts';
+
+/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. */
+export async function signUpAdministrator(
+  platform: Platform,
+  input: { name: string; email: string; password: string; organization: { name: string } },
+  now: Date,
+): Promise<void> {
+  const { database, vault } = platform;
+  const email = foldEmail(input.email);
+  const before = await passwordOf(database, email);
+  const passwordHash = await hashPassword(input.password);
+  const same = await passwordMatches(input.password, before);
+  const done = await inTransaction(database, async (tx) => {
+    const [created] = await tx.query<{ id: Id }[]>(
+      `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (email) DO NOTHING RETURNING id`,
+      [newId(), tidyName(input.name), email, passwordHash, now],
+    );
+    if (created) {
+      await createOrganization(tx, created.id, input.organization.name, now);
+      const recipient = { administratorId: created.id };
+      await requestMail(tx, vault, { template: 'administrator_verify_email', clubId: null, recipient, email }, now);
+      return true;
+    }
+    const known = await findAdministratorByEmail(tx, email);
+    if (known?.passwordHash !== before) return false;
+    // From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5).
+    await noteOffer(tx, vault, 'administrator', known.id, { passwordHash, same }, now);
+    const template = known.verified ? 'administrator_already_registered' : 'administrator_verify_email';
+    await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId: known.id }, email }, now);
+    return true;
+  });
+  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
+  if (!done) await signUpAdministrator(platform, input, now);
+}
+
+async function passwordOf({ source }: Database, foldedEmail: string): Promise<string | null> {
+  const [known] = await source.query<{ passwordHash: string | null }[]>(
+    `SELECT password_hash AS "passwordHash" FROM administrators WHERE email = $1`,
+    [foldedEmail],
+  );
+  return known?.passwordHash ?? null;
+}

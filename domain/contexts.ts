@@ -1,0 +1,160 @@
+/** What each context does where something concerns all of them: a student's removal, a new e-mail address, retention, facts. */
+import type { Database, Transaction } from '../platform/infra/postgres/transaction.ts';
+import type { ObjectStore } from '../platform/infra/object-store.ts';
+import type { Vault } from '../platform/infra/vault.ts';
+import { foldListTallies } from '../platform/infra/postgres/lists/counts.ts';
+import type { Id } from '../platform/core/ids.ts';
+import type { FactToTell } from '../platform/engine/facts.ts';
+import type { Run } from '../platform/engine/workflow-types.ts';
+import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
+import { noteAddressLeft } from './access/imports/removals.ts';
+import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
+import { endSessionsOf } from './identity/sessions.ts';
+import { foldWords } from './knowledge/words.ts';
+import { moveCertificatesTo } from './learning/certificates/certificates.ts';
+import { purgeStudentFromLearning } from './learning/student-removal.ts';
+import { withdrawTokensOf } from './mail/one-time-tokens.ts';
+import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
+import { retainNotices } from './sales/retention.ts';
+import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
+import { fanOutEach } from './webhooks/events/fan-out.ts';
+import { retainWebhooks } from './webhooks/retention.ts';
+import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
+
+/**
+ * Erases what a context keeps of a student, in the transaction that removes them. The caller holds the student's row.
+ * @param student the address is the one before the removal
+ */
+export type EraseStudent = (
+  tx: Transaction,
+  student: { clubId: Id; studentId: Id; email: string },
+  now: Date,
+) => Promise<void>;
+
+/** Follows a student's new e-mail address, in the transaction that corrects it. The caller holds the student's row. */
+export type ChangeEmail = (
+  tx: Transaction,
+  vault: Vault,
+  change: { clubId: Id; studentId: Id; before: string; after: string },
+) => Promise<void>;
+
+/** Removes, or adds up, one batch of rows whose time is over. Safe to repeat and to run twice at once. */
+export interface RetentionJob {
+  /** @returns how many rows of each kind it touched, and whether there may be more to do at once */
+  run: (
+    deps: { database: Database; storage: ObjectStore },
+    now: Date,
+  ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
+  /** It waits for another service, so it runs after the jobs that do not. */
+  waitsForOthers?: true;
+}
+
+/**
+ * Commits what facts cause. Safe to repeat: a relay that died before it removed the facts hands them over again.
+ * @returns the workflows to start
+ */
+export type FactConsumer = (
+  database: Database,
+  facts: readonly FactToTell[],
+  now: Date,
+) => Promise<readonly CausedWorkflow[]>;
+
+export interface CausedWorkflow extends Run {
+  /** The endpoint that counts a first attempt in the relay's own process; absent where none may be made there. */
+  localAttemptAt?: Id;
+}
+
+/** The answers of one context. */
+export interface ContextParts {
+  /** Null: the context keeps nothing of students. */
+  eraseStudent: EraseStudent | null;
+  /** Null: the context keeps no address. */
+  changeEmail: ChangeEmail | null;
+  retention: readonly RetentionJob[];
+  factConsumers: readonly FactConsumer[];
+}
+
+const foldedABatch = 5_000;
+const folding = (name: string, fold: (database: Database, limit: number) => Promise<number>): RetentionJob => ({
+  async run({ database }) {
+    const count = await fold(database, foldedABatch);
+    return { rows: { [name]: count }, more: count >= foldedABatch };
+  },
+});
+
+/** Every context answers. The order is the lock order (docs/explanation/architecture.md#locks). */
+export const contexts = {
+  mail: {
+    eraseStudent: (tx, { studentId }) => withdrawTokensOf(tx, { studentId }),
+    changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
+    retention: [],
+    factConsumers: [],
+  },
+  billing: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  knowledge: {
+    eraseStudent: null,
+    changeEmail: null,
+    retention: [folding('wordChanges', foldWords)],
+    factConsumers: [],
+  },
+  identity: {
+    eraseStudent: (tx, { studentId }) => endSessionsOf(tx, 'student', studentId),
+    changeEmail: (tx, _vault, { studentId }) => endSessionsOf(tx, 'student', studentId),
+    retention: [],
+    factConsumers: [],
+  },
+  access: {
+    eraseStudent: (tx, { studentId }, now) => hideEnrollmentsOf(tx, studentId, now),
+    changeEmail: (tx, vault, { clubId, studentId, before }) =>
+      noteAddressLeft(tx, vault, { clubId, studentId, email: before }),
+    retention: [],
+    factConsumers: [],
+  },
+  clubs: {
+    eraseStudent: null,
+    changeEmail: null,
+    retention: [folding('listChanges', foldListTallies)],
+    factConsumers: [],
+  },
+  learning: {
+    eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
+    changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
+    retention: [],
+    factConsumers: [],
+  },
+  media: {
+    eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
+    changeEmail: null,
+    retention: [
+      {
+        async run(deps, now) {
+          const { erased, refused, more } = await eraseDue(deps, now);
+          return { rows: { mediaErased: erased, mediaRefused: refused }, more };
+        },
+        waitsForOthers: true,
+      },
+    ],
+    factConsumers: [],
+  },
+  agents: {
+    eraseStudent: (tx, { studentId }, now) => purgeStudentFromAgents(tx, studentId, now),
+    changeEmail: null,
+    retention: [],
+    factConsumers: [],
+  },
+  sales: {
+    eraseStudent: purgeStudentFromSales,
+    changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),
+    retention: [{ run: ({ database }, now) => retainNotices(database, now) }],
+    factConsumers: [],
+  },
+  webhooks: {
+    eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
+    changeEmail: null,
+    retention: [{ run: ({ database }, now) => retainWebhooks(database, now) }],
+    factConsumers: [fanOutEach],
+  },
+} as const satisfies Record<string, ContextParts>;
+
+/** The same in their order. */
+export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);

@@ -1,0 +1,83 @@
+/** A student signs up. The answer does not tell whether the e-mail is known. */
+import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
+import { claimLink, expectClaimable } from '../access/links/claims.ts';
+import { holdPlaces, takePlaces } from '../billing/allowances.ts';
+import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Platform } from '../deps.ts';
+import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { recordFact } from '../../platform/engine/facts.ts';
+import { requestMail } from '../mail/requests.ts';
+import { noteOffer, type Offer } from '../identity/confirmation.ts';
+import { hashPassword, passwordMatches } from '../identity/passwords.ts';
+import { findStudentByEmail, type KnownStudent } from '../identity/student-accounts.ts';
+
+export interface SignUp {
+  name: string;
+  email: string;
+  password: string;
+  registration_code?: string;
+}
+
+/**
+ * Signs a student up, with the free deliveries and those of the registration link. A known e-mail gets a mail that says so,
+ * or its confirmation once more, and the same answer; it claims nothing.
+ * @param clubId of a club that exists
+ * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no place for
+ *   another student)
+ */
+export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
+  const email = foldEmail(input.email);
+  const before = await passwordOf(platform, clubId, email);
+  const passwordHash = await hashPassword(input.password);
+  const same = await passwordMatches(input.password, before);
+  const done = await inTransaction(platform.database, async (tx) => {
+    // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
+    const code = input.registration_code;
+    if (code !== undefined) await expectClaimable(tx, clubId, code, now);
+    // Before the e-mail is looked up: a club without a place answers all alike, whether or not it is known.
+    const places = await holdPlaces(tx, clubId, 1, 'person');
+    const [created] = await tx.query<{ id: Id }[]>(
+      `INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
+      [newId(), clubId, tidyName(input.name), email, passwordHash, now],
+    );
+    if (created) {
+      await takePlaces(tx, clubId, places, now);
+      await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
+      await grantFreeDeliveries(tx, clubId, created.id, now);
+      if (code !== undefined) await claimLink(tx, clubId, created.id, code, now);
+      const recipient = { studentId: created.id };
+      await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
+      return true;
+    }
+    const student = await findStudentByEmail(tx, clubId, email);
+    if (student?.passwordHash !== before) return false;
+    await answerRepeatedSignUp(tx, platform, clubId, { ...student, email }, { passwordHash, same }, now);
+    return true;
+  });
+  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
+  if (!done) await signUpStudent(platform, clubId, input, now);
+}
+
+/** From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5). */
+async function answerRepeatedSignUp(
+  tx: Transaction,
+  { vault }: Platform,
+  clubId: Id,
+  { id, verified, email }: KnownStudent & { email: string },
+  offer: Offer,
+  now: Date,
+): Promise<void> {
+  await noteOffer(tx, vault, 'student', id, offer, now);
+  const template = verified ? 'student_already_registered' : 'student_verify_email';
+  await requestMail(tx, vault, { template, clubId, recipient: { studentId: id }, email }, now);
+}
+
+async function passwordOf({ database }: Platform, clubId: Id, foldedEmail: string): Promise<string | null> {
+  const [student] = await database.source.query<{ passwordHash: string | null }[]>(
+    `SELECT password_hash AS "passwordHash" FROM students WHERE club_id = $1 AND email = $2`,
+    [clubId, foldedEmail],
+  );
+  return student?.passwordHash ?? null;
+}

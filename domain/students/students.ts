@@ -1,0 +1,104 @@
+/** Students as administrators change them: create, correct, remove. Each may concern every context. */
+import { findDelivery } from '../access/deliveries/deliveries.ts';
+import { grantAccess } from '../access/enrollments/enrollments.ts';
+import { noteAddressLeft } from '../access/imports/removals.ts';
+import { inTransaction, violates } from '../../platform/infra/postgres/transaction.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { contextsInLockOrder } from '../contexts.ts';
+import type { Platform } from '../deps.ts';
+import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
+import { recordFact } from '../../platform/engine/facts.ts';
+import { requestMail } from '../mail/requests.ts';
+import { findOrOpenAccount, holdStudent } from '../identity/accounts.ts';
+import type { StudentIdentity } from '../identity/student-identity.ts';
+import { findStudent, getStudent } from '../identity/students.ts';
+
+const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail.');
+
+/**
+ * Opens an account for somebody, mails the invitation to confirm it, and gives the deliveries that they are invited to.
+ * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
+ */
+export async function createStudent(
+  { database, vault }: Platform,
+  clubId: Id,
+  input: { name: string; email: string; delivery_ids?: readonly Id[] },
+  now: Date,
+): Promise<StudentIdentity> {
+  return inTransaction(database, async (tx) => {
+    // Before it is looked whose the e-mail is: 404 comes before 409.
+    for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
+    const { studentId, created } = await findOrOpenAccount(tx, vault, clubId, { ...input, invited: true }, now);
+    if (!created) throw emailTaken();
+    for (const deliveryId of input.delivery_ids ?? [])
+      await grantAccess(tx, { clubId, studentId, deliveryId, source: 'invite' }, now);
+    return getStudent(tx, studentId);
+  });
+}
+
+/**
+ * Corrects name or e-mail. A new e-mail must be confirmed again: the password, what was mailed to the old one and the
+ * sessions that it opened end, for they may be a stranger's. A correction that changes nothing is no fact.
+ * @throws DomainError not_found, email_taken
+ */
+export async function updateStudent(
+  { database, vault }: Platform,
+  clubId: Id,
+  studentId: Id,
+  input: { name?: string; email?: string },
+  now: Date,
+): Promise<StudentIdentity> {
+  return inTransaction(database, async (tx) => {
+    const before = await holdStudent(tx, clubId, studentId);
+    const name = input.name === undefined ? before.name : tidyName(input.name);
+    const email = input.email === undefined ? before.email : foldEmail(input.email);
+    if (name === before.name && email === before.email) return findStudent(tx, clubId, studentId);
+
+    const moved = email !== before.email;
+    await tx
+      .query(
+        `UPDATE students SET name = $2, email = $3, verified_at = CASE WHEN $4 THEN NULL ELSE verified_at END,
+                password_hash = CASE WHEN $4 THEN NULL ELSE password_hash END
+          WHERE id = $1`,
+        [studentId, name, email, moved],
+      )
+      .catch((error: unknown) => {
+        throw violates(error, 'students_club_email') ? emailTaken() : error;
+      });
+    if (moved) {
+      for (const { changeEmail } of contextsInLockOrder)
+        await changeEmail?.(tx, vault, { clubId, studentId, before: before.email, after: email });
+      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);
+    }
+    await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
+    return findStudent(tx, clubId, studentId);
+  });
+}
+
+/**
+ * Removes a student: the row stays as an id without a name; sessions, tokens and unsent mails end; messages about the
+ * student lose their bodies; an import that is still open does not bring them back; `student.removed` alone goes out
+ * (DEL-9).
+ * @throws DomainError not_found
+ */
+export async function removeStudent(
+  { database, vault }: Platform,
+  clubId: Id,
+  studentId: Id,
+  now: Date,
+): Promise<void> {
+  await inTransaction(database, async (tx) => {
+    const { email } = await holdStudent(tx, clubId, studentId);
+    // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
+    await noteAddressLeft(tx, vault, { clubId, studentId, email });
+    await tx.query(
+      `UPDATE students
+          SET name = 'Removed student', email = NULL, password_hash = NULL, avatar_url = NULL, verified_at = NULL, removed_at = $2
+        WHERE id = $1`,
+      [studentId, now],
+    );
+    for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, { clubId, studentId, email }, now);
+    await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
+  });
+}

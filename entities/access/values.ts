@@ -1,0 +1,67 @@
+/** The values that columns of access may hold. */
+
+/** A course, in a cohort or in none, or an AI agent. */
+export const deliveryKinds = ['course', 'agent'] as const;
+export type DeliveryKind = (typeof deliveryKinds)[number];
+
+export const enrollmentSources = [
+  'purchase',
+  'subscription',
+  'grant',
+  'invite',
+  'import',
+  'registration_link',
+  'free',
+] as const;
+export type EnrollmentSource = (typeof enrollmentSources)[number];
+
+/** Sources that name a sale as the enrollment's origin. */
+export const saleSources = ['purchase', 'subscription'] as const satisfies readonly EnrollmentSource[];
+
+export const revocationReasons = ['refund', 'cancellation', 'revocation', 'removal'] as const;
+export type RevocationReason = (typeof revocationReasons)[number];
+
+export const importStatuses = ['uploading', 'pending', 'running', 'completed', 'failed', 'canceled'] as const;
+export type ImportStatus = (typeof importStatuses)[number];
+
+/** An import in one of these never changes its status again. */
+export const endedImportStatuses = ['completed', 'failed', 'canceled'] as const satisfies readonly ImportStatus[];
+export type EndedImportStatus = (typeof endedImportStatuses)[number];
+
+/** Why an import as a whole failed. */
+export type ImportError =
+  | 'upload_interrupted' // the body did not arrive whole
+  | 'upload_too_large' // it was longer than announced, and than allowed
+  | 'file_missing' // the stored file is gone
+  | 'row_too_long' // so long, and with quotes, that nobody can tell where it ends
+  | 'delivery_not_grantable'; // a delivery cannot be given any more, such as one whose cohort has ended
+
+export const rowOutcomes = ['created', 'existing', 'failed'] as const;
+export type RowOutcome = (typeof rowOutcomes)[number];
+
+export type ImportColumn = 'email' | 'name';
+
+/** Why a row failed. */
+export type RowCode =
+  | 'broken_quotes'
+  | 'row_too_long'
+  | 'wrong_column_count'
+  | 'not_utf8'
+  | 'invalid_character'
+  | 'email_missing'
+  | 'email_invalid'
+  | 'name_missing'
+  | 'name_too_long'
+  | 'duplicate'
+  | 'limit_reached'
+  | 'student_removed';
+
+/** What the header line of an imported file says of every row. */
+export interface FileFormat {
+  delimiter: string;
+  /** How many columns a row has. */
+  columns: number;
+  /** Places of the columns that are read, from 0. */
+  email: number;
+  name: number;
+}

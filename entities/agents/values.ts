@@ -1,0 +1,18 @@
+/** The values that columns of agents, their material and their answers may hold (AGT-21). */
+
+export const agentStatuses = ['draft', 'published', 'archived'] as const;
+export type AgentStatus = (typeof agentStatuses)[number];
+
+export type SourceKind = 'media' | 'lesson';
+
+/** `pending` waits for its indexing, `ready` is found by agents, `failed` says why in its error. */
+export const sourceStatuses = ['pending', 'indexing', 'ready', 'failed'] as const;
+export type SourceStatus = (typeof sourceStatuses)[number];
+
+/** Only answers have a lifecycle: from `generating` to one of the others, once. */
+export const answerStatuses = ['generating', 'complete', 'truncated', 'refused', 'failed'] as const;
+export type AnswerStatus = (typeof answerStatuses)[number];
+
+/** How a request to the model ended; null in the row while nobody knows. `abandoned`: no outcome was recorded. */
+export const callOutcomes = ['answered', 'failed', 'abandoned'] as const;
+export type CallOutcome = (typeof callOutcomes)[number];

@@ -1,0 +1,15 @@
+/** The values that columns of accounts may hold. */
+
+/** What a one-time token lets its bearer do; its first word says whose it is. */
+export const tokenPurposes = [
+  'student_verify_email',
+  'student_invitation',
+  'student_reset_password',
+  'student_code',
+  'student_sign_up_again',
+  'administrator_verify_email',
+  'administrator_reset_password',
+  'administrator_sign_up_again',
+  'administrator_invitation',
+] as const;
+export type TokenPurpose = (typeof tokenPurposes)[number];

@@ -1,0 +1,36 @@
+/** The values that columns of webhook endpoints, deliveries and attempts may hold. */
+
+export const endpointStatuses = ['enabled', 'paused', 'disabled'] as const;
+export type EndpointStatus = (typeof endpointStatuses)[number];
+
+export const disabledReasons = ['manual', 'failing'] as const;
+export type DisabledReason = (typeof disabledReasons)[number];
+
+export const deliveryStatuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+export const cancelReasons = ['expired', 'student_removed'] as const;
+export type CancelReason = (typeof cancelReasons)[number];
+
+/** What an administrator asks for outside the schedule (DEL-5). */
+export const requestTriggers = ['manual', 'recovery', 'test'] as const;
+export type RequestTrigger = (typeof requestTriggers)[number];
+
+/** The cause of an attempt: the schedule of 8, or a request of an administrator (DEL-5). */
+export const attemptTriggers = ['schedule', ...requestTriggers] as const;
+export type AttemptTrigger = (typeof attemptTriggers)[number];
+
+/** `interrupted`: the worker died before it recorded anything, so nobody knows whether the receiver was reached. */
+export type AttemptOutcome =
+  | 'succeeded'
+  | 'http_error'
+  | 'timeout'
+  | 'connection_error'
+  | 'tls_error'
+  | 'dns_error'
+  | 'address_refused'
+  | 'interrupted';
+
+/** The length of the span that a tally counts. */
+export const tallySpans = ['day', 'hour'] as const;
+export type TallySpan = (typeof tallySpans)[number];

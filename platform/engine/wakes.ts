@@ -1,0 +1,35 @@
+/** Wakes: the runs of these rows must look again, and are started where there are none (ENG-3). */
+import { noClub } from '../core/ids.ts';
+import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
+import { runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
+
+/** Wakes the runs of rows that this transaction made due. A wake that is not sent yet is raised, not doubled. */
+export async function wake<T extends WorkflowType>(
+  tx: Transaction,
+  type: T,
+  subjects: readonly Subject<T>[],
+  now: Date,
+): Promise<void> {
+  await wakeRuns(
+    tx,
+    subjects.map((subject) => runOf(type, subject)),
+    now,
+  );
+}
+
+/** As `wake`, for runs of several types. */
+export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
+  if (runs.length === 0) return;
+  // Sorted, so that two transactions that wake the same workflows lock the rows in one order.
+  const sorted = runs
+    .map((run) => ({ ...run, workflowId: workflowIdOf(run.workflowType, run.subjectId) }))
+    .toSorted((a, b) => (a.workflowId < b.workflowId ? -1 : 1));
+  await tx.query(
+    `INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at)
+     SELECT one->>'workflowId', one->>'workflowType', (one->>'subjectId')::uuid, (one->>'clubId')::uuid, one->'attributes', $2
+       FROM jsonb_array_elements($1::jsonb) AS one
+     ON CONFLICT (workflow_id) DO UPDATE SET seq = wakes.seq + 1`,
+    [JSON.stringify(sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub }))), now],
+  );
+  ringAfterCommit(tx);
+}

@@ -1,0 +1,171 @@
+/** One POST on the wire, and what came of it: a result, whatever the receiver does (DEL-1, DEL-2). */
+import { AssertionError } from 'node:assert';
+import { errors, type Dispatcher } from 'undici';
+import type { WebhookDispatcher } from './connections.ts';
+import { ConnectionFailed } from './egress.ts';
+
+export interface PostRequest {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+  /** For everything from the name look-up to the end of the response. */
+  timeLimitMs: number;
+  /** How much of the start of the response's body is read. */
+  excerptBytes: number;
+  /** Ends the request from our side. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface PostAnswer {
+  outcome: 'succeeded' | 'http_error' | 'timeout' | ConnectionFailed['outcome'];
+  /** Present where a whole head of a response arrived: always with `succeeded` and `http_error`, never otherwise. */
+  responseStatus?: number;
+  /** Start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent where there was none. */
+  responseExcerpt?: string;
+  /** The response's header Retry-After, as it came. */
+  retryAfter?: string;
+  /** Where no response arrived: the precise code, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. Holds no name or address. */
+  errorCode?: string;
+  /** Whole milliseconds. */
+  durationMs: number;
+}
+type Untimed = Omit<PostAnswer, 'durationMs'>;
+
+/**
+ * Makes one request. A redirect is an answer like any other and is not followed; nothing is ever decompressed.
+ *
+ * The status decides. Once a response's head is there the outcome is `succeeded` or `http_error`, whatever becomes of the
+ * body: a receiver that has said 2xx has accepted, and sending again because its body drips or breaks off would only make a
+ * duplicate. The body is read for people, up to `excerptBytes` and within the same limit; a connection that brings more is closed.
+ * @throws what `request.signal` was aborted with, when that ended the request before the response's head was there
+ * @throws Error for faults of ours only: a malformed secret or header, no sockets left, a closed dispatcher
+ */
+export async function post(
+  dispatcher: WebhookDispatcher,
+  { url, headers, body, timeLimitMs, excerptBytes, signal: ended }: PostRequest,
+): Promise<PostAnswer> {
+  const startedAt = performance.now();
+  const { origin, pathname, search } = new URL(url);
+  const limit = AbortSignal.timeout(timeLimitMs);
+  const signal = ended ? AbortSignal.any([limit, ended]) : limit;
+  const request = { origin, path: pathname + search, method: 'POST' as const, headers, body, signal };
+  const { head, start, error } = await exchange(dispatcher, request, excerptBytes);
+  const answer = head ? answerOfResponse(head, start, excerptBytes) : answerOfFailure(error, limit, ended);
+  return { ...answer, durationMs: Math.round(performance.now() - startedAt) };
+}
+
+/** Informational responses (1xx) that are passed over: more are a flood, and reading one for 15 s would cost the others. */
+const mostInformational = 100;
+
+interface Exchange {
+  /** Absent where none arrived. */
+  head: { status: number; retryAfter: string | undefined } | undefined;
+  /** The first bytes of the body. */
+  start: Buffer;
+  /** What ended the exchange before its time. */
+  error: unknown;
+}
+
+/** Sends the request and settles as soon as there is nothing more to learn, however long undici takes to clean up. */
+function exchange(
+  dispatcher: WebhookDispatcher,
+  request: Parameters<WebhookDispatcher['dispatch']>[0],
+  excerptBytes: number,
+): Promise<Exchange> {
+  const { signal } = request;
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let head: Exchange['head'];
+    let informational = 0;
+    // One buffer of our own: a chunk is a view of a whole read, and a body that drips would hold one read a byte.
+    const start = Buffer.alloc(excerptBytes);
+    let length = 0;
+
+    const settle = (error?: unknown) => {
+      signal.removeEventListener('abort', abort);
+      resolve({ head, start: start.subarray(0, length), error });
+    };
+    const abort = () => {
+      settle(signal.reason);
+      controller?.abort(new Error('The attempt is over.'));
+    };
+    signal.addEventListener('abort', abort);
+
+    dispatcher.dispatch(request, {
+      onRequestStart(started) {
+        controller = started;
+        if (signal.aborted) abort();
+      },
+      onResponseStart(started, status, headers) {
+        if (status >= 200) head = { status, retryAfter: [headers['retry-after']].flat()[0]?.trim() };
+        else if (++informational > mostInformational) started.abort(new errors.HeadersOverflowError());
+      },
+      onResponseData(_controller, chunk) {
+        length += chunk.copy(start, length);
+        if (length < start.length) return;
+        settle();
+        controller?.abort(new Error('The rest of the response is not wanted.'));
+      },
+      onResponseEnd: () => settle(),
+      onResponseError: (_controller, error) => settle(error),
+    });
+  });
+}
+
+function answerOfResponse(
+  { status, retryAfter }: NonNullable<Exchange['head']>,
+  start: Buffer,
+  excerptBytes: number,
+): Untimed {
+  const responseExcerpt = excerptOf(start, excerptBytes);
+  return {
+    outcome: status < 300 ? 'succeeded' : 'http_error',
+    responseStatus: status,
+    ...(responseExcerpt !== '' && { responseExcerpt }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  };
+}
+
+/** Codes that accuse us, not the receiver: recording one as an attempt's outcome would count against an innocent endpoint. */
+const faultsOfOurs: ReadonlySet<string> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'ENOBUFS',
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+]);
+
+function answerOfFailure(error: unknown, limit: AbortSignal, ended: AbortSignal | undefined): Untimed {
+  if (limit.aborted && error === limit.reason) return { outcome: 'timeout' };
+  if (ended?.aborted && error === ended.reason) throw error;
+  const code = codeOf(error);
+  if (code === undefined || faultsOfOurs.has(code)) throw error;
+  return { outcome: outcomeOf(error, code), errorCode: code };
+}
+
+/** Every error of a network has a code, but for undici's parser's. One without is a mistake in the program. */
+function codeOf(error: unknown): string | undefined {
+  // Some nonsense, such as the status 099, meets an assertion behind the parser.
+  if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return 'HTTP_PARSER';
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+function outcomeOf(error: unknown, code: string): PostAnswer['outcome'] {
+  if (error instanceof ConnectionFailed) return error.outcome;
+  // A TLS alert can come after the handshake: TLS 1.3 refuses a missing client certificate that late.
+  return /^ERR_(SSL|TLS)_/.test(code) ? 'tls_error' : 'connection_error';
+}
+
+/** Bytes of any kind as text that Postgres can hold, at most so many bytes long: a replacement character counts three. */
+function excerptOf(bytes: Buffer, excerptBytes: number): string {
+  const text = decode(bytes).replaceAll('\0', '\uFFFD');
+  return decode(Buffer.from(text).subarray(0, excerptBytes));
+}
+
+/** `stream`: a character that the cut went through is left out, not replaced. */
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes, { stream: true });
+}

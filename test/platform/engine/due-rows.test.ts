@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import type { DataSource, EntityMetadata } from 'typeorm';
+import { migrate } from '../../../entities/migrate.ts';
+import { countOfDueRows, dueRowsOf } from '../../../platform/engine/due-rows.ts';
+import { overdueQueries } from '../../../platform/engine/sweeper.ts';
+import { workflowTypeNames, workflowTypes, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
+import { scratchDatabase } from '../../toolkit/stack/database.ts';
+
+const rows = 3_000;
+/** Of these, so many are due. */
+const dueRows = 3;
+
+/** A value of a required column that has no default. */
+const values: Record<string, string> = {
+  uuid: 'gen_random_uuid()',
+  text: `md5(number::text)`,
+  bytea: `decode(md5(number::text), 'hex')`,
+  timestamptz: `now() + interval '1 day'`,
+  date: 'now()::date',
+  jsonb: `'{}'`,
+  boolean: 'false',
+};
+
+/** Ended rows with values in their required columns alone; a status that no due query asks for. */
+async function fill(source: DataSource, { tableName, columns }: EntityMetadata): Promise<void> {
+  const required = columns.filter((column) => !column.isNullable && !column.isGenerated);
+  const given = required.flatMap(({ databaseName, isArray, type, default: preset }): [string, string][] => {
+    if (databaseName === 'status') return [[databaseName, `'ended'`]];
+    if (preset !== undefined && preset !== null) return [];
+    return [[databaseName, isArray ? `'{}'` : (values[String(type)] ?? '1')]];
+  });
+  const names = given.map(([name]) => `"${name}"`).join(', ');
+  const expressions = given.map(([, expression]) => expression).join(', ');
+  await source.query(
+    `INSERT INTO ${tableName} (${names}) SELECT ${expressions} FROM generate_series(1, ${rows}) AS number`,
+  );
+}
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: PlanNode[];
+}
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+describe('queries of due rows', function () {
+  this.timeout(60_000);
+  const now = new Date();
+  let source: DataSource;
+  before('thousands of rows of each table, few of them due', async () => {
+    source = await scratchDatabase();
+    await migrate(source);
+    const constraints = await source.query<{ table: string; name: string }[]>(
+      `SELECT conrelid::regclass::text AS table, conname AS name FROM pg_constraint
+        WHERE contype IN ('c', 'f') AND connamespace = 'public'::regnamespace`,
+    );
+    for (const { table, name } of constraints) await source.query(`ALTER TABLE ${table} DROP CONSTRAINT "${name}"`);
+    for (const type of workflowTypeNames) await fill(source, source.getMetadata(workflowTypes[type].entity));
+    await source.query(
+      `INSERT INTO agent_charges (answer_id, club_id, agent_id, month, reserved_micros, settled_at)
+       SELECT id, club_id, agent_id, now()::date, 1, CASE WHEN row_number() OVER () > ${dueRows} THEN now() END
+         FROM agent_answers`,
+    );
+    for (const type of workflowTypeNames) await makeDue(type);
+    await source.query(
+      `UPDATE agent_answers SET completed_at = $1 WHERE id IN (SELECT answer_id FROM agent_charges WHERE settled_at IS NULL)`,
+      [new Date(now.getTime() - 1_000)],
+    );
+    await source.query('VACUUM ANALYZE');
+  });
+  after(() => source.destroy());
+
+  /** Makes some rows of the type's first query due. */
+  async function makeDue(type: WorkflowType): Promise<void> {
+    const { tableName } = source.getMetadata(workflowTypes[type].entity);
+    const [first] = dueRowsOf(source, type);
+    const status = /row\.status = '(\w+)'/.exec(first?.condition ?? '')?.[1];
+    const change = status === undefined ? '' : `, status = '${status}'`;
+    await source.query(
+      `UPDATE ${tableName} SET ${first?.at.replace('row.', '')} = $1 ${change}
+        WHERE id IN (SELECT id FROM ${tableName} ORDER BY id LIMIT ${dueRows})`,
+      [new Date(now.getTime() - 1_000)],
+    );
+  }
+
+  const queries = workflowTypeNames.flatMap((type) =>
+    workflowTypes[type].due.map((due, position) => ({ type, at: due.at, position })),
+  );
+  for (const { type, at, position } of queries)
+    it(`${type} finds rows overdue by ${at} with a partial index, and reads no table from end to end`, async () => {
+      const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
+      const [explained] = await source.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }[]>(
+        `EXPLAIN (FORMAT JSON) ${query?.text ?? ''}`,
+        query?.parameters,
+      );
+      const nodes = explained ? nodesOf(explained['QUERY PLAN'][0].Plan) : [];
+      const used = await source.query<unknown[]>(
+        `SELECT 1 FROM pg_index WHERE indpred IS NOT NULL AND indexrelid::regclass::text = ANY ($1)`,
+        [nodes.flatMap((node) => node['Index Name'] ?? [])],
+      );
+      expect(used, 'partial indexes').to.have.length(1);
+      const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']);
+      expect(scanned.filter((name) => name !== 'wakes')).to.deep.equal([]);
+      expect(await source.query(query?.text ?? '', query?.parameters)).to.have.length(dueRows);
+    });
+
+  it('counts the due rows of each workflow type', async () => {
+    const counted = await source.query<{ label: string; value: number }[]>(countOfDueRows(source));
+    expect(Object.fromEntries(counted.map(({ label, value }) => [label, value]))).to.deep.equal(
+      Object.fromEntries(workflowTypeNames.map((type) => [type, dueRows * workflowTypes[type].due.length])),
+    );
+  });
+});

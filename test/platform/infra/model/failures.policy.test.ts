@@ -1,0 +1,19 @@
+import { expect } from 'chai';
+import { failureOfStatus, failureOfType } from '../../../../platform/infra/model/failures.policy.ts';
+
+describe('failures of the model', () => {
+  it('treat 429 and 529 as overloaded, 5xx, 408 and 409 as unavailable, and other 4xx as rejected', () => {
+    const kinds = (...statuses: number[]) => [...new Set(statuses.map(failureOfStatus))];
+    expect(kinds(429, 529)).to.deep.equal(['overloaded']);
+    expect(kinds(500, 502, 503, 504, 599, 408, 409)).to.deep.equal(['unavailable']);
+    expect(kinds(400, 401, 402, 403, 404, 413, 422)).to.deep.equal(['rejected']);
+  });
+
+  it('map the type of an error event to a failure', () => {
+    expect(failureOfType('overloaded_error')).to.equal('overloaded');
+    expect(failureOfType('rate_limit_error')).to.equal('overloaded');
+    expect(failureOfType('invalid_request_error')).to.equal('rejected');
+    expect(failureOfType('api_error')).to.equal('unavailable');
+    expect(failureOfType('constructor')).to.equal('unavailable');
+  });
+});

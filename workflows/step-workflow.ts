@@ -1,0 +1,97 @@
+/**
+ * The one shape of long-lived workflows (ENG-1): repeat a step until Postgres says that its row has ended, and wait in between
+ * for a signal or for the time that the step named.
+ */
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+  type ActivityOptions,
+} from '@temporalio/workflow';
+
+/** Says "look again" and nothing else: early, late, lost or doubled, it does no harm. */
+const lookAgain = defineSignal('lookAgain');
+
+/** A step's answer: how the row ended, or when to look again (`at`, in Unix milliseconds; at once where absent). */
+type Step = { done: true; outcome: unknown } | { done: false; at?: number };
+type Ended<S extends Step> = Extract<S, { done: true }>;
+type Waiting<S extends Step> = Extract<S, { done: false }>;
+type OutcomeOf<S extends Step> = Ended<S>['outcome'];
+
+/** For the operator who reads a run: opaque words, never a name (ENG-12). */
+interface Words<S extends Step> {
+  /** What the run waits for, or how far it is where the next step is due at once. */
+  waitingFor: (waiting: Waiting<S>) => string;
+  /** Current details during a step that takes long. */
+  during?: string;
+  /** Current details of an ended run. */
+  ended?: (ended: Ended<S>) => string;
+}
+
+/** Retried without end: a refusal is a result of the step, so that only our own faults throw. */
+export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' } as const;
+
+/** Clock skew must not cause a busy loop. */
+const shortestWaitMs = 1_000;
+
+/** The step that an activity is; a compile error for one whose answer is no step. */
+type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise<infer S>
+  ? S extends Step
+    ? S
+    : never
+  : never;
+
+/**
+ * @param activity the step's name in Temporal: never renamed while a history has it
+ * @param options time limits with their reasons
+ * @returns the workflow; its argument is the id of its row
+ */
+export function stepWorkflow<Activities, Name extends keyof Activities & string>(
+  activity: Name,
+  options: Pick<ActivityOptions, 'startToCloseTimeout' | 'heartbeatTimeout' | 'retry'>,
+  words: Words<StepOf<Activities[Name]>>,
+): (rowId: string) => Promise<OutcomeOf<StepOf<Activities[Name]>>> {
+  type Activity = (rowId: string, now: number) => Promise<StepOf<Activities[Name]>>;
+  const step: Activity | undefined = proxyActivities<Record<string, Activity>>({
+    retry: untilItSucceeds,
+    ...options,
+  })[activity];
+  if (!step) throw new Error(`There is no activity ${activity}.`);
+  return (rowId) => repeat(rowId, (now) => step(rowId, now), words);
+}
+
+/** Repeats the step until its row has ended, as a new run whenever the server suggests it. @returns the outcome */
+export async function repeat<S extends Step>(
+  rowId: string,
+  step: (now: number) => Promise<S>,
+  words: Words<S>,
+): Promise<OutcomeOf<S>> {
+  let signaled = false;
+  setHandler(lookAgain, () => {
+    signaled = true;
+  });
+  for (;;) {
+    signaled = false; // before the step, never after: a signal that arrives during it must not be lost
+    if (words.during !== undefined) setCurrentDetails(words.during);
+    const next = await step(Date.now());
+    if (next.done && !signaled) {
+      const ended = next as Ended<S>;
+      if (words.ended) setCurrentDetails(words.ended(ended));
+      return ended.outcome;
+    }
+    if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
+    // A signal that is not answered yet is answered by the new run, which begins with a step.
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<(rowId: string) => Promise<unknown>>(rowId);
+  }
+}
+
+async function waitFor({ at }: { at?: number }, summary: string, signaled: () => boolean): Promise<void> {
+  if (at === undefined) return setCurrentDetails(summary);
+  const wait = Math.max(shortestWaitMs, at - Date.now());
+  setCurrentDetails(`Waiting for ${summary}, until ${new Date(Date.now() + wait).toISOString()}`);
+  await condition(signaled, wait, { summary });
+}

@@ -21,6 +21,13 @@ function anchorsOf(file: string): Set<string> {
   return anchors;
 }
 
+const known = new Map<string, Set<string>>();
+function knownAnchorsOf(file: string): Set<string> {
+  const anchors = known.get(file) ?? anchorsOf(file);
+  known.set(file, anchors);
+  return anchors;
+}
+
 function brokenLinks(file: string): string[] {
   const text = withoutCode(readFileSync(placeOf(file), 'utf8'));
   const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
@@ -30,7 +37,7 @@ function brokenLinks(file: string): string[] {
       const [place = '', anchor] = decodeURI(target).split('#');
       const to = place === '' ? file : path.join(path.dirname(file), place);
       if (!existsSync(placeOf(to))) return true;
-      return anchor !== undefined && to.endsWith('.md') && !anchorsOf(to).has(anchor);
+      return anchor !== undefined && to.endsWith('.md') && !knownAnchorsOf(to).has(anchor);
     })
     .map((target) => `${file}: ${target}`);
 }

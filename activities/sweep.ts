@@ -1,6 +1,6 @@
 /** The activities of the sweeper. */
 import { foldAnswerLogs } from '../domain/agents/answers/answer-logs.ts';
-import type { Database } from '../platform/infra/postgres/transaction.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
 export type SweepActivities = ReturnType<typeof sweepActivities>;

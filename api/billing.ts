@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { EventOutcome } from '../entities/billing/values.ts';
 import { planOfPriceBy } from '../domain/billing/events.policy.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
-import type { Services } from './operation.ts';
+import type { Deps } from './operation.ts';
 
 /** Outcomes that an operator should look into: the plan of a club may not be what it pays for. */
 const notFollowed: ReadonlySet<string> = new Set<EventOutcome>([
@@ -13,7 +13,7 @@ const notFollowed: ReadonlySet<string> = new Set<EventOutcome>([
   'customer_of_another_club',
 ]);
 
-export function billingOf(stripe: Config['stripe'], log: Logger): Services['billing'] {
+export function billingOf(stripe: Config['stripe'], log: Logger): Deps['billing'] {
   return {
     webhookSecret: stripe.webhookSecret,
     planOfPrice: planOfPriceBy(stripe.pricePlans),

@@ -4,6 +4,7 @@ import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import type { AskedModel } from '../domain/agents/conversations/asking.ts';
 import type { Role } from '../entities/clubs/values.ts';
 import type { Id } from '../platform/core/ids.ts';
+import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { AddressedPlatform } from '../domain/deps.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
@@ -12,7 +13,7 @@ import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Egress } from '../platform/infra/egress/egress.ts';
 
 /** What the API process offers its handlers. */
-export interface Services extends AddressedPlatform {
+export interface Deps extends AddressedPlatform {
   egress: Egress;
   storage: ObjectStore;
   /** What agents are answering, as it is written. */
@@ -39,7 +40,10 @@ export interface OperationRequest<Op extends OperationId> {
   bodyStream: AsyncIterable<Buffer>;
   /** @returns a header of the request, empty where it is absent */
   header: (name: string) => string;
-  services: Services;
+  /** Postgres, for operations that read. */
+  db: Queries;
+  /** For operations that change something. */
+  deps: Deps;
   /** When the request was received, by the API's clock: the only clock of business decisions. */
   now: Date;
   /** Only for operations that ask for a session. @throws Error where the contract asks for none */

@@ -4,13 +4,13 @@ import { register } from 'prom-client';
 import type { ApiPlatform, Context, Middleware } from './middleware/context.ts';
 
 /** @returns `/healthz` (the process runs), `/readyz` (it can serve: 503 while it stops or Postgres is away), `/metrics` */
-export function operatorRoutes({ services, accepting }: ApiPlatform): Middleware {
+export function operatorRoutes({ deps, accepting }: ApiPlatform): Middleware {
   const routes: Record<string, (context: Context) => Promise<void>> = {
     '/healthz': async (context) => {
       context.body = { status: 'ok' };
     },
     '/readyz': async (context) => {
-      const ready = accepting() && (await answers(() => services.database.source.query('SELECT 1')));
+      const ready = accepting() && (await answers(() => deps.database.source.query('SELECT 1')));
       context.status = ready ? 200 : 503;
       context.body = { status: ready ? 'ready' : 'not_ready' };
     },

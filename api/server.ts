@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
-import { createBell } from '../platform/infra/postgres/notifier.ts';
+import { Database } from '../platform/infra/postgres/database.ts';
+import { createNotifier } from '../platform/infra/postgres/notifier.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
@@ -48,7 +49,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   } = options;
   const log = createLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
-  const bell = createBell(source, (error) =>
+  const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );
   const limiter = createLimiter({
@@ -71,8 +72,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const stopping = new AbortController();
   let accepting = true;
   const app = createApp({
-    services: {
-      database: { source, bell },
+    deps: {
+      database: new Database(source, notifier),
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,
       classroomUrl: config.classroomUrl,

@@ -1,4 +1,5 @@
 /** `npm run bench -- api`: GET /v1/auth/session beside a bare Koa route that makes the same one query. */
+import { Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
 import { readConfig } from '../config.ts';
 import { newId } from '../platform/core/ids.ts';
@@ -40,7 +41,9 @@ async function seedSession(env: Record<string, string>): Promise<string> {
     `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'Student', 'student@example.com', now())`,
     [studentId, clubId],
   );
-  const { token } = await source.transaction((tx) => openSession(tx, 'student', studentId, new Date()));
+  const { token } = await source.transaction((tx) =>
+    openSession(new Transaction(tx), 'student', studentId, new Date()),
+  );
   await source.destroy();
   return token;
 }

@@ -6,6 +6,7 @@ import { createOrganization } from '../domain/clubs/organizations.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { openSession } from '../domain/identity/sessions.ts';
 import { createDataSource } from '../entities/data-source.ts';
+import { Transaction } from '../platform/infra/postgres/database.ts';
 import { migrate } from '../entities/migrate.ts';
 import { onFreshStack, progress, report } from './support.ts';
 import { untilIdle, watchCost } from './webhooks/process-cost.ts';
@@ -58,7 +59,12 @@ async function addClub(source: DataSource): Promise<Club> {
     [administratorId, `${administratorId}@example.com`, now],
   );
   return source.transaction(async (tx) => {
-    const { organization_id: id } = await createOrganization(tx, administratorId, `Club ${administratorId}`, now);
+    const { organization_id: id } = await createOrganization(
+      new Transaction(tx),
+      administratorId,
+      `Club ${administratorId}`,
+      now,
+    );
     await tx.query(
       `INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')
        ON CONFLICT (club_id) DO UPDATE SET plan = 'business'`,
@@ -74,7 +80,7 @@ async function addClub(source: DataSource): Promise<Club> {
        VALUES ($1, $2, 'Knots', 'course', $3, $4, $4)`,
       [deliveryId, id, courseId, now],
     );
-    const { token } = await openSession(tx, 'admin', administratorId, now);
+    const { token } = await openSession(new Transaction(tx), 'admin', administratorId, now);
     return { id, token, deliveryId };
   });
 }

@@ -1,6 +1,6 @@
 /** Fills one club with as many students, enrollments and certificates as wanted, one of each for everybody. */
 import pg from 'pg';
-import type { Database } from '../platform/infra/postgres/transaction.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { foldListTallies } from '../platform/infra/postgres/lists/counts.ts';
 

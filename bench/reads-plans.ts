@@ -1,9 +1,9 @@
 /** Which indexes serve what a function reads, by EXPLAIN of every statement that it sends. */
-import type { DataSource } from 'typeorm';
-import type { Transaction } from '../platform/infra/postgres/transaction.ts';
+import type { DataSource, EntityManager } from 'typeorm';
+import { Queries } from '../platform/infra/postgres/database.ts';
 
 /** @returns their names, in the order of the statements; `sequential: table` where none does */
-export async function indexesOf(source: DataSource, read: (tx: Transaction) => Promise<unknown>): Promise<string[]> {
+export async function indexesOf(source: DataSource, read: (db: Queries) => Promise<unknown>): Promise<string[]> {
   const found = new Set<string>();
   await source.transaction(async (tx) => {
     const send = tx.query.bind(tx);
@@ -15,8 +15,8 @@ export async function indexesOf(source: DataSource, read: (tx: Transaction) => P
           return send(statement, parameters);
         },
       },
-    }) as Transaction;
-    await read(explaining);
+    }) as EntityManager;
+    await read(new Queries(explaining));
   });
   return [...found];
 }

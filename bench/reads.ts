@@ -2,7 +2,7 @@
 import { readConfig, type Config } from '../config.ts';
 import { Secret } from '../platform/core/secret.ts';
 import { listEnrollments } from '../domain/access/enrollments/listing.ts';
-import type { Database, Transaction } from '../platform/infra/postgres/transaction.ts';
+import { Database, type Queries } from '../platform/infra/postgres/database.ts';
 import { listStudents } from '../domain/identity/students.ts';
 import { listCertificates } from '../domain/learning/certificates/reads.ts';
 import { createDataSource } from '../entities/data-source.ts';
@@ -19,7 +19,7 @@ const samples = 200;
 const spells = 5;
 const warmUps = 20;
 
-type Read = (tx: Transaction, club: Club, records: number) => Promise<{ total: number }>;
+type Read = (tx: Queries, club: Club, records: number) => Promise<{ total: number }>;
 
 const first = { page: 1, page_size: 20 };
 const students =
@@ -109,7 +109,7 @@ async function setScene(config: Config['database'], name: string, records: numbe
   url.pathname = `/reads_${name}`;
   const source = await createDataSource({ ...config, url: new Secret(url.href) }, 'club-bench').initialize();
   await migrate(source);
-  const database = { source, bell: { ring() {} } };
+  const database = new Database(source, { notify() {} });
   const club = await seedClub(database);
   const started = performance.now();
   await loadClub(database, url.href, club, records);
@@ -123,7 +123,7 @@ async function compare(figure: string, read: Read, short: Scene, long: Scene): P
   for (let nth = -warmUps; nth < samples; nth++) {
     for (const [scene, times] of took) {
       const started = performance.now();
-      await read(scene.database.source.manager, scene.club, scene.records);
+      await read(scene.database, scene.club, scene.records);
       if (nth >= 0) times.push(performance.now() - started);
     }
   }

@@ -2,6 +2,7 @@
  * `npm run bench -- sales`: notices a second that are accepted, beside a bare Koa route that inserts the same row; and facts a
  * second that reach a receiver, from sales to strangers: each is an account, a purchase and an access.
  */
+import { Database } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
@@ -67,7 +68,7 @@ async function openShop(source: DataSource, { masterKey }: ReturnType<typeof rea
     productId,
     deliveryId,
   ]);
-  const platform = { database: { source, bell: { ring() {} } }, vault, publicUrl: '', classroomUrl: '' };
+  const platform = { database: new Database(source, { notify() {} }), vault, publicUrl: '', classroomUrl: '' };
   const { url } = await createConnection(platform, clubId, { platform: 'generic', name: 'Shop' }, new Date());
   return { clubId, path: url, seal: (secret, id) => vault.seal(secret, id) };
 }

@@ -1,5 +1,5 @@
 /** What each context does where something concerns all of them: a student's removal, a new e-mail address, retention, facts. */
-import type { Database, Transaction } from '../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 import { foldListTallies } from '../platform/infra/postgres/lists/counts.ts';

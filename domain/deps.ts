@@ -1,9 +1,13 @@
 /** What domain functions need of the process that they run in, beside their arguments. */
-import type { Database } from '../platform/infra/postgres/transaction.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 
-export interface Platform {
+/** For commands that need Postgres alone. */
+export interface DatabaseDeps {
   database: Database;
+}
+
+export interface Platform extends DatabaseDeps {
   vault: Vault;
 }
 

@@ -19,7 +19,7 @@ function entryPoints(): string[] {
 }
 
 describe('platform/core/node-version', () => {
-  it('is imported by every entry point, so that an older Node says what is missing instead of doing nothing', () => {
+  it('is imported by every entry point: an older Node says what is missing', () => {
     expect(entryPoints()).to.include.members([
       'api/server.ts',
       'worker/main.ts',

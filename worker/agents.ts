@@ -7,8 +7,8 @@ import { answersChannel } from '../domain/agents/answers/answers-channel.ts';
 import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
 import { createModel } from '../platform/infra/model/model.ts';
 import { retrieve } from '../domain/knowledge/retrieval.ts';
-import { createBell } from '../platform/infra/postgres/notifier.ts';
-import type { Database } from '../platform/infra/postgres/transaction.ts';
+import { createNotifier } from '../platform/infra/postgres/notifier.ts';
+import { type Database, Queries } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import { readImages } from '../domain/media/agent-images.ts';
@@ -23,7 +23,7 @@ export function createAnswerPlatform(
   failpoint: (name: string) => Promise<void>,
 ): AnswerPlatform {
   const { source } = database;
-  const bell = createBell(
+  const notifier = createNotifier(
     source,
     (error) => log.warn({ error: describeError(error) }, 'the API was not notified of an answer; it polls'),
     answersChannel,
@@ -33,16 +33,16 @@ export function createAnswerPlatform(
     prompt: {
       source,
       retrieve,
-      readImages: (questionId) => readImages(storage, source.manager, questionId),
+      readImages: (questionId) => readImages(storage, new Queries(source.manager), questionId),
     },
     askModel: createModel(config.model, answerRules),
     log: createDeltaLog({
       source,
-      ring: () => bell.ring(),
+      ring: () => notifier.notify(),
       onError: (error) => log.warn({ error: describeError(error) }, 'answers could not be written; it is tried again'),
       failpoint,
     }),
-    ring: () => bell.ring(),
+    ring: () => notifier.notify(),
     onEnd(report) {
       const { model, status, error_code: code = '' } = report;
       answers.inc({ status, code });

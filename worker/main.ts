@@ -16,7 +16,8 @@ import { sweepActivities } from '../activities/sweep.ts';
 import { transactionalMailActivities } from '../activities/transactional-mail.ts';
 import { readConfig, type Config } from '../config.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
-import { createBell } from '../platform/infra/postgres/notifier.ts';
+import { Database } from '../platform/infra/postgres/database.ts';
+import { createNotifier } from '../platform/infra/postgres/notifier.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
@@ -57,12 +58,10 @@ export async function startWorker(
 ): Promise<RunningWorker> {
   const log = createLogger('worker', config.log.level);
   const source = await openDatabase(config.database, 'club-worker');
-  const database = {
-    source,
-    bell: createBell(source, (error) =>
-      log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
-    ),
-  };
+  const notifier = createNotifier(source, (error) =>
+    log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
+  );
+  const database = new Database(source, notifier);
   const vault = createVault(config.masterKey);
   const egress = createEgress({
     allowedNetworks: config.egress.allowedNetworks,

@@ -1,7 +1,7 @@
 /** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
 import { relayChannel } from '../platform/infra/postgres/notifier.ts';
-import type { Database } from '../platform/infra/postgres/transaction.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { listen } from '../platform/infra/postgres/listener.ts';
 import {

@@ -3,7 +3,7 @@ import type { ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
 import type { ContractOperation, Validators } from '../../contract/contract.ts';
 import type { Limiter } from '../rate-limits/limiter.ts';
-import type { Caller, Services } from '../operation.ts';
+import type { Caller, Deps } from '../operation.ts';
 import type { StreamSettings } from './event-stream.ts';
 
 export interface RequestState {
@@ -27,7 +27,7 @@ export type Middleware = (context: Context, next: Next) => Promise<unknown>;
 
 /** What the API is made of. */
 export interface ApiPlatform {
-  services: Services;
+  deps: Deps;
   limiter: Limiter;
   log: Logger;
   clock: () => Date;

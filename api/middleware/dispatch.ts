@@ -9,7 +9,7 @@ import { answerWithEvents } from './event-stream.ts';
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
-  { services, streams }: ApiPlatform,
+  { deps, streams }: ApiPlatform,
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
 ): Middleware {
@@ -29,7 +29,8 @@ export function dispatch(
         return context.state.bodyStream;
       },
       header: (name: string) => context.get(name),
-      services,
+      db: deps.database,
+      deps,
       now: context.state.now,
       get caller() {
         return callerOf(context);

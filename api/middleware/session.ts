@@ -18,11 +18,11 @@ const forbidden = () => new DomainError('forbidden', 'This session does not act 
  * Finds the caller and judges session and club. The verdict is only noted: the rate limit is charged first, to another
  * counter for those who are refused, and {@link refuseOutsiders} then throws it.
  */
-export function findCaller({ services }: ApiPlatform, operation: ContractOperation): Middleware {
+export function findCaller({ deps }: ApiPlatform, operation: ContractOperation): Middleware {
   return async (context, next) => {
     const clubId = clubOf(operation, context);
     if (operation.auth.length > 0) {
-      const caller = await callerOf(context, operation, clubId, services);
+      const caller = await callerOf(context, operation, clubId, deps);
       if (!caller) context.state.refusal = unauthenticated();
       else if (clubId !== undefined && !actsIn(caller, clubId)) context.state.refusal = forbidden();
       if (caller) context.state.caller = caller;
@@ -42,9 +42,9 @@ export const refuseOutsiders: Middleware = async (context, next) => {
  * Postgres away it is the counters that answer.
  * @throws DomainError forbidden
  */
-export function requireClub({ services }: ApiPlatform): Middleware {
+export function requireClub({ deps }: ApiPlatform): Middleware {
   return async (context, next) => {
-    if (!(await clubExists(services.database.source.manager, clubIdOf(context)))) throw forbidden();
+    if (!(await clubExists(deps.database, clubIdOf(context)))) throw forbidden();
     return next();
   };
 }
@@ -76,7 +76,7 @@ async function callerOf(
   context: Context,
   { auth }: ContractOperation,
   clubId: string | undefined,
-  { database: { source } }: ApiPlatform['services'],
+  { database: { source } }: ApiPlatform['deps'],
 ): Promise<Caller | undefined> {
   const [, token] = /^Bearer +([\w-]{1,128})$/i.exec(context.get('authorization')) ?? [];
   if (token === undefined) return undefined;

@@ -1,66 +1,43 @@
 /** How an administrator gets an account, a session and an organization. */
-import { createOrganization as create } from '../../domain/clubs/organizations.ts';
-import { acceptInvitation as accept } from '../../domain/clubs/members.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
-import { signUpAdministrator as signUp } from '../../domain/clubs/sign-up.ts';
-import {
-  confirmAdministratorPasswordReset as confirmReset,
-  getProfile as profileOf,
-  requestAdministratorPasswordReset as requestReset,
-  resendAdministratorVerification as resendVerification,
-  signInAdministrator as signIn,
-  verifyAdministratorEmail as verifyEmail,
-} from '../../domain/identity/administrator-accounts.ts';
+import * as members from '../../domain/clubs/members.ts';
+import * as organizations from '../../domain/clubs/organizations.ts';
+import * as signUp from '../../domain/clubs/sign-up.ts';
+import * as accounts from '../../domain/identity/administrator-accounts.ts';
 import type { Operation } from '../operation.ts';
-import { accepted } from './answers.ts';
+import { accepted, data } from './answers.ts';
 
-export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ body, services, now }) => {
-  await signUp(services, body, now);
-  return accepted;
-};
+export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ body, deps, now }) =>
+  accepted(await signUp.signUpAdministrator(deps, body, now));
 
-export const verifyAdministratorEmail: Operation<'verifyAdministratorEmail'> = async ({ body, services, now }) => ({
-  data: await verifyEmail(services, body.token, now),
-});
+export const verifyAdministratorEmail: Operation<'verifyAdministratorEmail'> = async ({ body, deps, now }) =>
+  data(await accounts.verifyAdministratorEmail(deps, body.token, now));
 
 export const resendAdministratorVerification: Operation<'resendAdministratorVerification'> = async ({
   body,
-  services,
+  deps,
   now,
-}) => {
-  await resendVerification(services, body.email, now);
-  return accepted;
-};
+}) => accepted(await accounts.resendAdministratorVerification(deps, body.email, now));
 
 export const requestAdministratorPasswordReset: Operation<'requestAdministratorPasswordReset'> = async ({
   body,
-  services,
+  deps,
   now,
-}) => {
-  await requestReset(services, body.email, now);
-  return accepted;
-};
+}) => accepted(await accounts.requestAdministratorPasswordReset(deps, body.email, now));
 
 export const confirmAdministratorPasswordReset: Operation<'confirmAdministratorPasswordReset'> = async ({
   body,
-  services,
+  deps,
   now,
-}) => ({
-  data: await confirmReset(services, body, now),
-});
+}) => data(await accounts.confirmAdministratorPasswordReset(deps, body, now));
 
-export const signInAdministrator: Operation<'signInAdministrator'> = async ({ body, services, now }) => ({
-  data: await signIn(services, body, now),
-});
+export const signInAdministrator: Operation<'signInAdministrator'> = async ({ body, deps, now }) =>
+  data(await accounts.signInAdministrator(deps, body, now));
 
-export const acceptInvitation: Operation<'acceptInvitation'> = async ({ body, services, now }) => ({
-  data: await accept(services, body, now),
-});
+export const acceptInvitation: Operation<'acceptInvitation'> = async ({ body, deps, now }) =>
+  data(await members.acceptInvitation(deps, body, now));
 
-export const getProfile: Operation<'getProfile'> = async ({ administrator, services }) => ({
-  data: await profileOf(services.database.source.manager, administrator.id),
-});
+export const getProfile: Operation<'getProfile'> = async ({ administrator, db }) =>
+  data(await accounts.getProfile(db, administrator.id));
 
-export const createOrganization: Operation<'createOrganization'> = async ({ administrator, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => create(tx, administrator.id, body.name, now)),
-});
+export const createOrganization: Operation<'createOrganization'> = async ({ administrator, body, deps, now }) =>
+  data(await organizations.openOrganization(deps, administrator.id, body.name, now));

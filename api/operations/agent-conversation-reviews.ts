@@ -1,13 +1,12 @@
 /** What administrators read of students' conversations with agents. */
-import { listReviews, readReview } from '../../domain/agents/conversations/conversation-reviews.ts';
+import * as reviews from '../../domain/agents/conversations/conversation-reviews.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { page } from './answers.ts';
 
-export const listAgentConversations: Operation<'listAgentConversations'> = async ({ params, query, services }) =>
-  listed(await listReviews(services.database.source.manager, params.clubId, params.agentId, query));
+export const listAgentConversations: Operation<'listAgentConversations'> = async ({ params, query, db }) =>
+  page(await reviews.listReviews(db, params.clubId, params.agentId, query));
 
-export const getAgentConversation: Operation<'getAgentConversation'> = async ({ params, query, services }) => {
-  const { storage, database } = services;
-  const { conversation, total } = await readReview(database.source.manager, storage, params, query);
+export const getAgentConversation: Operation<'getAgentConversation'> = async ({ params, query, db, deps }) => {
+  const { conversation, total } = await reviews.readReview(db, deps.storage, params, query);
   return { data: conversation, total };
 };

@@ -1,61 +1,54 @@
 /** What students ask agents: questions, answers as they are written, and the conversations that they make. */
 import { EventStream } from '../../contract/contract.ts';
 import { answerEvents, type AnswerEvent } from '../../domain/agents/answers/answer-events.ts';
-import { askAgent as ask } from '../../domain/agents/conversations/asking.ts';
-import {
-  findAnswerToFollow,
-  listConversations as list,
-  openAgent,
-  readConversation,
-  removeConversation as remove,
-  renameConversation as rename,
-} from '../../domain/agents/conversations/conversations.ts';
+import * as asking from '../../domain/agents/conversations/asking.ts';
+import * as conversations from '../../domain/agents/conversations/conversations.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Operation, Services } from '../operation.ts';
-import { listed } from './answers.ts';
+import type { Deps, Operation } from '../operation.ts';
+import { data, noContent, page } from './answers.ts';
 
-export const askAgent: Operation<'askAgent'> = async ({ params, body, student, services, now }) => {
-  const accepted = await ask(services, student, params.publicId, body, now);
+export const askAgent: Operation<'askAgent'> = async ({ params, body, student, deps, now }) => {
+  const accepted = await asking.askAgent(deps, student, params.publicId, body, now);
   return new EventStream(async function* (closed): AsyncGenerator<AnswerEvent> {
     yield { event: 'accepted', data: accepted };
-    yield* eventsOf(services, { answerId: accepted.answer.id, from: 0 }, closed);
+    yield* eventsOf(deps, { answerId: accepted.answer.id, from: 0 }, closed);
   });
 };
 
-export const reattachAnswer: Operation<'reattachAnswer'> = async ({ params, query, student, services }) => {
+export const reattachAnswer: Operation<'reattachAnswer'> = async ({ params, query, student, db, deps }) => {
   const { conversationId, messageId } = params;
-  const { manager } = services.database.source;
-  const answerId = await findAnswerToFollow(manager, student, conversationId, messageId, query.from);
-  return new EventStream((closed) => eventsOf(services, { answerId, from: query.from }, closed));
+  const answerId = await conversations.findAnswerToFollow(db, student, conversationId, messageId, query.from);
+  return new EventStream((closed) => eventsOf(deps, { answerId, from: query.from }, closed));
 };
 
 function eventsOf(
-  { database, answers }: Services,
+  { database, answers }: Deps,
   answer: { answerId: Id; from: number },
   closed: AbortSignal,
 ): AsyncGenerator<AnswerEvent> {
   return answerEvents({ source: database.source, feed: answers }, answer, closed);
 }
 
-export const getClassroomAgent: Operation<'getClassroomAgent'> = async ({ params, student, services, now }) => ({
-  data: await openAgent(services.database.source.manager, student, params.publicId, services.model, now),
-});
+export const getClassroomAgent: Operation<'getClassroomAgent'> = async ({ params, student, db, deps, now }) =>
+  data(await conversations.openAgent(db, student, params.publicId, deps.model, now));
 
-export const listConversations: Operation<'listConversations'> = async ({ params, query, student, services }) =>
-  listed(await list(services.database.source.manager, student, params.publicId, query));
+export const listConversations: Operation<'listConversations'> = async ({ params, query, student, db }) =>
+  page(await conversations.listConversations(db, student, params.publicId, query));
 
-export const getConversation: Operation<'getConversation'> = async ({ params, query, student, services }) => {
-  const { storage, database } = services;
-  const { manager } = database.source;
-  const { conversation, total } = await readConversation(manager, storage, student, params.conversationId, query);
+export const getConversation: Operation<'getConversation'> = async ({ params, query, student, db, deps }) => {
+  const { conversationId } = params;
+  const { conversation, total } = await conversations.readConversation(
+    db,
+    deps.storage,
+    student,
+    conversationId,
+    query,
+  );
   return { data: conversation, total };
 };
 
-export const renameConversation: Operation<'renameConversation'> = async ({ params, body, student, services }) => ({
-  data: await rename(services.database.source.manager, student, params.conversationId, body.title),
-});
+export const renameConversation: Operation<'renameConversation'> = async ({ params, body, student, deps }) =>
+  data(await conversations.renameConversation(deps, student, params.conversationId, body.title));
 
-export const removeConversation: Operation<'removeConversation'> = async ({ params, student, services, now }) => {
-  await remove(services.database, student, params.conversationId, now);
-  return undefined;
-};
+export const removeConversation: Operation<'removeConversation'> = async ({ params, student, deps, now }) =>
+  noContent(await conversations.removeConversation(deps, student, params.conversationId, now));

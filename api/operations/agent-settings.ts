@@ -1,48 +1,34 @@
 /** AI agents as administrators set them up, what they answer from, and which of them a student finds. */
-import {
-  createAgent as create,
-  findAgent,
-  listAgents as list,
-  updateAgent as update,
-} from '../../domain/agents/setup/agents.ts';
-import { listOwnAgents } from '../../domain/agents/setup/classroom.ts';
-import { findMaterial, setMaterial } from '../../domain/agents/setup/material.ts';
-import { listSources, reindexSource } from '../../domain/agents/setup/source-list.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import * as agents from '../../domain/agents/setup/agents.ts';
+import * as classroom from '../../domain/agents/setup/classroom.ts';
+import * as material from '../../domain/agents/setup/material.ts';
+import * as sources from '../../domain/agents/setup/source-list.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, page } from './answers.ts';
 
-export const listAgents: Operation<'listAgents'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+export const listAgents: Operation<'listAgents'> = async ({ params, query, db }) =>
+  page(await agents.listAgents(db, params.clubId, query));
 
-export const createAgent: Operation<'createAgent'> = async ({ params, body, services, now }) => ({
-  data: await create(services.database, params.clubId, body, now),
-});
+export const createAgent: Operation<'createAgent'> = async ({ params, body, deps, now }) =>
+  data(await agents.createAgent(deps, params.clubId, body, now));
 
-export const getAgent: Operation<'getAgent'> = async ({ params, services }) => ({
-  data: await findAgent(services.database.source.manager, params.clubId, params.agentId),
-});
+export const getAgent: Operation<'getAgent'> = async ({ params, db }) =>
+  data(await agents.findAgent(db, params.clubId, params.agentId));
 
-export const updateAgent: Operation<'updateAgent'> = async ({ params, body, services, now }) => ({
-  data: await update(services.database, params.clubId, params.agentId, body, now),
-});
+export const updateAgent: Operation<'updateAgent'> = async ({ params, body, deps, now }) =>
+  data(await agents.updateAgent(deps, params.clubId, params.agentId, body, now));
 
-export const getAgentMaterial: Operation<'getAgentMaterial'> = async ({ params, services }) => ({
-  data: await findMaterial(services.database.source.manager, params.clubId, params.agentId),
-});
+export const getAgentMaterial: Operation<'getAgentMaterial'> = async ({ params, db }) =>
+  data(await material.findMaterial(db, params.clubId, params.agentId));
 
-export const setAgentMaterial: Operation<'setAgentMaterial'> = async ({ params, body, services, now }) => ({
-  data: await setMaterial(services.database, params.clubId, params.agentId, body, now),
-});
+export const setAgentMaterial: Operation<'setAgentMaterial'> = async ({ params, body, deps, now }) =>
+  data(await material.setMaterial(deps, params.clubId, params.agentId, body, now));
 
-export const listAgentSources: Operation<'listAgentSources'> = async ({ params, query, services }) =>
-  listed(await listSources(services.database.source.manager, params.clubId, params.agentId, query));
+export const listAgentSources: Operation<'listAgentSources'> = async ({ params, query, db }) =>
+  page(await sources.listSources(db, params.clubId, params.agentId, query));
 
-export const reindexAgentSource: Operation<'reindexAgentSource'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) =>
-    reindexSource(tx, params.clubId, params.agentId, params.sourceId, now),
-  ),
-});
+export const reindexAgentSource: Operation<'reindexAgentSource'> = async ({ params, deps, now }) =>
+  data(await sources.reindexSource(deps, params.clubId, params.agentId, params.sourceId, now));
 
-export const listClassroomAgents: Operation<'listClassroomAgents'> = async ({ query, student, services, now }) =>
-  listed(await listOwnAgents(services.database.source.manager, student, query, now));
+export const listClassroomAgents: Operation<'listClassroomAgents'> = async ({ query, student, db, now }) =>
+  page(await classroom.listOwnAgents(db, student, query, now));

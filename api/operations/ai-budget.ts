@@ -1,28 +1,19 @@
 /** What a club's AI agents may cost, and what they use and cost. */
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
-import {
-  listAgentUsage as usageOfAgent,
-  listClubUsage,
-  readAiBudget,
-  setOwnLimit,
-} from '../../domain/agents/budget/usage.ts';
+import * as usage from '../../domain/agents/budget/usage.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, page } from './answers.ts';
 
-export const getAiBudget: Operation<'getAiBudget'> = async ({ params, services, now }) => ({
-  data: await readAiBudget(services.database.source.manager, params.clubId, now),
-});
+export const getAiBudget: Operation<'getAiBudget'> = async ({ params, db, now }) =>
+  data(await usage.readAiBudget(db, params.clubId, now));
 
-export const setAiBudgetLimit: Operation<'setAiBudgetLimit'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setOwnLimit(tx, params.clubId, body.own_limit, now)),
-});
+export const setAiBudgetLimit: Operation<'setAiBudgetLimit'> = async ({ params, body, deps, now }) =>
+  data(await usage.setOwnLimit(deps, params.clubId, body.own_limit, now));
 
-export const removeAiBudgetLimit: Operation<'removeAiBudgetLimit'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setOwnLimit(tx, params.clubId, null, now)),
-});
+export const removeAiBudgetLimit: Operation<'removeAiBudgetLimit'> = async ({ params, deps, now }) =>
+  data(await usage.setOwnLimit(deps, params.clubId, null, now));
 
-export const listAiUsage: Operation<'listAiUsage'> = async ({ params, query, services, now }) =>
-  listed(await listClubUsage(services.database.source.manager, params.clubId, query, now));
+export const listAiUsage: Operation<'listAiUsage'> = async ({ params, query, db, now }) =>
+  page(await usage.listClubUsage(db, params.clubId, query, now));
 
-export const listAgentUsage: Operation<'listAgentUsage'> = async ({ params, query, services }) =>
-  listed(await usageOfAgent(services.database.source.manager, params.clubId, params.agentId, query));
+export const listAgentUsage: Operation<'listAgentUsage'> = async ({ params, query, db }) =>
+  page(await usage.listAgentUsage(db, params.clubId, params.agentId, query));

@@ -1,10 +1,22 @@
-/** Answers that several operations share. */
-import type { Listed } from '../../platform/infra/postgres/lists/page.ts';
+/** The bodies of success responses. */
+import type { Page } from '../../platform/infra/postgres/lists/page.ts';
 
-/** The same answer whether or not something was done, so callers cannot probe for accounts (DEC-13). */
-export const accepted = { data: { accepted: true as const } };
+/** One record. */
+export function data<T>(record: T): { data: T } {
+  return { data: record };
+}
 
 /** One page of a list, with its total (REC-2, REC-3). */
-export function listed<T>({ rows, total }: Listed<T>): { data: T[]; total: number } {
+export function page<T>({ rows, total }: Page<T>): { data: T[]; total: number } {
   return { data: rows, total };
+}
+
+/** The same answer whether or not something was done, so callers cannot probe for accounts (DEC-13). */
+export function accepted(_done: void): { data: { accepted: true } } {
+  return { data: { accepted: true } };
+}
+
+/** No body. */
+export function noContent(_done: void): undefined {
+  return undefined;
 }

@@ -1,24 +1,22 @@
 /** The club's plan, what it buys beside it, and what the payment processor tells of it. */
-import { buyAddOn as buy, listAddOns as list } from '../../domain/billing/add-ons.ts';
-import { readClubPlan } from '../../domain/billing/club-plan.ts';
-import { receiveNotice } from '../../domain/billing/notices.ts';
+import * as addOns from '../../domain/billing/add-ons.ts';
+import * as plan from '../../domain/billing/club-plan.ts';
+import * as notices from '../../domain/billing/notices.ts';
 import type { Operation } from '../operation.ts';
-import { accepted, listed } from './answers.ts';
+import { accepted, data, page } from './answers.ts';
 
-export const getClubPlan: Operation<'getClubPlan'> = async ({ params, services, now }) => ({
-  data: await readClubPlan(services.database.source.manager, params.clubId, now),
-});
+export const getClubPlan: Operation<'getClubPlan'> = async ({ params, db, now }) =>
+  data(await plan.readClubPlan(db, params.clubId, now));
 
-export const listAddOns: Operation<'listAddOns'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+export const listAddOns: Operation<'listAddOns'> = async ({ params, query, db }) =>
+  page(await addOns.listAddOns(db, params.clubId, query));
 
-export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, services, now }) => {
-  const { database, billing } = services;
-  return { data: await buy({ database, processor: billing.processor }, params.clubId, body, now) };
+export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, deps, now }) => {
+  const { database, billing } = deps;
+  return data(await addOns.buyAddOn({ database, processor: billing.processor }, params.clubId, body, now));
 };
 
-export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ rawBody, header, services, now }) => {
-  const { database, billing } = services;
-  await receiveNotice({ ...billing, database }, rawBody, header('Stripe-Signature'), now);
-  return accepted;
+export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ rawBody, header, deps, now }) => {
+  const { database, billing } = deps;
+  return accepted(await notices.receiveNotice({ ...billing, database }, rawBody, header('Stripe-Signature'), now));
 };

@@ -1,69 +1,42 @@
 /** Certificates of a club, a student's own, and what anyone learns of one by its code. */
 import { Binary } from '../../contract/contract.ts';
+import * as certificates from '../../domain/learning/certificates/certificates.ts';
 import { formatCode } from '../../domain/learning/certificates/code.policy.ts';
 import { certificatePdf } from '../../domain/learning/certificates/pdf.ts';
-import {
-  findCertificate,
-  findCertificateByCode,
-  findOwnCertificate,
-  listCertificates as list,
-  listOwnCertificates as listOwn,
-  type Certificate,
-} from '../../domain/learning/certificates/reads.ts';
-import { presentCertificate, presentVerification } from '../../domain/learning/certificates/records.ts';
-import {
-  issueCertificate as issue,
-  reissueCertificate as reissue,
-  requireValid,
-  revokeCertificate as revoke,
-} from '../../domain/learning/certificates/certificates.ts';
+import * as reads from '../../domain/learning/certificates/reads.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, page } from './answers.ts';
 
-export const listCertificates: Operation<'listCertificates'> = async ({ params, query, services }) => {
-  const { rows, total } = await list(services.database.source.manager, params.clubId, query);
-  return listed({ rows: rows.map(presentCertificate), total });
-};
+export const listCertificates: Operation<'listCertificates'> = async ({ params, query, db }) =>
+  page(await reads.listCertificates(db, params.clubId, query));
 
-export const issueCertificate: Operation<'issueCertificate'> = async ({ params, body, services, now }) => ({
-  data: presentCertificate(await issue(services, params.clubId, body, now)),
-});
+export const issueCertificate: Operation<'issueCertificate'> = async ({ params, body, deps, now }) =>
+  data(await certificates.issueCertificate(deps, params.clubId, body, now));
 
-export const getCertificate: Operation<'getCertificate'> = async ({ params, services }) => ({
-  data: presentCertificate(
-    await findCertificate(services.database.source.manager, params.clubId, params.certificateId),
-  ),
-});
+export const getCertificate: Operation<'getCertificate'> = async ({ params, db }) =>
+  data(await reads.readCertificate(db, params.clubId, params.certificateId));
 
-export const reissueCertificate: Operation<'reissueCertificate'> = async ({ params, services }) => ({
-  data: presentCertificate(await reissue(services, params.clubId, params.certificateId)),
-});
+export const reissueCertificate: Operation<'reissueCertificate'> = async ({ params, deps }) =>
+  data(await certificates.reissueCertificate(deps, params.clubId, params.certificateId));
 
-export const revokeCertificate: Operation<'revokeCertificate'> = async ({ params, body, services, now }) => ({
-  data: presentCertificate(await revoke(services, params.clubId, params.certificateId, body.reason, now)),
-});
+export const revokeCertificate: Operation<'revokeCertificate'> = async ({ params, body, deps, now }) =>
+  data(await certificates.revokeCertificate(deps, params.clubId, params.certificateId, body.reason, now));
 
-export const getCertificatePdf: Operation<'getCertificatePdf'> = async ({ params, services }) =>
-  print(await findCertificate(services.database.source.manager, params.clubId, params.certificateId));
+export const getCertificatePdf: Operation<'getCertificatePdf'> = async ({ params, db }) =>
+  print(await reads.findCertificate(db, params.clubId, params.certificateId));
 
-export const listOwnCertificates: Operation<'listOwnCertificates'> = async ({ query, student, services }) => {
-  const { rows, total } = await listOwn(services.database.source.manager, student.id, query);
-  return listed({ rows: rows.map(presentCertificate), total });
-};
+export const listOwnCertificates: Operation<'listOwnCertificates'> = async ({ query, student, db }) =>
+  page(await reads.listOwnCertificates(db, student.id, query));
 
-export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ params, student, services }) =>
-  print(await findOwnCertificate(services.database.source.manager, student.id, params.certificateId));
+export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ params, student, db }) =>
+  print(await reads.findOwnCertificate(db, student.id, params.certificateId));
 
 /** @throws DomainError certificate_withdrawn, certificate_revoked: nothing is printed that does not verify */
-async function print(certificate: Certificate): Promise<Binary> {
-  requireValid(certificate);
-  return new Binary(
-    'application/pdf',
-    await certificatePdf(certificate),
-    `certificate-${formatCode(certificate.code)}.pdf`,
-  );
+async function print(certificate: reads.Certificate): Promise<Binary> {
+  certificates.requireValid(certificate);
+  const fileName = `certificate-${formatCode(certificate.code)}.pdf`;
+  return new Binary('application/pdf', await certificatePdf(certificate), fileName);
 }
 
-export const verifyCertificate: Operation<'verifyCertificate'> = async ({ params, services }) => ({
-  data: presentVerification(await findCertificateByCode(services.database.source.manager, params.certificateCode)),
-});
+export const verifyCertificate: Operation<'verifyCertificate'> = async ({ params, db }) =>
+  data(await reads.verifyCertificate(db, params.certificateCode));

@@ -1,30 +1,20 @@
 /** Courses and lessons as students take them. */
-import {
-  findVisibleLesson,
-  listCourses,
-  openCourse,
-  presentVisibleLesson,
-} from '../../domain/learning/courses/classroom.ts';
-import { completeLesson as complete, undoCompletion } from '../../domain/learning/courses/completion.ts';
+import * as classroom from '../../domain/learning/courses/classroom.ts';
+import * as completion from '../../domain/learning/courses/completion.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, noContent, page } from './answers.ts';
 
-export const listClassroomCourses: Operation<'listClassroomCourses'> = async ({ query, student, services, now }) =>
-  listed(await listCourses(services.database.source.manager, student, query, now));
+export const listClassroomCourses: Operation<'listClassroomCourses'> = async ({ query, student, db, now }) =>
+  page(await classroom.listCourses(db, student, query, now));
 
-export const getClassroomCourse: Operation<'getClassroomCourse'> = async ({ params, student, services, now }) => ({
-  data: await openCourse(services.database.source.manager, student, params.publicId, now),
-});
+export const getClassroomCourse: Operation<'getClassroomCourse'> = async ({ params, student, db, now }) =>
+  data(await classroom.openCourse(db, student, params.publicId, now));
 
-export const getClassroomLesson: Operation<'getClassroomLesson'> = async ({ params, student, services, now }) => ({
-  data: presentVisibleLesson(await findVisibleLesson(services.database.source.manager, student, params.publicId, now)),
-});
+export const getClassroomLesson: Operation<'getClassroomLesson'> = async ({ params, student, db, now }) =>
+  data(await classroom.openLesson(db, student, params.publicId, now));
 
-export const completeLesson: Operation<'completeLesson'> = async ({ params, student, services, now }) => ({
-  data: await complete(services, student, params.publicId, now),
-});
+export const completeLesson: Operation<'completeLesson'> = async ({ params, student, deps, now }) =>
+  data(await completion.completeLesson(deps, student, params.publicId, now));
 
-export const undoLessonCompletion: Operation<'undoLessonCompletion'> = async ({ params, student, services, now }) => {
-  await undoCompletion(services.database, student, params.publicId, now);
-  return undefined;
-};
+export const undoLessonCompletion: Operation<'undoLessonCompletion'> = async ({ params, student, deps, now }) =>
+  noContent(await completion.undoCompletion(deps, student, params.publicId, now));

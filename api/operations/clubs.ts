@@ -1,11 +1,9 @@
 /** A club's own settings. */
-import { findClub, updateClub as update } from '../../domain/clubs/settings.ts';
+import * as settings from '../../domain/clubs/settings.ts';
 import type { Operation } from '../operation.ts';
+import { data } from './answers.ts';
 
-export const getClub: Operation<'getClub'> = async ({ params, services }) => ({
-  data: await findClub(services.database.source.manager, params.clubId),
-});
+export const getClub: Operation<'getClub'> = async ({ params, db }) => data(await settings.findClub(db, params.clubId));
 
-export const updateClub: Operation<'updateClub'> = async ({ params, body, services, now }) => ({
-  data: await update(services.database, params.clubId, body, now),
-});
+export const updateClub: Operation<'updateClub'> = async ({ params, body, deps, now }) =>
+  data(await settings.updateClub(deps, params.clubId, body, now));

@@ -1,56 +1,35 @@
 /** What a club sells or grants, and the cohorts that it opens. */
-import {
-  createCohort as createOneCohort,
-  deleteCohort as deleteOneCohort,
-  listCohorts as listCohortsOf,
-  updateCohort as updateOneCohort,
-} from '../../domain/access/enrollments/cohorts.ts';
-import {
-  createDelivery as create,
-  findDelivery,
-  listDeliveries as list,
-  setArchived,
-  updateDelivery as update,
-} from '../../domain/access/deliveries/deliveries.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import * as deliveries from '../../domain/access/deliveries/deliveries.ts';
+import * as cohorts from '../../domain/access/enrollments/cohorts.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, noContent, page } from './answers.ts';
 
-export const listDeliveries: Operation<'listDeliveries'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+export const listDeliveries: Operation<'listDeliveries'> = async ({ params, query, db }) =>
+  page(await deliveries.listDeliveries(db, params.clubId, query));
 
-export const createDelivery: Operation<'createDelivery'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => create(tx, params.clubId, body, now)),
-});
+export const createDelivery: Operation<'createDelivery'> = async ({ params, body, deps, now }) =>
+  data(await deliveries.createDelivery(deps, params.clubId, body, now));
 
-export const getDelivery: Operation<'getDelivery'> = async ({ params, services }) => ({
-  data: await findDelivery(services.database.source.manager, params.clubId, params.deliveryId),
-});
+export const getDelivery: Operation<'getDelivery'> = async ({ params, db }) =>
+  data(await deliveries.findDelivery(db, params.clubId, params.deliveryId));
 
-export const updateDelivery: Operation<'updateDelivery'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => update(tx, params.clubId, params.deliveryId, body, now)),
-});
+export const updateDelivery: Operation<'updateDelivery'> = async ({ params, body, deps, now }) =>
+  data(await deliveries.updateDelivery(deps, params.clubId, params.deliveryId, body, now));
 
-export const archiveDelivery: Operation<'archiveDelivery'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setArchived(tx, params.clubId, params.deliveryId, true, now)),
-});
+export const archiveDelivery: Operation<'archiveDelivery'> = async ({ params, deps, now }) =>
+  data(await deliveries.archiveDelivery(deps, params.clubId, params.deliveryId, now));
 
-export const unarchiveDelivery: Operation<'unarchiveDelivery'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => setArchived(tx, params.clubId, params.deliveryId, false, now)),
-});
+export const unarchiveDelivery: Operation<'unarchiveDelivery'> = async ({ params, deps, now }) =>
+  data(await deliveries.unarchiveDelivery(deps, params.clubId, params.deliveryId, now));
 
-export const listCohorts: Operation<'listCohorts'> = async ({ params, query, services }) =>
-  listed(await listCohortsOf(services.database.source.manager, params.clubId, params.courseId, query));
+export const listCohorts: Operation<'listCohorts'> = async ({ params, query, db }) =>
+  page(await cohorts.listCohorts(db, params.clubId, params.courseId, query));
 
-export const createCohort: Operation<'createCohort'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => createOneCohort(tx, params.clubId, params.courseId, body, now)),
-});
+export const createCohort: Operation<'createCohort'> = async ({ params, body, deps, now }) =>
+  data(await cohorts.createCohort(deps, params.clubId, params.courseId, body, now));
 
-export const updateCohort: Operation<'updateCohort'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => updateOneCohort(tx, params.clubId, params.cohortId, body, now)),
-});
+export const updateCohort: Operation<'updateCohort'> = async ({ params, body, deps, now }) =>
+  data(await cohorts.updateCohort(deps, params.clubId, params.cohortId, body, now));
 
-export const deleteCohort: Operation<'deleteCohort'> = async ({ params, services }) => {
-  await inTransaction(services.database, (tx) => deleteOneCohort(tx, params.clubId, params.cohortId));
-  return undefined;
-};
+export const deleteCohort: Operation<'deleteCohort'> = async ({ params, deps }) =>
+  noContent(await cohorts.deleteCohort(deps, params.clubId, params.cohortId));

@@ -1,68 +1,32 @@
 /** Students' access: what administrators do to it by hand, and what students see of their own. */
-import {
-  changeEnd,
-  grantByHand,
-  moveToCohort,
-  restoreAccess,
-  revokeAccess,
-  type Enrollment,
-} from '../../domain/access/enrollments/enrollments.ts';
-import {
-  listEnrollments as list,
-  listOwnEnrollments as listOwn,
-  readEnrollment,
-} from '../../domain/access/enrollments/listing.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
-import { instantOf } from '../../platform/core/instants.ts';
-import type { Operation, OperationRequest } from '../operation.ts';
-import { listed } from './answers.ts';
+import * as byHand from '../../domain/access/enrollments/by-hand.ts';
+import * as listing from '../../domain/access/enrollments/listing.ts';
+import type { Operation } from '../operation.ts';
+import { data, noContent, page } from './answers.ts';
 
-export const listEnrollments: Operation<'listEnrollments'> = async ({ params, query, services, now }) =>
-  listed(await list(services.database.source.manager, params.clubId, query, now));
+export const listEnrollments: Operation<'listEnrollments'> = async ({ params, query, db, now }) =>
+  page(await listing.listEnrollments(db, params.clubId, query, now));
 
-export const listOwnEnrollments: Operation<'listOwnEnrollments'> = async ({ student, query, services, now }) =>
-  listed(await listOwn(services.database.source.manager, student.id, query, now));
+export const listOwnEnrollments: Operation<'listOwnEnrollments'> = async ({ student, query, db, now }) =>
+  page(await listing.listOwnEnrollments(db, student.id, query, now));
 
-export const getEnrollment: Operation<'getEnrollment'> = async ({ params, services, now }) => ({
-  data: await readEnrollment(services.database.source.manager, params.clubId, params.enrollmentId, now),
-});
+export const getEnrollment: Operation<'getEnrollment'> = async ({ params, db, now }) =>
+  data(await listing.readEnrollment(db, params.clubId, params.enrollmentId, now));
 
-export const grantEnrollment: Operation<'grantEnrollment'> = async (request) =>
-  changed(request, (tx, clubId) => grantByHand(tx, clubId, request.body, request.now));
+export const grantEnrollment: Operation<'grantEnrollment'> = async ({ params, body, deps, now }) =>
+  data(await byHand.grantEnrollment(deps, params.clubId, body, now));
 
-export const revokeEnrollment: Operation<'revokeEnrollment'> = async (request) =>
-  changed(request, (tx, clubId) => revokeAccess(tx, clubId, request.params.enrollmentId, 'revocation', request.now));
+export const revokeEnrollment: Operation<'revokeEnrollment'> = async ({ params, deps, now }) =>
+  data(await byHand.revokeEnrollment(deps, params.clubId, params.enrollmentId, now));
 
-export const restoreEnrollment: Operation<'restoreEnrollment'> = async (request) =>
-  changed(request, (tx, clubId) => restoreAccess(tx, clubId, request.params.enrollmentId, request.now));
+export const restoreEnrollment: Operation<'restoreEnrollment'> = async ({ params, deps, now }) =>
+  data(await byHand.restoreEnrollment(deps, params.clubId, params.enrollmentId, now));
 
-export const moveEnrollment: Operation<'moveEnrollment'> = async (request) =>
-  changed(request, (tx, clubId) =>
-    moveToCohort(tx, clubId, request.params.enrollmentId, request.body.cohort_id.toLowerCase(), request.now),
-  );
+export const moveEnrollment: Operation<'moveEnrollment'> = async ({ params, body, deps, now }) =>
+  data(await byHand.moveEnrollment(deps, params.clubId, params.enrollmentId, body.cohort_id, now));
 
-export const setEnrollmentEnd: Operation<'setEnrollmentEnd'> = async (request) => {
-  const { ends_at: end } = request.body;
-  const endsAt = end === undefined ? null : instantOf(end, 'ends_at');
-  return changed(request, (tx, clubId) => changeEnd(tx, clubId, request.params.enrollmentId, endsAt, request.now));
-};
+export const setEnrollmentEnd: Operation<'setEnrollmentEnd'> = async ({ params, body, deps, now }) =>
+  data(await byHand.setEnrollmentEnd(deps, params.clubId, params.enrollmentId, body.ends_at, now));
 
-export const removeEnrollment: Operation<'removeEnrollment'> = async ({ params, services, now }) => {
-  await inTransaction(services.database, (tx) => revokeAccess(tx, params.clubId, params.enrollmentId, 'removal', now));
-  return undefined;
-};
-
-/** Makes the change, and answers with the record as it is then. */
-async function changed(
-  {
-    params,
-    services,
-    now,
-  }: { params: { clubId: string } } & Pick<OperationRequest<'getEnrollment'>, 'services' | 'now'>,
-  change: (tx: Transaction, clubId: string) => Promise<Enrollment>,
-) {
-  return inTransaction(services.database, async (tx) => {
-    const { id } = await change(tx, params.clubId);
-    return { data: await readEnrollment(tx, params.clubId, id, now) };
-  });
-}
+export const removeEnrollment: Operation<'removeEnrollment'> = async ({ params, deps, now }) =>
+  noContent(await byHand.removeEnrollment(deps, params.clubId, params.enrollmentId, now));

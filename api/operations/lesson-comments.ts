@@ -1,36 +1,19 @@
 /** Comments of students on lessons: what students and what administrators do with them. */
-import {
-  deleteComment as remove,
-  deleteOwnComment as removeOwn,
-  listComments,
-  listVisibleComments,
-  publishComment,
-} from '../../domain/learning/engagement/comments.ts';
+import * as comments from '../../domain/learning/engagement/comments.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, noContent, page } from './answers.ts';
 
-export const listLessonComments: Operation<'listLessonComments'> = async ({ params, query, student, services, now }) =>
-  listed(await listVisibleComments(services.database.source.manager, student, params.publicId, query, now));
+export const listLessonComments: Operation<'listLessonComments'> = async ({ params, query, student, db, now }) =>
+  page(await comments.listVisibleComments(db, student, params.publicId, query, now));
 
-export const publishLessonComment: Operation<'publishLessonComment'> = async ({
-  params,
-  body,
-  student,
-  services,
-  now,
-}) => ({
-  data: await publishComment(services.database, student, params.publicId, body.body, now),
-});
+export const publishLessonComment: Operation<'publishLessonComment'> = async ({ params, body, student, deps, now }) =>
+  data(await comments.publishComment(deps, student, params.publicId, body.body, now));
 
-export const deleteOwnComment: Operation<'deleteOwnComment'> = async ({ params, student, services }) => {
-  await removeOwn(services.database.source.manager, student, params.commentId);
-  return undefined;
-};
+export const deleteOwnComment: Operation<'deleteOwnComment'> = async ({ params, student, deps }) =>
+  noContent(await comments.deleteOwnComment(deps, student, params.commentId));
 
-export const listCommentsOfLesson: Operation<'listCommentsOfLesson'> = async ({ params, query, services }) =>
-  listed(await listComments(services.database.source.manager, params.clubId, params.lessonId, query));
+export const listCommentsOfLesson: Operation<'listCommentsOfLesson'> = async ({ params, query, db }) =>
+  page(await comments.listComments(db, params.clubId, params.lessonId, query));
 
-export const deleteComment: Operation<'deleteComment'> = async ({ params, services }) => {
-  await remove(services.database.source.manager, params.clubId, params.commentId);
-  return undefined;
-};
+export const deleteComment: Operation<'deleteComment'> = async ({ params, deps }) =>
+  noContent(await comments.deleteComment(deps, params.clubId, params.commentId));

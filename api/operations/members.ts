@@ -1,31 +1,19 @@
 /** Who administers the club, and as what. */
-import {
-  changeMemberRole as changeRole,
-  inviteMember as invite,
-  listMembers as list,
-  removeMember as remove,
-  revokeInvitation as revoke,
-} from '../../domain/clubs/members.ts';
+import * as members from '../../domain/clubs/members.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, noContent, page } from './answers.ts';
 
-export const listMembers: Operation<'listMembers'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+export const listMembers: Operation<'listMembers'> = async ({ params, query, db }) =>
+  page(await members.listMembers(db, params.clubId, query));
 
-export const inviteMember: Operation<'inviteMember'> = async ({ params, body, administrator, services, now }) => ({
-  data: await invite(services, params.clubId, administrator.id, body, now),
-});
+export const inviteMember: Operation<'inviteMember'> = async ({ params, body, administrator, deps, now }) =>
+  data(await members.inviteMember(deps, params.clubId, administrator.id, body, now));
 
-export const changeMemberRole: Operation<'changeMemberRole'> = async ({ params, body, administrator, services }) => ({
-  data: await changeRole(services.database, params.clubId, administrator.id, params.administratorId, body.role),
-});
+export const changeMemberRole: Operation<'changeMemberRole'> = async ({ params, body, administrator, deps }) =>
+  data(await members.changeMemberRole(deps, params.clubId, administrator.id, params.administratorId, body.role));
 
-export const removeMember: Operation<'removeMember'> = async ({ params, administrator, services }) => {
-  await remove(services.database, params.clubId, administrator.id, params.administratorId);
-  return undefined;
-};
+export const removeMember: Operation<'removeMember'> = async ({ params, administrator, deps }) =>
+  noContent(await members.removeMember(deps, params.clubId, administrator.id, params.administratorId));
 
-export const revokeInvitation: Operation<'revokeInvitation'> = async ({ params, administrator, services }) => {
-  await revoke(services.database, params.clubId, administrator.id, params.invitationId);
-  return undefined;
-};
+export const revokeInvitation: Operation<'revokeInvitation'> = async ({ params, administrator, deps }) =>
+  noContent(await members.revokeInvitation(deps, params.clubId, administrator.id, params.invitationId));

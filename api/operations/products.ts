@@ -1,31 +1,19 @@
 /** Products of sales platforms, and what a sale of each gives. */
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
-import {
-  createProduct as create,
-  deleteProduct as remove,
-  findProduct,
-  listProducts as list,
-  updateProduct as update,
-} from '../../domain/sales/purchases/products.ts';
+import * as products from '../../domain/sales/purchases/products.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, noContent, page } from './answers.ts';
 
-export const listProducts: Operation<'listProducts'> = async ({ params, query, services }) =>
-  listed(await list(services.database.source.manager, params.clubId, query));
+export const listProducts: Operation<'listProducts'> = async ({ params, query, db }) =>
+  page(await products.listProducts(db, params.clubId, query));
 
-export const createProduct: Operation<'createProduct'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => create(tx, params.clubId, body, now)),
-});
+export const createProduct: Operation<'createProduct'> = async ({ params, body, deps, now }) =>
+  data(await products.createProduct(deps, params.clubId, body, now));
 
-export const getProduct: Operation<'getProduct'> = async ({ params, services }) => ({
-  data: await findProduct(services.database.source.manager, params.clubId, params.productId),
-});
+export const getProduct: Operation<'getProduct'> = async ({ params, db }) =>
+  data(await products.findProduct(db, params.clubId, params.productId));
 
-export const updateProduct: Operation<'updateProduct'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => update(tx, params.clubId, params.productId, body, now)),
-});
+export const updateProduct: Operation<'updateProduct'> = async ({ params, body, deps, now }) =>
+  data(await products.updateProduct(deps, params.clubId, params.productId, body, now));
 
-export const deleteProduct: Operation<'deleteProduct'> = async ({ params, services }) => {
-  await inTransaction(services.database, (tx) => remove(tx, params.clubId, params.productId));
-  return undefined;
-};
+export const deleteProduct: Operation<'deleteProduct'> = async ({ params, deps }) =>
+  noContent(await products.deleteProduct(deps, params.clubId, params.productId));

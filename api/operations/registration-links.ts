@@ -1,36 +1,23 @@
 /** Links that give their claimant access: kept by administrators, claimed by students. */
-import { claimLink } from '../../domain/access/links/claims.ts';
-import { createLink, findLink, listLinks, revokeLink, updateLink } from '../../domain/access/links/links.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import * as claims from '../../domain/access/links/claims.ts';
+import * as links from '../../domain/access/links/links.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, page } from './answers.ts';
 
-export const listRegistrationLinks: Operation<'listRegistrationLinks'> = async ({ params, query, services }) =>
-  listed(await listLinks(services.database.source.manager, services, params.clubId, query));
+export const listRegistrationLinks: Operation<'listRegistrationLinks'> = async ({ params, query, db, deps }) =>
+  page(await links.listLinks(db, deps, params.clubId, query));
 
-export const createRegistrationLink: Operation<'createRegistrationLink'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => createLink(tx, services, params.clubId, body, now)),
-});
+export const createRegistrationLink: Operation<'createRegistrationLink'> = async ({ params, body, deps, now }) =>
+  data(await links.createLink(deps, params.clubId, body, now));
 
-export const getRegistrationLink: Operation<'getRegistrationLink'> = async ({ params, services }) => ({
-  data: await findLink(services.database.source.manager, services, params.clubId, params.linkId),
-});
+export const getRegistrationLink: Operation<'getRegistrationLink'> = async ({ params, db, deps }) =>
+  data(await links.findLink(db, deps, params.clubId, params.linkId));
 
-export const updateRegistrationLink: Operation<'updateRegistrationLink'> = async ({ params, body, services, now }) => ({
-  data: await inTransaction(services.database, (tx) =>
-    updateLink(tx, services, params.clubId, params.linkId, body, now),
-  ),
-});
+export const updateRegistrationLink: Operation<'updateRegistrationLink'> = async ({ params, body, deps, now }) =>
+  data(await links.updateLink(deps, params.clubId, params.linkId, body, now));
 
-export const revokeRegistrationLink: Operation<'revokeRegistrationLink'> = async ({ params, services, now }) => ({
-  data: await inTransaction(services.database, (tx) => revokeLink(tx, services, params.clubId, params.linkId, now)),
-});
+export const revokeRegistrationLink: Operation<'revokeRegistrationLink'> = async ({ params, deps, now }) =>
+  data(await links.revokeLink(deps, params.clubId, params.linkId, now));
 
-export const claimRegistrationLink: Operation<'claimRegistrationLink'> = async ({
-  params,
-  student,
-  services,
-  now,
-}) => ({
-  data: await inTransaction(services.database, (tx) => claimLink(tx, params.clubId, student.id, params.code, now)),
-});
+export const claimRegistrationLink: Operation<'claimRegistrationLink'> = async ({ params, student, deps, now }) =>
+  data(await claims.claimRegistrationLink(deps, params.clubId, student.id, params.code, now));

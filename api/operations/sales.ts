@@ -1,61 +1,38 @@
 /** Sales: connections of platforms, their notices, and what these came to. */
-import {
-  createConnection,
-  deleteConnection,
-  listConnections,
-  rotateConnection,
-} from '../../domain/sales/platforms/connections.ts';
-import {
-  listPurchases as purchases,
-  listSubscriptions as subscriptions,
-} from '../../domain/sales/purchases/listing.ts';
-import { findNotice, listNotices, receiveNotice, replayNotice } from '../../domain/sales/notices/notices.ts';
+import * as notices from '../../domain/sales/notices/notices.ts';
+import * as connections from '../../domain/sales/platforms/connections.ts';
+import * as listing from '../../domain/sales/purchases/listing.ts';
 import type { Operation } from '../operation.ts';
-import { accepted, listed } from './answers.ts';
+import { accepted, data, noContent, page } from './answers.ts';
 
-export const listSalesConnections: Operation<'listSalesConnections'> = async ({ params, query, services }) =>
-  listed(await listConnections(services.database.source.manager, params.clubId, query));
+export const listSalesConnections: Operation<'listSalesConnections'> = async ({ params, query, db }) =>
+  page(await connections.listConnections(db, params.clubId, query));
 
-export const createSalesConnection: Operation<'createSalesConnection'> = async ({ params, body, services, now }) => ({
-  data: await createConnection(services, params.clubId, body, now),
-});
+export const createSalesConnection: Operation<'createSalesConnection'> = async ({ params, body, deps, now }) =>
+  data(await connections.createConnection(deps, params.clubId, body, now));
 
-export const rotateSalesConnection: Operation<'rotateSalesConnection'> = async ({ params, services, now }) => ({
-  data: await rotateConnection(services, params.clubId, params.connectionId, now),
-});
+export const rotateSalesConnection: Operation<'rotateSalesConnection'> = async ({ params, deps, now }) =>
+  data(await connections.rotateConnection(deps, params.clubId, params.connectionId, now));
 
-export const deleteSalesConnection: Operation<'deleteSalesConnection'> = async ({ params, services, now }) => {
-  await deleteConnection(services.database, params.clubId, params.connectionId, now);
-  return undefined;
+export const deleteSalesConnection: Operation<'deleteSalesConnection'> = async ({ params, deps, now }) =>
+  noContent(await connections.deleteConnection(deps, params.clubId, params.connectionId, now));
+
+export const receiveSalesNotice: Operation<'receiveSalesNotice'> = async (request) => {
+  const { params, query, body, rawBody: raw, header, deps, now } = request;
+  return accepted(await notices.receiveNotice(deps, { ...params, raw, body, header, signature: query.signature }, now));
 };
 
-export const receiveSalesNotice: Operation<'receiveSalesNotice'> = async ({
-  params,
-  query,
-  body,
-  rawBody,
-  header,
-  services,
-  now,
-}) => {
-  await receiveNotice(services, { ...params, raw: rawBody, body, header, signature: query.signature }, now);
-  return accepted;
-};
+export const listSalesNotices: Operation<'listSalesNotices'> = async ({ params, query, db }) =>
+  page(await notices.listNotices(db, params.clubId, query));
 
-export const listSalesNotices: Operation<'listSalesNotices'> = async ({ params, query, services }) =>
-  listed(await listNotices(services.database.source.manager, params.clubId, query));
+export const getSalesNotice: Operation<'getSalesNotice'> = async ({ params, db }) =>
+  data(await notices.findNotice(db, params.clubId, params.noticeId));
 
-export const getSalesNotice: Operation<'getSalesNotice'> = async ({ params, services }) => ({
-  data: await findNotice(services.database.source.manager, params.clubId, params.noticeId),
-});
+export const replaySalesNotice: Operation<'replaySalesNotice'> = async ({ params, deps, now }) =>
+  accepted(await notices.replayNotice(deps, params.clubId, params.noticeId, now));
 
-export const replaySalesNotice: Operation<'replaySalesNotice'> = async ({ params, services, now }) => {
-  await replayNotice(services.database, params.clubId, params.noticeId, now);
-  return accepted;
-};
+export const listPurchases: Operation<'listPurchases'> = async ({ params, query, db }) =>
+  page(await listing.listPurchases(db, params.clubId, query));
 
-export const listPurchases: Operation<'listPurchases'> = async ({ params, query, services }) =>
-  listed(await purchases(services.database.source.manager, params.clubId, query));
-
-export const listSubscriptions: Operation<'listSubscriptions'> = async ({ params, query, services }) =>
-  listed(await subscriptions(services.database.source.manager, params.clubId, query));
+export const listSubscriptions: Operation<'listSubscriptions'> = async ({ params, query, db }) =>
+  page(await listing.listSubscriptions(db, params.clubId, query));

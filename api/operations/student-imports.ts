@@ -1,24 +1,22 @@
 /** Imports of students from a file: begun, watched and canceled. */
-import { beginImport } from '../../domain/access/imports/upload.ts';
-import { cancelImport, findImport, listImportRows, listImports } from '../../domain/access/imports/imports.ts';
+import * as imports from '../../domain/access/imports/imports.ts';
+import * as upload from '../../domain/access/imports/upload.ts';
 import type { Operation } from '../operation.ts';
-import { listed } from './answers.ts';
+import { data, page } from './answers.ts';
 
-export const importStudents: Operation<'importStudents'> = async ({ params, query, bodyStream, services, now }) => {
+export const importStudents: Operation<'importStudents'> = async ({ params, query, bodyStream, deps, now }) => {
   const { delivery_ids: deliveryIds = [], invite = false, file_name: fileName } = query;
-  return { data: await beginImport(services, params.clubId, { deliveryIds, invite, fileName }, bodyStream, now) };
+  return data(await upload.beginImport(deps, params.clubId, { deliveryIds, invite, fileName }, bodyStream, now));
 };
 
-export const listStudentImports: Operation<'listStudentImports'> = async ({ params, query, services }) =>
-  listed(await listImports(services.database.source.manager, params.clubId, query));
+export const listStudentImports: Operation<'listStudentImports'> = async ({ params, query, db }) =>
+  page(await imports.listImports(db, params.clubId, query));
 
-export const getStudentImport: Operation<'getStudentImport'> = async ({ params, services }) => ({
-  data: await findImport(services.database.source.manager, params.clubId, params.importId),
-});
+export const getStudentImport: Operation<'getStudentImport'> = async ({ params, db }) =>
+  data(await imports.findImport(db, params.clubId, params.importId));
 
-export const listStudentImportRows: Operation<'listStudentImportRows'> = async ({ params, query, services }) =>
-  listed(await listImportRows(services.database.source.manager, params.clubId, params.importId, query));
+export const listStudentImportRows: Operation<'listStudentImportRows'> = async ({ params, query, db }) =>
+  page(await imports.listImportRows(db, params.clubId, params.importId, query));
 
-export const cancelStudentImport: Operation<'cancelStudentImport'> = async ({ params, services, now }) => ({
-  data: await cancelImport(services.database, params.clubId, params.importId, now),
-});
+export const cancelStudentImport: Operation<'cancelStudentImport'> = async ({ params, deps, now }) =>
+  data(await imports.cancelImport(deps, params.clubId, params.importId, now));

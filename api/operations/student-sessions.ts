@@ -1,67 +1,36 @@
 /** How a student gets, proves and ends a session. */
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
-import { endSession as end } from '../../domain/identity/sessions.ts';
-import { signUpStudent as signUp } from '../../domain/students/sign-up.ts';
-import {
-  confirmStudentPasswordReset as confirmReset,
-  exchangeStudentCode as exchangeCode,
-  requestStudentCode as requestCode,
-  requestStudentPasswordReset as requestReset,
-  resendStudentVerification as resendVerification,
-  signInStudent as signIn,
-  verifyStudentEmail as verifyEmail,
-} from '../../domain/identity/student-accounts.ts';
+import * as sessions from '../../domain/identity/sessions.ts';
+import * as accounts from '../../domain/identity/student-accounts.ts';
 import { presentStudent } from '../../domain/identity/student-identity.ts';
+import * as signUp from '../../domain/students/sign-up.ts';
 import type { Operation } from '../operation.ts';
-import { accepted } from './answers.ts';
+import { accepted, data, noContent } from './answers.ts';
 
-export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, services, now }) => {
-  await signUp(services, params.clubId, body, now);
-  return accepted;
-};
+export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, deps, now }) =>
+  accepted(await signUp.signUpStudent(deps, params.clubId, body, now));
 
-export const signInStudent: Operation<'signInStudent'> = async ({ body, services, now }) => ({
-  data: await signIn(services, body, now),
-});
+export const signInStudent: Operation<'signInStudent'> = async ({ body, deps, now }) =>
+  data(await accounts.signInStudent(deps, body, now));
 
-export const verifyStudentEmail: Operation<'verifyStudentEmail'> = async ({ body, services, now }) => ({
-  data: await verifyEmail(services, body.token, now),
-});
+export const verifyStudentEmail: Operation<'verifyStudentEmail'> = async ({ body, deps, now }) =>
+  data(await accounts.verifyStudentEmail(deps, body.token, now));
 
-export const resendStudentVerification: Operation<'resendStudentVerification'> = async ({ body, services, now }) => {
-  await resendVerification(services, body, now);
-  return accepted;
-};
+export const resendStudentVerification: Operation<'resendStudentVerification'> = async ({ body, deps, now }) =>
+  accepted(await accounts.resendStudentVerification(deps, body, now));
 
-export const requestStudentPasswordReset: Operation<'requestStudentPasswordReset'> = async ({
-  body,
-  services,
-  now,
-}) => {
-  await requestReset(services, body, now);
-  return accepted;
-};
+export const requestStudentPasswordReset: Operation<'requestStudentPasswordReset'> = async ({ body, deps, now }) =>
+  accepted(await accounts.requestStudentPasswordReset(deps, body, now));
 
-export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset'> = async ({
-  body,
-  services,
-  now,
-}) => ({
-  data: await confirmReset(services, body, now),
-});
+export const confirmStudentPasswordReset: Operation<'confirmStudentPasswordReset'> = async ({ body, deps, now }) =>
+  data(await accounts.confirmStudentPasswordReset(deps, body, now));
 
-export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body, services, now }) => {
-  await requestCode(services, body, now);
-  return accepted;
-};
+export const requestStudentCode: Operation<'requestStudentCode'> = async ({ body, deps, now }) =>
+  accepted(await accounts.requestStudentCode(deps, body, now));
 
-export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, services, now }) => ({
-  data: await exchangeCode(services, body, now),
-});
+export const exchangeStudentCode: Operation<'exchangeStudentCode'> = async ({ body, deps, now }) =>
+  data(await accounts.exchangeStudentCode(deps, body, now));
 
-export const getSession: Operation<'getSession'> = async ({ student }) => ({ data: presentStudent(student) });
+export const getSession: Operation<'getSession'> = async ({ student }) => data(presentStudent(student));
 
-export const endSession: Operation<'endSession'> = async ({ caller, services }) => {
-  await inTransaction(services.database, (tx) => end(tx, caller.kind, caller.token));
-  return undefined;
-};
+export const endSession: Operation<'endSession'> = async ({ caller, deps }) =>
+  noContent(await sessions.endSession(deps, caller.kind, caller.token));

@@ -1,4 +1,5 @@
 /** What the measurements of agents act on: a model server, a worker, two API processes, and students who may ask an agent. */
+import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import type { Child } from '../../dev/children.ts';
@@ -119,6 +120,6 @@ async function addStudent(
      VALUES ($1, $2, $3, $4, 'grant', now() - interval '1 minute', now(), now())`,
     [newId(), clubId, id, deliveryId],
   );
-  const { token } = await source.transaction((tx) => openSession(tx, 'student', id, new Date()));
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), 'student', id, new Date()));
   return { clubId, publicId, token };
 }

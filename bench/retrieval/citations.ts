@@ -1,4 +1,5 @@
 /** `npm run bench -- retrieval citations`: every question of the set is asked, and each citation held against the page that it names. */
+import { Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';
 import { startFakeModel } from '../../dev/fake-model.ts';
@@ -49,7 +50,12 @@ async function citationsFor(
   { clubId, agentId }: BenchClub,
   { question }: GoldQuestion,
 ): Promise<Citation[]> {
-  const passages = await retrieve(source.manager, { clubId, agentId, question, limit: promptBounds.passages });
+  const passages = await retrieve(new Queries(source.manager), {
+    clubId,
+    agentId,
+    question,
+    limit: promptBounds.passages,
+  });
   const prompt = promptOf({
     model,
     maxTokens: 1_024,

@@ -3,6 +3,7 @@
  * Postgres's own `websearch_to_tsquery` over the same passages. `citations`: whether what answers cite stands on its page. `size`: what a search costs at 5,000 and 50,000 passages of a club,
  * without and beside a million of other clubs.
  */
+import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
@@ -61,7 +62,7 @@ async function indexCorpus(source: DataSource, { documents }: RetrievalSet): Pro
 }
 
 async function foldAll(source: DataSource): Promise<void> {
-  while ((await foldWords({ source, bell: { ring() {} } }, 10_000)) > 0);
+  while ((await foldWords(new Database(source, { notify() {} }), 10_000)) > 0);
 }
 
 /** Which place the gold page has, from 1; 0 for none. */
@@ -78,7 +79,12 @@ async function measureQuality(source: DataSource, clubs: Clubs, { documents, que
     const isGold = (found: { sourceTitle: string; page: number | null }) =>
       found.sourceTitle === titles.get(`${question.language} ${question.document}`) &&
       question.pages.includes(found.page ?? 0);
-    const ours = await retrieve(source.manager, { clubId, agentId, question: question.question, limit: shown });
+    const ours = await retrieve(new Queries(source.manager), {
+      clubId,
+      agentId,
+      question: question.question,
+      limit: shown,
+    });
     const plain = await searchPlainly(source, clubId, question, shown);
     const place = { ours: ours.findIndex(isGold) + 1, plain: plain.findIndex(isGold) + 1 };
     if (place.ours === 0) progress(`not found: ${question.id} ${question.question}`);
@@ -119,7 +125,7 @@ async function timesOf(
   for (let nth = -1; nth < repetitions; nth++) {
     for (const { question } of own) {
       const started = performance.now();
-      await retrieve(source.manager, { clubId, agentId, question, limit: shown });
+      await retrieve(new Queries(source.manager), { clubId, agentId, question, limit: shown });
       if (nth >= 0) took.push(performance.now() - started);
     }
   }

@@ -1,5 +1,5 @@
 /** An endpoint that is dead until its deliveries wait for the circuit breaker, and what opens it again. */
-import type { Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import { sendTest } from '../../domain/webhooks/deliveries/manual.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Scene } from './scene.ts';

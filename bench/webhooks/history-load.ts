@@ -1,6 +1,6 @@
 /** Fills the history of one endpoint with as many deliveries as wanted, in the state that retention keeps it in. */
 import pg from 'pg';
-import type { Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { retentionRules } from '../../domain/webhooks/retention.ts';
 import { foldTallies } from '../../domain/webhooks/deliveries/tallies.ts';

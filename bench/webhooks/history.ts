@@ -1,6 +1,6 @@
 /** What a long history costs: lists, claims and retention at 10,000 and at 5,000,000 deliveries of one endpoint, in one table. */
 import { readConfig } from '../../config.ts';
-import type { Database } from '../../platform/infra/postgres/transaction.ts';
+import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { claimAttempt } from '../../domain/webhooks/deliveries/claim.ts';
 import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries/deliveries.ts';
@@ -28,7 +28,7 @@ export async function benchHistory(): Promise<void> {
     const source = await createDataSource(config, 'club-bench').initialize();
     try {
       await migrate(source);
-      const database = { source, bell: { ring() {} } };
+      const database = new Database(source, { notify() {} });
       const endpoint = await seedEndpoint(database);
       const measure = async (deliveries: number) => {
         const history = { ...endpoint, deliveries, pending: samples.claim + warmUps, end: new Date() };
@@ -91,7 +91,7 @@ const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFil
 
 async function list({ source }: Database, history: History, filter: Partial<DeliveryFilter>): Promise<void> {
   const page = { page: 1, page_size: 20, ...filter };
-  await listDeliveries(source.manager, history.clubId, history.endpointId, page);
+  await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page);
 }
 
 /** @throws Error if there was nothing to claim: that would be quick, and count as speed */

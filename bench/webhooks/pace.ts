@@ -1,6 +1,6 @@
 /** Facts at a steady pace, and how long each takes from its commit to its arrival. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Listener } from './scene.ts';

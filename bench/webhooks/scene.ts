@@ -3,8 +3,8 @@ import type { DataSource } from 'typeorm';
 import { readConfig, type Config } from '../../config.ts';
 import type { Child } from '../../dev/children.ts';
 import { startReceiver, type ReceiverOptions } from '../../dev/receiver.ts';
-import { createBell } from '../../platform/infra/postgres/notifier.ts';
-import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
@@ -62,7 +62,10 @@ async function setScene(
   if (worker.pid === undefined) throw new Error('The worker has no process id.');
   const certificate = await stack.authority.issue(['127.0.0.1']);
   const vault = createVault(masterKey);
-  const database = { source, bell: createBell(source, () => {}) };
+  const database = new Database(
+    source,
+    createNotifier(source, () => {}),
+  );
   const clubs: BenchClub[] = [];
   const stops: (() => Promise<void>)[] = [];
 
@@ -112,7 +115,7 @@ async function setScene(
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
       await waitUntil('no attempt is under way', nothingIsUnderWay, { timeoutMs: 60_000, everyMs: 100 });
-      await inTransaction(database, (tx) => tx.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]));
+      await database.transaction((tx) => tx.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]));
     },
   };
 }
@@ -132,7 +135,7 @@ export async function commitFact(database: Database, club: BenchClub): Promise<I
 
 /** Commits so many facts of the club at once, in one transaction. @returns the ids of their events */
 export async function commitFacts(database: Database, { clubId, studentId }: BenchClub, count: number): Promise<Id[]> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const ids: Id[] = [];
     while (ids.length < count) {
       ids.push(await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: new Date() }));

@@ -1,9 +1,9 @@
 /** Add-ons: what a club buys beside its plan (BILL-4). */
 import type { RecordOf } from '../../contract/contract.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
 import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
@@ -37,9 +37,9 @@ export async function buyAddOn(
 ): Promise<AddOnRecord> {
   if (!platform.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
   const id = purchase.id.toLowerCase();
-  const claimed = await inTransaction(platform.database, (tx) => begin(tx, clubId, { ...purchase, id }, now));
+  const claimed = await platform.database.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
   if (claimed) await chargeClaimed(platform, claimed, now, { wakeAfter: true });
-  const bought = await findPurchase(platform.database.source.manager, clubId, { ...purchase, id });
+  const bought = await findPurchase(platform.database, clubId, { ...purchase, id });
   if (bought.status === 'failed') throw paymentFailed();
   return bought;
 }
@@ -97,28 +97,28 @@ interface AddOnRow {
 const columns = `id, club_id AS "clubId", kind, quantity, adds, amount, currency, status, created_at AS "createdAt", settled_at AS "settledAt"`;
 
 /** @throws DomainError add_on_exists, where the id stands for another purchase, or another club's */
-async function findPurchase(tx: Transaction, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
-  const [row] = await tx.query<AddOnRow[]>(`SELECT ${columns} FROM add_ons WHERE id = $1`, [id]);
+async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
+  const [row] = await db.query<AddOnRow[]>(`SELECT ${columns} FROM add_ons WHERE id = $1`, [id]);
   if (!row || row.clubId !== clubId || row.kind !== kind || row.quantity !== quantity)
     throw new DomainError('add_on_exists', 'This id was used for another purchase.');
   return present(row);
 }
 
 /** @returns a page of the club's add-ons, newest first */
-export async function listAddOns(tx: Transaction, clubId: Id, page: Page): Promise<Listed<AddOnRecord>> {
+export async function listAddOns(db: Queries, clubId: Id, page: PageRequest): Promise<Page<AddOnRecord>> {
   const { limit, offset } = windowOf(page);
-  const rows = await tx.query<(AddOnRow & { total: number })[]>(
+  const rows = await db.query<(AddOnRow & { total: number })[]>(
     `SELECT ${columns}, count(*) OVER ()::int AS total FROM add_ons WHERE club_id = $1
       ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
-  const [counted] = rows.length > 0 ? rows : await countOf(tx, clubId);
+  const [counted] = rows.length > 0 ? rows : await countOf(db, clubId);
   return { rows: rows.map(present), total: counted?.total ?? 0 };
 }
 
 /** For a page beyond the last. */
-function countOf(tx: Transaction, clubId: Id): Promise<{ total: number }[]> {
-  return tx.query<{ total: number }[]>(`SELECT count(*)::int AS total FROM add_ons WHERE club_id = $1`, [clubId]);
+function countOf(db: Queries, clubId: Id): Promise<{ total: number }[]> {
+  return db.query<{ total: number }[]>(`SELECT count(*)::int AS total FROM add_ons WHERE club_id = $1`, [clubId]);
 }
 
 function present({ id, kind, quantity, adds, amount, currency, status, createdAt, settledAt }: AddOnRow): AddOnRecord {

@@ -1,5 +1,5 @@
 /** What a club's plan allows: features, and places for students (BILL-2, BILL-3). */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
@@ -13,12 +13,12 @@ export type Addressee = 'administrator' | 'person';
 
 /** @throws DomainError feature_not_in_plan */
 export async function requireFeature(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   feature: Feature,
   addressee: Addressee = 'administrator',
 ): Promise<void> {
-  const [row] = await tx.query<{ plan: PlanName }[]>(`SELECT plan FROM club_plans WHERE club_id = $1`, [clubId]);
+  const [row] = await db.query<{ plan: PlanName }[]>(`SELECT plan FROM club_plans WHERE club_id = $1`, [clubId]);
   const plan: Plan = plans[row?.plan ?? defaultPlan];
   if (plan.features.includes(feature)) return;
   throw new DomainError(

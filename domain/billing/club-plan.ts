@@ -1,6 +1,6 @@
 /** A club's plan as its administrators see it: what it may use, and what it uses. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import {
   resources,
@@ -33,8 +33,8 @@ const inForce = (addOn: string, timeZone: string, now: string) =>
      date_trunc('month', ${addOn}.settled_at AT TIME ZONE ${timeZone}) = date_trunc('month', ${now}::timestamptz AT TIME ZONE ${timeZone}))`;
 
 /** @param clubId of a club that exists */
-export async function readClubPlan(tx: Transaction, clubId: Id, now: Date): Promise<ClubPlan> {
-  const [row] = await tx.query<PlanRow[]>(
+export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlan> {
+  const [row] = await db.query<PlanRow[]>(
     `SELECT plan.plan, plan.status, plan.current_period_end AS "currentPeriodEnd",
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,

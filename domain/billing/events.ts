@@ -1,6 +1,6 @@
 /** The processor's events: each recorded once, and the club's plan made of all that are recorded. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
-import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { EventOutcome } from '../../entities/billing/values.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
@@ -10,7 +10,7 @@ import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './e
  * @returns what became of it, or undefined for a repetition
  */
 export async function receiveEvent(database: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
     // One customer's events come one after another: the one that says whose they are must see those that waited for it.
     await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || $1, 0))`, [event.customerId]);

@@ -1,7 +1,7 @@
 /** Notices of the payment processor: believed only when signed, for anybody can post to the address. */
 import Stripe from 'stripe';
 import type { Secret } from '../../platform/core/secret.ts';
-import type { Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { receiveEvent } from './events.ts';
 import type { EventOutcome } from '../../entities/billing/values.ts';

@@ -2,7 +2,7 @@
  * The step of an add-on: claim, charge, record (ENG-2). However often it runs, and whichever process dies in between,
  * the club is charged once, and has what it paid for.
  */
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { DataSource } from 'typeorm';
 import { AddOn } from '../../entities/billing/add-on.ts';
@@ -66,7 +66,7 @@ export async function chargeClaimed(
   { wakeAfter = false } = {},
 ): Promise<void> {
   const outcome = await chargeOnce(platform, claimed, now);
-  await inTransaction(platform.database, (tx) => record(tx, claimed, outcome, now, wakeAfter));
+  await platform.database.transaction((tx) => record(tx, claimed, outcome, now, wakeAfter));
 }
 
 async function chargeOnce(

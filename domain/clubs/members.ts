@@ -1,10 +1,10 @@
 /** Who administers a club, and as what: members and open invitations. A club never loses its last owner. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
-import type { Platform } from '../deps.ts';
+import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import type { DatabaseDeps, Platform } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { requestMail } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
@@ -34,13 +34,13 @@ const membersSql = `
   SELECT NULL, id, NULL, email, role, invited_at, expires_at FROM invitations WHERE club_id = $1`;
 
 /** @returns members first, then open invitations, each by e-mail */
-export async function listMembers(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Member>> {
+export async function listMembers(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Member>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM (${membersSql}) AS member`,
     [clubId],
   );
-  const rows = await tx.query<MemberRow[]>(
+  const rows = await db.query<MemberRow[]>(
     `SELECT * FROM (${membersSql}) AS member
       ORDER BY "administratorId" IS NULL, email LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
@@ -60,7 +60,7 @@ export async function inviteMember(
   now: Date,
 ): Promise<Member> {
   const email = foldEmail(input.email);
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     mayTouchOwners(actor, input.role);
     const [member] = await tx.query<unknown[]>(
@@ -106,7 +106,7 @@ export async function acceptInvitation(
   now: Date,
 ): Promise<AdministratorSession> {
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { invitationId } = await spendToken(tx, ['administrator_invitation'], input.token, now);
     const [invitations] = await tx.query<[{ clubId: Id; email: string; role: Role }[], number]>(
       `DELETE FROM invitations WHERE id = $1 RETURNING club_id AS "clubId", email, role`,
@@ -157,13 +157,13 @@ async function accountFor(
 
 /** @throws DomainError not_found, role_not_permitted, last_owner */
 export async function changeMemberRole(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   by: Id,
   administratorId: Id,
   role: Role,
 ): Promise<Member> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
@@ -184,8 +184,8 @@ export async function changeMemberRole(
 }
 
 /** Ends a membership; the person's sessions go on, but act in this club no more. @throws DomainError not_found, role_not_permitted, last_owner */
-export async function removeMember(database: Database, clubId: Id, by: Id, administratorId: Id): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function removeMember({ database }: DatabaseDeps, clubId: Id, by: Id, administratorId: Id): Promise<void> {
+  await database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
@@ -196,8 +196,13 @@ export async function removeMember(database: Database, clubId: Id, by: Id, admin
 }
 
 /** @throws DomainError not_found, role_not_permitted */
-export async function revokeInvitation(database: Database, clubId: Id, by: Id, invitationId: Id): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function revokeInvitation(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  by: Id,
+  invitationId: Id,
+): Promise<void> {
+  await database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const [invitation] = await tx.query<{ role: Role }[]>(
       `SELECT role FROM invitations WHERE id = $1 AND club_id = $2 FOR UPDATE`,

@@ -1,6 +1,7 @@
 /** Opening a club: whoever opens it is its owner. */
 import { DomainError } from '../../platform/core/errors.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../deps.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
 import type { Organization } from '../identity/memberships.ts';
@@ -28,7 +29,17 @@ export async function createOrganization(tx: Transaction, ownerId: Id, name: str
   throw new DomainError('internal_error', 'No free address was found for the organization.');
 }
 
-export async function clubExists(tx: Transaction, clubId: Id): Promise<boolean> {
-  const [club] = await tx.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
+/** The same for an administrator who has an account. @returns the new club, seen by its owner */
+export async function openOrganization(
+  { database }: DatabaseDeps,
+  ownerId: Id,
+  name: string,
+  now: Date,
+): Promise<Organization> {
+  return database.transaction((tx) => createOrganization(tx, ownerId, name, now));
+}
+
+export async function clubExists(db: Queries, clubId: Id): Promise<boolean> {
+  const [club] = await db.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
   return club !== undefined;
 }

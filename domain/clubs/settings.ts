@@ -2,7 +2,8 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Language } from '../../entities/clubs/values.ts';
 import { syncSources } from '../knowledge/sources.ts';
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
@@ -19,8 +20,8 @@ interface ClubRow {
 }
 
 /** @throws Error if there is no such club: whoever asks acts in it */
-export async function findClub(tx: Transaction, clubId: Id): Promise<Club> {
-  return presentClub(await readClub(tx, clubId));
+export async function findClub(db: Queries, clubId: Id): Promise<Club> {
+  return presentClub(await readClub(db, clubId));
 }
 
 /**
@@ -28,12 +29,12 @@ export async function findClub(tx: Transaction, clubId: Id): Promise<Club> {
  * @throws DomainError invalid_request (a time zone that is none)
  */
 export async function updateClub(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'ClubChange'>,
   now: Date,
 ): Promise<Club> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const before = await readClub(tx, clubId, 'FOR NO KEY UPDATE');
     if (input.time_zone !== undefined) await expectTimeZone(tx, input.time_zone);
     const language = input.language ?? before.language;
@@ -46,8 +47,8 @@ export async function updateClub(
   });
 }
 
-async function readClub(tx: Transaction, clubId: Id, lock = ''): Promise<ClubRow> {
-  const [row] = await tx.query<ClubRow[]>(
+async function readClub(db: Queries, clubId: Id, lock = ''): Promise<ClubRow> {
+  const [row] = await db.query<ClubRow[]>(
     `SELECT id, name, slug, time_zone AS "timeZone", language, created_at AS "createdAt" FROM clubs WHERE id = $1 ${lock}`,
     [clubId],
   );

@@ -4,7 +4,7 @@ import { noteOffer } from '../identity/confirmation.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { Platform } from '../deps.ts';
-import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { createOrganization } from './organizations.ts';
@@ -20,7 +20,7 @@ export async function signUpAdministrator(
   const before = await passwordOf(database, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await inTransaction(database, async (tx) => {
+  const done = await database.transaction(async (tx) => {
     const [created] = await tx.query<{ id: Id }[]>(
       `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (email) DO NOTHING RETURNING id`,

@@ -1,6 +1,6 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';

@@ -1,6 +1,6 @@
 /** An administrator's own account: confirmation, sign-in, reset, profile. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Platform } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -40,7 +40,7 @@ export async function signInAdministrator(
   const right = await passwordMatches(password, known?.passwordHash ?? null);
   const offered = await passwordMatches(password, known?.offered ?? null);
   if (!known || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     // Comparing took its time: a reset that came meanwhile has ended what this would begin.
     const [unchanged] = await tx.query<unknown[]>(
       `SELECT 1 FROM administrators WHERE id = $1 AND password_hash = $2 FOR SHARE`,
@@ -57,7 +57,7 @@ export async function verifyAdministratorEmail(
   token: string,
   now: Date,
 ): Promise<AdministratorSession> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
     if (administratorId === null) throw tokenGone();
     await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
@@ -81,7 +81,7 @@ export async function confirmAdministratorPasswordReset(
   now: Date,
 ): Promise<AdministratorSession> {
   const passwordHash = await hashPassword(password);
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
     await tx.query(
@@ -95,7 +95,7 @@ export async function confirmAdministratorPasswordReset(
 }
 
 /** @returns who the administrator is and where they act (ACC-2) */
-export async function getProfile(tx: Transaction, administratorId: Id): Promise<Profile> {
+export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
   const [row] = await tx.query<
     {
       id: Id;
@@ -156,7 +156,7 @@ async function mailIfKnown(
   now: Date,
   wanted: (known: KnownAdministrator) => boolean,
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const known = await findAdministratorByEmail(tx, foldEmail(email));
     if (known && wanted(known)) {
       await requestMail(

@@ -1,5 +1,5 @@
 /** That a person owns the address of an account, and which password is theirs: the same rule for students and administrators (ADR 5). */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { issueToken, withdrawTokensOf, type TokenOwner } from '../mail/one-time-tokens.ts';

@@ -1,6 +1,6 @@
 /** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
 import { holdStudentCount } from '../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */

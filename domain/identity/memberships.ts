@@ -1,6 +1,6 @@
 /** The clubs that an administrator acts in. */
 import type { Role } from '../../entities/clubs/values.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
 export interface Organization {
@@ -11,8 +11,8 @@ export interface Organization {
 }
 
 /** @returns the clubs that an administrator acts in, by name */
-export function listOrganizations(tx: Transaction, administratorId: Id): Promise<Organization[]> {
-  return tx.query<Organization[]>(
+export function listOrganizations(db: Queries, administratorId: Id): Promise<Organization[]> {
+  return db.query<Organization[]>(
     `SELECT club.id AS organization_id, club.name, club.slug, membership.role
        FROM memberships membership JOIN clubs club ON club.id = membership.club_id
       WHERE membership.administrator_id = $1 ORDER BY club.name, club.id`,

@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { Role } from '../../entities/clubs/values.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sha256 } from '../../platform/infra/vault.ts';
+import type { DatabaseDeps } from '../deps.ts';
 import type { StudentIdentity } from './student-identity.ts';
 
 export type CallerKind = 'student' | 'admin';
@@ -42,8 +43,8 @@ export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id
   return { token, expiresAt };
 }
 
-export async function endSession(tx: Transaction, kind: CallerKind, token: string): Promise<void> {
-  await tx.query(`DELETE FROM ${stores[kind].table} WHERE token_hash = $1`, [sha256(token)]);
+export async function endSession({ database }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
+  await database.query(`DELETE FROM ${stores[kind].table} WHERE token_hash = $1`, [sha256(token)]);
 }
 
 /** Ends every session of a person, at once. */

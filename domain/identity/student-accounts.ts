@@ -1,6 +1,6 @@
 /** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Platform } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -38,7 +38,7 @@ export async function signInStudent(
   const right = await passwordMatches(password, student?.passwordHash ?? null);
   const offered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     // Comparing took its time: a reset or a removal that came meanwhile has ended what this would begin.
     const [unchanged] = await tx.query<unknown[]>(
       `SELECT 1 FROM students WHERE id = $1 AND password_hash = $2 AND verified_at IS NOT NULL FOR SHARE`,
@@ -51,7 +51,7 @@ export async function signInStudent(
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
 export async function verifyStudentEmail({ database }: Platform, token: string, now: Date): Promise<StudentSession> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
     if (spent.studentId === null) throw tokenGone();
     await confirmAddress(tx, 'student', spent.studentId, 'sign_up', now);
@@ -79,7 +79,7 @@ export async function confirmStudentPasswordReset(
   now: Date,
 ): Promise<StudentSession> {
   const passwordHash = await hashPassword(password);
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { studentId } = await spendToken(tx, ['student_reset_password'], token, now);
     if (studentId === null) throw tokenGone();
     // Whoever read this mail owns the address: it is confirmed as well.
@@ -101,7 +101,7 @@ export async function exchangeStudentCode(
   now: Date,
 ): Promise<StudentSession> {
   // A wrong guess costs a try, so it is committed; the 410 comes after.
-  const session = await inTransaction(database, async (tx) => {
+  const session = await database.transaction(async (tx) => {
     const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
     await confirmAddress(tx, 'student', student.id, 'other', now);
@@ -143,7 +143,7 @@ async function mailIfKnown(
   now: Date,
   wanted: (student: KnownStudent) => boolean = () => true,
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (student && wanted(student)) {
       await requestMail(

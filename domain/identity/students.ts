@@ -1,64 +1,63 @@
 /** Students as administrators see them: list and read. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { RecordOf } from '../../contract/contract.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
-import { windowOf, type Listed, type Page } from '../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
 import { likePattern } from '../../platform/core/text.policy.ts';
-import type { StudentIdentity } from './student-identity.ts';
+import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
 const columns = `student.id, student.name, student.email, student.verified_at AS "verifiedAt",
   student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
   student.avatar_url AS "avatarUrl", student.club_id AS "clubId", club.slug AS "clubSlug"`;
 
 /** @throws Error if there is none: the caller has just seen or made it */
-export async function getStudent(tx: Transaction, studentId: Id): Promise<StudentIdentity> {
-  const student = await findOne(tx, 'student.id = $1', [studentId]);
+export async function getStudent(db: Queries, studentId: Id): Promise<StudentIdentity> {
+  const student = await findOne(db, 'student.id = $1', [studentId]);
   if (!student) throw new Error('A student vanished inside a transaction that holds it');
   return student;
 }
 
 /** @throws DomainError not_found, also for a student of another club and a removed one */
-export async function findStudent(tx: Transaction, clubId: Id, studentId: Id): Promise<StudentIdentity> {
-  const student = await findOne(tx, 'student.id = $1 AND student.club_id = $2', [studentId, clubId]);
+export async function findStudent(db: Queries, clubId: Id, studentId: Id): Promise<StudentIdentity> {
+  const student = await findOne(db, 'student.id = $1 AND student.club_id = $2', [studentId, clubId]);
   if (!student) throw notFound('student');
   return student;
 }
 
-async function findOne(
-  tx: Transaction,
-  condition: string,
-  parameters: unknown[],
-): Promise<StudentIdentity | undefined> {
-  const [student] = await select(tx, `${condition} AND student.removed_at IS NULL`, parameters);
+/** @returns the student as the contract shows them @throws DomainError not_found */
+export async function readStudent(db: Queries, clubId: Id, studentId: Id): Promise<RecordOf<'Student'>> {
+  return presentStudent(await findStudent(db, clubId, studentId));
+}
+
+async function findOne(db: Queries, condition: string, parameters: unknown[]): Promise<StudentIdentity | undefined> {
+  const [student] = await select(db, `${condition} AND student.removed_at IS NULL`, parameters);
   return student;
 }
 
-async function select(tx: Transaction, rest: string, parameters: unknown[]): Promise<StudentIdentity[]> {
-  return tx.query<StudentIdentity[]>(
+async function select(db: Queries, rest: string, parameters: unknown[]): Promise<StudentIdentity[]> {
+  return db.query<StudentIdentity[]>(
     `SELECT ${columns} FROM students student JOIN clubs club ON club.id = student.club_id WHERE ${rest}`,
     parameters,
   );
 }
 
-export interface StudentFilter extends Page {
+export interface StudentFilter extends PageRequest {
   /** Searched in name and e-mail, without regard to case. */
   q?: string;
   verified?: boolean;
 }
 
 /** @returns a page of the club's students, newest first; with `q`, of the newest 1,000 who fit */
-export async function listStudents(
-  tx: Transaction,
-  clubId: Id,
-  filter: StudentFilter,
-): Promise<Listed<StudentIdentity>> {
+export async function listStudents(db: Queries, clubId: Id, filter: StudentFilter): Promise<Page<RecordOf<'Student'>>> {
   const q = filter.q?.trim() ?? '';
-  if (q !== '') return searchStudents(tx, clubId, q, filter);
+  if (q !== '') return searchStudents(db, clubId, q, filter);
   const { limit, offset } = windowOf(filter);
-  const rows = await select(tx, `${shown(filter)} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, [clubId]);
-  return { rows, total: await countListed(tx, { list: 'students', clubId, marked: filter.verified }) };
+  const rows = await select(db, `${shown(filter)} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, [clubId]);
+  const total = await countListed(db, { list: 'students', clubId, marked: filter.verified });
+  return { rows: rows.map(presentStudent), total };
 }
 
 const newestFirst = 'student.created_at DESC, student.id DESC';
@@ -70,12 +69,12 @@ function shown({ verified }: StudentFilter): string {
 }
 
 async function searchStudents(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   q: string,
   filter: StudentFilter,
-): Promise<Listed<StudentIdentity>> {
-  const ids = await search(tx, q, {
+): Promise<Page<RecordOf<'Student'>>> {
+  const ids = await search(db, q, {
     from: 'students student',
     alias: 'student',
     orderedBy: 'created_at',
@@ -83,6 +82,6 @@ async function searchStudents(
     matching: '(student.name ILIKE $2 OR student.email ILIKE $2)',
     parameters: [clubId, likePattern(q)],
   });
-  const rows = await select(tx, `student.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
-  return { rows, total: ids.length };
+  const rows = await select(db, `student.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
+  return { rows: rows.map(presentStudent), total: ids.length };
 }

@@ -1,5 +1,5 @@
 /** From a question to the stems of the club's material that it may mean: by its own stems, without accents, by likeness. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { rankingRules, type Term } from './retrieval.policy.ts';
 
@@ -8,8 +8,8 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
  * for by its trigrams among the club's words of its first letter and about its length.
  * @param question any text: nothing of it is an operator
  */
-export async function termsOf(tx: Transaction, clubId: Id, question: string): Promise<Term[]> {
-  return tx.query<Term[]>(statement, [clubId, question.replaceAll('\0', ' ')]); // Postgres takes no NUL
+export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {
+  return db.query<Term[]>(statement, [clubId, question.replaceAll('\0', ' ')]); // Postgres takes no NUL
 }
 
 const stem = (stems: string, word: string) =>

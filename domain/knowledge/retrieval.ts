@@ -1,5 +1,5 @@
 /** Finding the passages of an agent's material that a question is about (docs/adr/0014-retrieval.md). */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { SourceKind } from '../../entities/agents/values.ts';
 import { termsOf } from './question-terms.ts';
@@ -34,16 +34,16 @@ export interface RetrievalRequest {
  * A passage needs one of the question's words, not all. An agent of another club has no material here.
  * @returns the passages that fit the question best, best first; none where no word of it is in the agent's material
  */
-export async function retrieve(tx: Transaction, request: RetrievalRequest): Promise<Retrieved[]> {
+export async function retrieve(db: Queries, request: RetrievalRequest): Promise<Retrieved[]> {
   const { clubId, agentId, question, limit } = request;
-  const terms = weigh(await termsOf(tx, clubId, question), await passagesOf(tx, clubId));
+  const terms = weigh(await termsOf(db, clubId, question), await passagesOf(db, clubId));
   if (terms.length === 0) return [];
   const inIndex = (lexemes: readonly string[]) => lexemes.map((lexeme) => `${clubId}${lexeme}`);
   const lexemes = terms.map(({ lexeme }) => lexeme);
   const [first, ...others] = terms;
   const next = others.find(({ word }) => word !== first?.word);
   const search = (choosing: readonly string[]) =>
-    tx.query<Retrieved[]>(statement, [
+    db.query<Retrieved[]>(statement, [
       clubId,
       agentId,
       inIndex(choosing),
@@ -60,8 +60,8 @@ export async function retrieve(tx: Transaction, request: RetrievalRequest): Prom
   return found.length < limit && choosing.length < lexemes.length ? search(lexemes) : found;
 }
 
-async function passagesOf(tx: Transaction, clubId: Id): Promise<number> {
-  const [row] = await tx.query<{ total: number }[]>(
+async function passagesOf(db: Queries, clubId: Id): Promise<number> {
+  const [row] = await db.query<{ total: number }[]>(
     `SELECT coalesce(sum(passage_count), 0)::int AS total FROM agent_sources WHERE club_id = $1`,
     [clubId],
   );

@@ -2,7 +2,7 @@
  * The club's index follows its material: a row of `agent_sources` for each lesson and file that the material of an agent names,
  * while it is visible, and none for any other. Whoever changes what decides that calls `syncSources` in the same transaction.
  */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { SourceKind } from '../../entities/agents/values.ts';

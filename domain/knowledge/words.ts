@@ -1,5 +1,5 @@
 /** The words of clubs' material: triggers add to their counts, upkeep keeps one row a word (docs/adr/0014-retrieval.md). */
-import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 
 const key = 'club_id, lexeme, word, initial, size, stem';
 
@@ -9,7 +9,7 @@ const key = 'club_id, lexeme, word, initial, size, stem';
  * @returns how many changes were folded
  */
 export async function foldWords(database: Database, limit: number): Promise<number> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const [folded] = await tx.query<{ changes: number }[]>(
       `WITH changed AS (
          SELECT * FROM agent_words WHERE NOT folded ORDER BY seq LIMIT ${limit} FOR UPDATE SKIP LOCKED),

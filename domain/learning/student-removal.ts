@@ -1,5 +1,5 @@
 /** What a student's removal takes out of the classroom: certificates, progress, comments, standing. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { purgeStudentFromCertificates } from './certificates/certificates.ts';
 import { purgeStudentFromStanding } from './engagement/standing.ts';

@@ -1,7 +1,7 @@
 /** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one are told alike: 410. */
 import { timingSafeEqual } from 'node:crypto';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { sha256, type Vault } from '../../platform/infra/vault.ts';

@@ -1,6 +1,6 @@
 /** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { wake } from '../../platform/engine/wakes.ts';
@@ -71,8 +71,8 @@ export async function requestNoMail(
   await tx.query(`DELETE FROM wakes WHERE workflow_id = $1`, [workflowIdOf('transactionalMail', id)]);
 }
 
-async function hadEnough(tx: Transaction, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {
-  const [recent] = await tx.query<{ count: number; newest: Date | null }[]>(
+async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {
+  const [recent] = await db.query<{ count: number; newest: Date | null }[]>(
     `SELECT count(*)::int AS count, max(created_at) AS newest
        FROM transactional_mails WHERE address_key = $1 AND template = $2 AND created_at > $3`,
     [addressKey, template, new Date(now.getTime() - hourMs)],

@@ -1,5 +1,6 @@
 /** The step of a transactional mail: claim, send, record (ENG-2). Sent at least once, because a person waits for it. */
 import type { DataSource } from 'typeorm';
+import { Queries } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
@@ -113,7 +114,7 @@ function compose(platform: MailPlatform, claimed: ClaimedMail): OutgoingMail | u
 async function record(source: DataSource, claimed: ClaimedMail, outcome: MailOutcome, now: number): Promise<void> {
   const attemptCount = claimed.attemptCount + 1;
   const wait = outcome === 'failed' ? waitAfterMailAttempt(attemptCount) : undefined;
-  await lease.record(source.manager, claimed, {
+  await lease.record(new Queries(source.manager), claimed, {
     attemptCount,
     status: wait === undefined ? outcome : 'pending',
     nextAttemptAt: new Date(now + (wait ?? 0)),

@@ -1,6 +1,6 @@
 /** Pictures that students show agents, for whoever asks and answers: which may be used, what is in them, how they are presented. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
@@ -41,11 +41,11 @@ const imagesOf = `agent_question_images shown JOIN media ON media.id = shown.med
 
 /** For AgentMessage.images. @returns the images of each question in their order; a question without any is not in it */
 export async function presentImages(
-  tx: Transaction,
+  db: Queries,
   storage: ObjectStore,
   questionIds: readonly Id[],
 ): Promise<Map<Id, RecordOf<'Media'>[]>> {
-  const rows = await tx.query<(StoredMedia & { questionId: Id })[]>(
+  const rows = await db.query<(StoredMedia & { questionId: Id })[]>(
     `SELECT shown.question_id AS "questionId", ${mediaColumns()} FROM ${imagesOf}
       WHERE shown.question_id = ANY ($1::uuid[]) ORDER BY shown.question_id, shown.position`,
     [questionIds],
@@ -63,10 +63,10 @@ export async function presentImages(
  */
 export async function readImages(
   storage: ObjectStore,
-  tx: Transaction,
+  db: Queries,
   questionId: Id,
 ): Promise<{ mediaType: ImageType; bytes: Buffer }[]> {
-  const rows = await tx.query<StoredMedia[]>(
+  const rows = await db.query<StoredMedia[]>(
     `SELECT ${mediaColumns()} FROM ${imagesOf} WHERE shown.question_id = $1 ORDER BY shown.position`,
     [questionId],
   );

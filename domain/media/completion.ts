@@ -1,7 +1,7 @@
 /** Uploads as they end: somebody says that the file is there, and it is looked at. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { syncSources } from '../knowledge/sources.ts';
-import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { eraseFile } from './erasure.ts';
@@ -38,7 +38,7 @@ export async function completeMedia(
 
 /** @throws DomainError not_found */
 async function findStored(database: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
-  const stored = await loadMedia(database.source.manager, owner, mediaId);
+  const stored = await loadMedia(database, owner, mediaId);
   if (!stored) throw notFound(owner.studentId === undefined ? 'file' : 'image');
   return stored;
 }
@@ -52,7 +52,7 @@ async function record(
 ): Promise<void> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
   const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const [, recorded] = await tx.query<[unknown[], number]>(
       `UPDATE media
           SET status = $2, error = $3, size_bytes = $4, mime = coalesce($5, mime), kind = coalesce($6, kind), width = $7,

@@ -3,7 +3,7 @@
  * was put there, so what is erased while it is good is erased once more when nothing can arrive any more.
  */
 import { syncSources } from '../knowledge/sources.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { mediaRules } from './media.policy.ts';
@@ -24,7 +24,7 @@ const removal = `removed_at = $2, updated_at = $2, title = '', file_name = NULL,
  * @throws DomainError not_found
  */
 export async function removeMedia(platform: MediaPlatform, clubId: Id, mediaId: Id, now: Date): Promise<void> {
-  await inTransaction(platform.database, async (tx) => {
+  await platform.database.transaction(async (tx) => {
     const [, removed] = await tx.query<[unknown[], number]>(
       `UPDATE media SET ${removal} WHERE id = $1 AND club_id = $3 AND purpose = 'library' AND removed_at IS NULL`,
       [mediaId, now, clubId],

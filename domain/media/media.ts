@@ -1,6 +1,6 @@
 /** Files of a club and of its students as rows, and as the record that callers see (MED-1). */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { Database, Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { dispositionOf } from './file-name.policy.ts';
@@ -56,11 +56,11 @@ export interface MediaOwner {
 
 /** @returns undefined for what there is not, what is removed, and what is somebody else's */
 export async function loadMedia(
-  tx: Transaction,
+  db: Queries,
   { clubId, studentId }: MediaOwner,
   mediaId: Id,
 ): Promise<StoredMedia | undefined> {
-  const [found] = await tx.query<StoredMedia[]>(
+  const [found] = await db.query<StoredMedia[]>(
     `SELECT ${mediaColumns()} FROM media
       WHERE id = $1 AND club_id = $2 AND removed_at IS NULL AND owner_id IS NOT DISTINCT FROM $3::uuid`,
     [mediaId, clubId, studentId ?? null],

@@ -1,7 +1,7 @@
 /** Uploads as they begin: a row that says what is to come, and the address where it is put. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
@@ -88,7 +88,7 @@ async function reserve(
   const id = newId();
   const objectKey = `media/${owner.clubId}/${id}`;
   const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
-  const stored = await inTransaction(database, async (tx) => {
+  const stored = await database.transaction(async (tx) => {
     await mayReserve(tx);
     await tx.query(
       `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, file_name, mime, object_key,

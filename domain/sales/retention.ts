@@ -1,5 +1,5 @@
 /** How long the body of a notice is kept. Its row, and what it led to, stay. */
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 
 const noticeBodyMs = 90 * 86_400_000;
 /** Notices a batch. */
@@ -11,7 +11,7 @@ export async function retainNotices(
   now: Date,
 ): Promise<{ rows: { notices: number }; more: boolean }> {
   const receivedBy = new Date(now.getTime() - noticeBodyMs);
-  const notices = await inTransaction(database, (tx) => purgeNoticeBodies(tx, receivedBy, purgedABatch));
+  const notices = await database.transaction((tx) => purgeNoticeBodies(tx, receivedBy, purgedABatch));
   return { rows: { notices }, more: notices >= purgedABatch };
 }
 

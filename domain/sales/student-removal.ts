@@ -1,5 +1,5 @@
 /** What a student's removal does to sales: notices about them lose their bodies, purchases keep amounts and dates. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 

@@ -2,7 +2,7 @@
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimLink, expectClaimable } from '../access/links/claims.ts';
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
-import { inTransaction, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Platform } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
@@ -31,7 +31,7 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
   const before = await passwordOf(platform, clubId, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await inTransaction(platform.database, async (tx) => {
+  const done = await platform.database.transaction(async (tx) => {
     // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
     const code = input.registration_code;
     if (code !== undefined) await expectClaimable(tx, clubId, code, now);

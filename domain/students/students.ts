@@ -1,8 +1,9 @@
 /** Students as administrators change them: create, correct, remove. Each may concern every context. */
+import type { RecordOf } from '../../contract/contract.ts';
 import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { grantAccess } from '../access/enrollments/enrollments.ts';
 import { noteAddressLeft } from '../access/imports/removals.ts';
-import { inTransaction, violates } from '../../platform/infra/postgres/transaction.ts';
+import { violates } from '../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { contextsInLockOrder } from '../contexts.ts';
@@ -11,8 +12,8 @@ import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
 import { findOrOpenAccount, holdStudent } from '../identity/accounts.ts';
-import type { StudentIdentity } from '../identity/student-identity.ts';
-import { findStudent, getStudent } from '../identity/students.ts';
+import { presentStudent } from '../identity/student-identity.ts';
+import { getStudent, readStudent } from '../identity/students.ts';
 
 const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail.');
 
@@ -25,15 +26,15 @@ export async function createStudent(
   clubId: Id,
   input: { name: string; email: string; delivery_ids?: readonly Id[] },
   now: Date,
-): Promise<StudentIdentity> {
-  return inTransaction(database, async (tx) => {
+): Promise<RecordOf<'Student'>> {
+  return database.transaction(async (tx) => {
     // Before it is looked whose the e-mail is: 404 comes before 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const { studentId, created } = await findOrOpenAccount(tx, vault, clubId, { ...input, invited: true }, now);
     if (!created) throw emailTaken();
     for (const deliveryId of input.delivery_ids ?? [])
       await grantAccess(tx, { clubId, studentId, deliveryId, source: 'invite' }, now);
-    return getStudent(tx, studentId);
+    return presentStudent(await getStudent(tx, studentId));
   });
 }
 
@@ -48,12 +49,12 @@ export async function updateStudent(
   studentId: Id,
   input: { name?: string; email?: string },
   now: Date,
-): Promise<StudentIdentity> {
-  return inTransaction(database, async (tx) => {
+): Promise<RecordOf<'Student'>> {
+  return database.transaction(async (tx) => {
     const before = await holdStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : tidyName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
-    if (name === before.name && email === before.email) return findStudent(tx, clubId, studentId);
+    if (name === before.name && email === before.email) return readStudent(tx, clubId, studentId);
 
     const moved = email !== before.email;
     await tx
@@ -72,7 +73,7 @@ export async function updateStudent(
       await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);
     }
     await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
-    return findStudent(tx, clubId, studentId);
+    return readStudent(tx, clubId, studentId);
   });
 }
 
@@ -88,7 +89,7 @@ export async function removeStudent(
   studentId: Id,
   now: Date,
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const { email } = await holdStudent(tx, clubId, studentId);
     // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
     await noteAddressLeft(tx, vault, { clubId, studentId, email });

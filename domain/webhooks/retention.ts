@@ -1,5 +1,5 @@
 /** How long webhooks are kept, and their removal in small batches (DEL-8, HOOK-12). */
-import { inTransaction, type Database, type Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
 import { deliveryRules } from './deliveries/schedule.policy.ts';
@@ -46,11 +46,11 @@ export type RetentionCounts = {
  */
 export async function retainWebhooks(database: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
   const before = (ms: number) => new Date(now.getTime() - ms);
-  const bodies = await inTransaction(database, (tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
-  const attempts = await inTransaction(database, (tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
-  const events = await inTransaction(database, (tx) => removeHistory(tx, before(retentionRules.historyMs)));
-  const { deliveries, endpoints } = await inTransaction(database, removeDeletedEndpoint);
-  const secrets = await inTransaction(database, (tx) => forgetSecrets(tx, now));
+  const bodies = await database.transaction((tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
+  const attempts = await database.transaction((tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
+  const events = await database.transaction((tx) => removeHistory(tx, before(retentionRules.historyMs)));
+  const { deliveries, endpoints } = await database.transaction(removeDeletedEndpoint);
+  const secrets = await database.transaction((tx) => forgetSecrets(tx, now));
   const changes = await foldTallies(database, foldBatch);
   return {
     rows: { bodies, attempts, events, deliveries, endpoints, secrets, changes },

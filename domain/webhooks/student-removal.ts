@@ -1,5 +1,5 @@
 /** What a student's removal does to the messages about them (DEL-9, HOOK-11). */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
 import { columnsToWake, type DeliveryToWake } from './wakes.ts';

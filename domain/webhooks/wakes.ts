@@ -1,5 +1,5 @@
 /** Waking the runs of deliveries and of gates. */
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Subject } from '../../platform/engine/workflow-types.ts';
 import { wake } from '../../platform/engine/wakes.ts';

@@ -1,6 +1,6 @@
 /** Facts: writes the outbox of events, in the transaction that makes them true (ENG-4). */
 import type { FactDetails } from '../../entities/facts/values.ts';
-import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
+import type { Transaction } from '../infra/postgres/database.ts';
 import { newId, type Id } from '../core/ids.ts';
 import type { EventType } from '../core/event-types.ts';
 
@@ -45,6 +45,6 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
        FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS given (one, place) ORDER BY place`,
     [JSON.stringify(rows)],
   );
-  ringAfterCommit(tx);
+  tx.notifyRelay();
   return rows.map(({ id }) => id);
 }

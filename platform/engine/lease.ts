@@ -2,8 +2,9 @@
  * Rows that one worker at a time acts on (ENG-2): claim the row, act without a database connection, record only where the claim
  * still holds. Leases go by the clock of the database (ENG-7).
  */
-import type { DataSource, EntityManager, FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
+import type { DataSource, FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
 import type { Id } from '../core/ids.ts';
+import type { Queries } from '../infra/postgres/database.ts';
 
 interface LeasedRow {
   id: Id;
@@ -43,7 +44,7 @@ export interface Lease<E> {
    */
   claim<Row>(source: DataSource, id: Id, now: number, select: string): Promise<Row | undefined>;
   /** Writes the outcome and gives the lease back. @throws LeaseLost, having written nothing */
-  record(tx: EntityManager, claim: Claim, outcome: QueryDeepPartialEntity<E>): Promise<void>;
+  record(db: Queries, claim: Claim, outcome: QueryDeepPartialEntity<E>): Promise<void>;
 }
 
 export function defineLease<E extends LeasedRow>(entity: new () => E, rule: LeaseRule<E>): Lease<E> {
@@ -72,9 +73,9 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
       );
       return rows[0];
     },
-    async record(tx, { id, fence }, outcome) {
+    async record(db, { id, fence }, outcome) {
       const held = { ...rule.open, id, fence } as FindOptionsWhere<E>;
-      const { affected } = await tx.update(entity, held, { ...outcome, leaseUntil: null });
+      const { affected } = await db.manager.update(entity, held, { ...outcome, leaseUntil: null });
       if (affected === 0) throw new LeaseLost();
     },
   };

@@ -1,6 +1,6 @@
 /** The sweeper: wakes overdue rows without a lease, and removes expired rows (ENG-5). */
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Database } from '../infra/postgres/transaction.ts';
+import type { Database } from '../infra/postgres/database.ts';
 import { columnOf, dueRowsOf } from './due-rows.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
@@ -17,7 +17,7 @@ const mailHistoryMs = 30 * 86_400_000;
 /** Wakes workflows whose rows are overdue. @returns how many: 0 in normal life, an alert depends on it */
 export async function rescueOverdue(database: Database, now: Date): Promise<number> {
   const overdue = new Date(now.getTime() - overdueMs);
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const runs: Run[] = [];
     for (const { text, parameters } of overdueQueries(database.source, overdue))
       runs.push(...(await tx.query<Run[]>(text, parameters)));

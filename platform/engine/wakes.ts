@@ -1,6 +1,6 @@
 /** Wakes: the runs of these rows must look again, and are started where there are none (ENG-3). */
 import { noClub } from '../core/ids.ts';
-import { ringAfterCommit, type Transaction } from '../infra/postgres/transaction.ts';
+import type { Transaction } from '../infra/postgres/database.ts';
 import { runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
 /** Wakes the runs of rows that this transaction made due. A wake that is not sent yet is raised, not doubled. */
@@ -31,5 +31,5 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
      ON CONFLICT (workflow_id) DO UPDATE SET seq = wakes.seq + 1`,
     [JSON.stringify(sorted.map((run) => ({ ...run, clubId: run.clubId ?? noClub }))), now],
   );
-  ringAfterCommit(tx);
+  tx.notifyRelay();
 }

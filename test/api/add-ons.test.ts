@@ -1,3 +1,4 @@
+import { Queries } from '../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readClubPlan } from '../../domain/billing/club-plan.ts';
@@ -107,7 +108,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await added()).to.deep.equal([3_000, 100_000_000_000]);
       const later = new Date(Date.now() + 32 * 86_400_000);
       const { source } = (await testPlatform()).database;
-      const { allowances } = await readClubPlan(source.manager, club.id, later);
+      const { allowances } = await readClubPlan(new Queries(source.manager), club.id, later);
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
     });
 

@@ -1,4 +1,5 @@
 /** Deliveries that open an AI agent: every way of access to a delivery is a way to the agent. */
+import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -135,7 +136,9 @@ describe('agent deliveries', () => {
           createdAt: fact.occurredAt,
           removed: false,
         };
-        const body = JSON.parse(await assembleBody(source.manager, { ...fact, clubId }, student, clock.now()));
+        const body = JSON.parse(
+          await assembleBody(new Queries(source.manager), { ...fact, clubId }, student, clock.now()),
+        );
         expect(eventFaults(fact.type, body)).to.deep.equal([]);
         return [`${fact.type} ${body.data.enrollment.source}`, body.data.delivery] as [string, unknown];
       }),
@@ -149,7 +152,7 @@ describe('agent deliveries', () => {
     });
     const opened = () => ({ id: delivery.id, name: delivery.name, opens: opening() });
     const entitled = async (studentId: Id, now = clock.now()) =>
-      isEntitled((await testDatabase()).manager, { clubId: club.id, studentId, agentId: agent.id }, now);
+      isEntitled(new Queries((await testDatabase()).manager), { clubId: club.id, studentId, agentId: agent.id }, now);
     const studentOf = async (email: string): Promise<Id> => {
       const source = await testDatabase();
       const [row] = await source.query<{ id: Id }[]>(`SELECT id FROM students WHERE club_id = $1 AND email = $2`, [
@@ -254,7 +257,7 @@ describe('agent deliveries', () => {
       expect(await entitled(student.id, startsAt)).to.equal(true);
       const { manager } = await testDatabase();
       const elsewhere = { clubId: (await buildClub()).id, studentId: student.id, agentId: agent.id };
-      expect(await isEntitled(manager, elsewhere, startsAt)).to.equal(false);
+      expect(await isEntitled(new Queries(manager), elsewhere, startsAt)).to.equal(false);
     });
   });
 });

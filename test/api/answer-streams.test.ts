@@ -240,7 +240,7 @@ describe('answer streams', () => {
         },
       });
       const app = await serveApp({
-        platform: (usual) => ({ ...usual, services: { ...usual.services, answers: counting(usual.services.answers) } }),
+        platform: (usual) => ({ ...usual, deps: { ...usual.deps, answers: counting(usual.deps.answers) } }),
       });
       try {
         const asked = await at(app.base).ask();

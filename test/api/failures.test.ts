@@ -1,4 +1,5 @@
 /** What a caller and an operator see when the service itself fails: no stack, no SQL, no path, and nobody's data. */
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { ApiPlatform } from '../../api/middleware/context.ts';
 import { newId } from '../../platform/core/ids.ts';
@@ -74,7 +75,7 @@ describe('500: the service fails', () => {
 
 /** Reading clubs fails as it would if a row could not be read: with an error of Postgres that quotes it. */
 function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
-  const { database } = usual.services;
+  const { database } = usual.deps;
   const broken = (sql: string) => `SELECT 'the quoted row'::uuid /* ${sql.replaceAll('*/', '')} */`;
   const manager = new Proxy(database.source.manager, {
     get: (target, name) =>
@@ -87,7 +88,7 @@ function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
       return Reflect.get(target, name) as unknown;
     },
   });
-  return { ...usual, services: { ...usual.services, database: { ...database, source } } };
+  return { ...usual, deps: { ...usual.deps, database: new Database(source, database.notifier) } };
 }
 
 describe('a transaction that fails midway', () => {

@@ -1,4 +1,5 @@
 /** PUT and DELETE …/classroom/lessons/{publicId}/completion (EVT-14, EVT-15). */
+import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { assembleBody } from '../../domain/webhooks/events/bodies.ts';
@@ -222,7 +223,9 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
         [{ ...about, type: 'course.completed', subjectId: course.id }, {}],
       ] as const;
       await eachCase(bodies, async ([fact, own]) => {
-        const body: { data: { student: unknown } } = JSON.parse(await assembleBody(manager, fact, student, new Date()));
+        const body: { data: { student: unknown } } = JSON.parse(
+          await assembleBody(new Queries(manager), fact, student, new Date()),
+        );
         expect(eventFaults(fact.type, body)).to.deep.equal([]);
         const { student: _, ...data } = body.data;
         expect(data).to.deep.equal({ ...own, course: courseRecord, completed_at: completedAt });

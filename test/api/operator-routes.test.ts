@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { callAt, call, expectError, testApi } from '../toolkit/drive/api.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
@@ -31,7 +32,7 @@ describe('GET /readyz', () => {
     const api = await serveApp({
       platform: (usual) => {
         const source = { query: () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3')) } as never;
-        return { ...usual, services: { ...usual.services, database: { ...usual.services.database, source } } };
+        return { ...usual, deps: { ...usual.deps, database: new Database(source, { notify() {} }) } };
       },
     });
     try {
@@ -47,7 +48,7 @@ describe('GET /readyz', () => {
     const api = await serveApp({
       platform: (usual) => {
         const source = { query: () => new Promise(() => {}) } as never;
-        return { ...usual, services: { ...usual.services, database: { ...usual.services.database, source } } };
+        return { ...usual, deps: { ...usual.deps, database: new Database(source, { notify() {} }) } };
       },
     });
     try {

@@ -131,12 +131,12 @@ describe('student import upload', () => {
       const api = await serveApp({
         platform: (usual) => ({
           ...usual,
-          services: {
-            ...usual.services,
+          deps: {
+            ...usual.deps,
             storage: {
-              ...usual.services.storage,
+              ...usual.deps.storage,
               put: async (...args) => {
-                await usual.services.storage.put(...args);
+                await usual.deps.storage.put(...args);
                 throw new Error('The store is away');
               },
             },

@@ -1,4 +1,5 @@
 /** What events may say at all: only declared fields (DEL-14), and never a national tax document (DEL-17). */
+import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, isReference, type JsonObject } from '../../contract/openapi.ts';
@@ -120,7 +121,7 @@ describe('the student’s tax document is never part of an event', () => {
         details: null,
         occurredAt: new Date(),
       };
-      const body = await assembleBody(manager, fact, student, new Date());
+      const body = await assembleBody(new Queries(manager), fact, student, new Date());
       expect(eventFaults(type, JSON.parse(body)), type).to.deep.equal([]);
       expect(body, type).not.to.include(taxDocument);
     }

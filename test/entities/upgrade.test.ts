@@ -1,4 +1,5 @@
 /** Rows as the first release left them: the step of each goes on right after the migrations. */
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -121,7 +122,7 @@ describe('the upgrade from the first release', () => {
     return { id, endpointId };
   }
 
-  const database = () => ({ source, bell: { ring() {} } });
+  const database = () => new Database(source, { notify() {} });
   /** One step of the delivery. @returns what it said, and how often it posted */
   async function step(row: Row, answer = accepted, now = upgradedAt) {
     let posted = 0;

@@ -1,4 +1,5 @@
 /** Who is told what: clubs with an owner, endpoints, and a student for each fact, so that a fact is known by its student. */
+import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -55,7 +56,7 @@ async function buildClub(
       `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Owner', $2, $3, $3)`,
       [ownerId, `${ownerId}@example.com`, now],
     );
-    const { organization_id: clubId } = await createOrganization(tx, ownerId, `Club ${number}`, now);
+    const { organization_id: clubId } = await createOrganization(new Transaction(tx), ownerId, `Club ${number}`, now);
     for (const id of endpoints) {
       await tx.query(
         `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
@@ -63,7 +64,7 @@ async function buildClub(
         [id, clubId, urlOf(id), vault.seal(newSecret(), id), now],
       );
     }
-    const { token } = await openSession(tx, 'admin', ownerId, now);
+    const { token } = await openSession(new Transaction(tx), 'admin', ownerId, now);
     return { clubId, ownerToken: token, endpoints };
   });
 }

@@ -1,6 +1,6 @@
 /** Facts at a steady pace, whatever is dead just then: what could not be committed is repeated until it is. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inTransaction, type Database } from '../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import type { Subject } from './audience.ts';
 
@@ -69,9 +69,7 @@ export function factsAbout(
     for (;;) {
       try {
         const occurredAt = new Date();
-        await inTransaction(database, (tx) =>
-          recordFact(tx, { clubId, studentId, type: 'student.updated', occurredAt }),
-        );
+        await database.transaction((tx) => recordFact(tx, { clubId, studentId, type: 'student.updated', occurredAt }));
         return;
       } catch {
         repeated++;

@@ -2,10 +2,11 @@
  * `npm run faults -- webhooks`: facts are committed at a steady pace while the worker, the API, Temporal and Postgres are
  * killed and started again in turn, and Temporal forgets a third of its open runs each time. Nothing may be lost.
  */
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { createBell } from '../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { createVault } from '../../platform/infra/vault.ts';
 import { createDataSource } from '../../entities/data-source.ts';
@@ -66,7 +67,10 @@ export async function webhookFaults(interrupted: Promise<unknown>): Promise<numb
   const code = await onGround(interrupted, async (ground) => {
     const config = readConfig(ground.env);
     const source = await createDataSource(config.database, 'club-faults').initialize();
-    const database = { source, bell: createBell(source, () => {}) };
+    const database = new Database(
+      source,
+      createNotifier(source, () => {}),
+    );
     const receipts = await startCounting(await ground.stack.authority.issue(['127.0.0.1']));
     const subjects = await buildAudience(source, createVault(config.masterKey), facts, receipts.urlOf);
     const author = factsAbout(subjects, { database, apiUrl: ground.urls.API, everyMs });

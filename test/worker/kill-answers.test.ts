@@ -1,7 +1,6 @@
 /** Workers that die over an answer, between any two lines of it, and another that finds what they left. */
 import { expect } from 'chai';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import type { AgentCall } from '../../entities/agents/agent-call.ts';
@@ -54,7 +53,7 @@ describe('a worker is killed during an answer', function () {
     await source.query(
       `UPDATE agent_answers SET lease_until = clock_timestamp(), created_at = clock_timestamp() WHERE lease_until IS NOT NULL`,
     );
-    await inTransaction(database, (tx) => wake(tx, 'agentAnswer', left, new Date()));
+    await database.transaction((tx) => wake(tx, 'agentAnswer', left, new Date()));
     // An activity that died with its worker is given to another when its heartbeat has been missing for 10 s.
     await until('the end of all', { timeoutMs: 60 * second }, async () => {
       const rows = await Promise.all(left.map(({ answerId }) => answerRow(answerId)));

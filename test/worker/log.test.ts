@@ -1,6 +1,6 @@
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
-import { createBell } from '../../platform/infra/postgres/notifier.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
@@ -54,8 +54,8 @@ describe('the metrics and the log of a worker process', function () {
 
   async function askForMail({ clubId, studentId, email }: Recipient, { tokenLeft = true } = {}): Promise<void> {
     const { database, vault } = await testPlatform();
-    const bell = createBell(database.source, () => {});
-    await inTransaction({ ...database, bell }, async (tx) => {
+    const notifier = createNotifier(database.source, () => {});
+    await new Database(database.source, notifier).transaction(async (tx) => {
       const about = { clubId, recipient: { studentId }, email };
       await requestMail(tx, vault, { template: 'student_verify_email', ...about }, new Date());
       if (!tokenLeft) await tx.query(`DELETE FROM one_time_tokens WHERE student_id = $1`, [studentId]);

@@ -1,6 +1,7 @@
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { Receiver } from '../../dev/receiver.ts';
-import { createBell } from '../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { call } from '../toolkit/drive/api.ts';
 import { testDatabase, testPlatform, platformOn } from '../toolkit/stack/database.ts';
@@ -54,7 +55,10 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     await untilAllHaveEnded(clubId);
 
     const platform = await testPlatform();
-    const database = { ...platform.database, bell: createBell(platform.database.source, () => {}) };
+    const database = new Database(
+      platform.database.source,
+      createNotifier(platform.database.source, () => {}),
+    );
     await failWhileRecording(async () => {
       await updateStudent({ ...platform, database }, clubId, studentId, { name: `${name} II` }, new Date());
       await receiver.waitFor(6, 10 * second);

@@ -1,6 +1,5 @@
 import { readConfig } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { wakeRuns } from '../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
@@ -15,6 +14,7 @@ import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -49,7 +49,7 @@ class WaitingEngine {
 async function relayTo(workflows: RelayPlatform['workflows'], source?: DataSource): Promise<Relay> {
   const { database } = await testPlatform();
   return startRelay({
-    database: source ? { ...database, source } : database,
+    database: source ? new Database(source, database.notifier) : database,
     databaseUrl: readConfig().database.url.reveal(),
     workflows,
     localAttempts: noLocalAttempts,
@@ -78,7 +78,7 @@ describe('the relay', () => {
           clubId: subscription.clubId,
           attributes: {},
         }));
-        await inTransaction(database, (tx) => wakeRuns(tx, wakes, new Date()));
+        await database.transaction((tx) => wakeRuns(tx, wakes, new Date()));
       }
       relay = await relayTo(engine);
     });
@@ -116,8 +116,8 @@ describe('the relay', () => {
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
     const [first, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];
-    await inTransaction(database, (tx) => wakeRuns(tx, [first, raised, other], new Date()));
-    await inTransaction(database, (tx) => wakeRuns(tx, [raised], new Date()));
+    await database.transaction((tx) => wakeRuns(tx, [first, raised, other], new Date()));
+    await database.transaction((tx) => wakeRuns(tx, [raised], new Date()));
     const engine = new WaitingEngine();
     engine.release();
     const relay = await relayTo(engine);

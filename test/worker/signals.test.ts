@@ -1,7 +1,8 @@
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../../dev/receiver.ts';
-import { createBell } from '../../platform/infra/postgres/notifier.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { eventsNamed } from '../toolkit/assert/histories.ts';
@@ -36,9 +37,9 @@ describe('signals in a worker process (ENG-1)', function () {
   const historyOf = ({ id }: TestWebhookDelivery) => runOf(id).fetchHistory();
   const resend = async ({ clubId, endpoint, id }: TestWebhookDelivery) => {
     const platform = await testPlatform();
-    const bell = createBell(platform.database.source, () => {});
+    const notifier = createNotifier(platform.database.source, () => {});
     await resendDelivery(
-      { ...platform, database: { ...platform.database, bell } },
+      { ...platform, database: new Database(platform.database.source, notifier) },
       clubId,
       endpoint.id,
       id,

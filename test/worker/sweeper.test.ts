@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -77,7 +76,7 @@ describe('the sweeper, in a worker process', function () {
       email: 'somebody@example.com',
     } as const;
     const longAgo = new Date(Date.now() - 3 * minute);
-    await inTransaction(database, async (tx) => {
+    await database.transaction(async (tx) => {
       await requestMail(tx, vault, request, longAgo);
       await tx.query(`DELETE FROM wakes WHERE club_id = $1`, [clubId]);
     });

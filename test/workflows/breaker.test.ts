@@ -1,3 +1,4 @@
+import { Queries } from '../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
@@ -106,7 +107,8 @@ describe('the circuit breaker, with time skipped', function () {
       expect(hold - (fifth ? endOf(fifth) : 0)).to.be.within(minute - 5, minute + 500);
 
       const { manager } = await testDatabase();
-      const shownAt = async (at: number) => (await findEndpoint(manager, clubId, endpoint.id, new Date(at))).hold_until;
+      const shownAt = async (at: number) =>
+        (await findEndpoint(new Queries(manager), clubId, endpoint.id, new Date(at))).hold_until;
       expect(await shownAt(hold - 1)).to.equal(new Date(hold).toISOString());
       expect(await shownAt(hold)).to.equal(undefined);
 

@@ -1,6 +1,6 @@
 import { salesActivities } from '../../activities/sales.ts';
 import { changeEnd, restoreAccess, revokeAccess } from '../../domain/access/enrollments/enrollments.ts';
-import type { Transaction } from '../../platform/infra/postgres/transaction.ts';
+import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { processNotice } from '../../domain/sales/notices/processing.ts';
@@ -100,7 +100,7 @@ describe('sales, with time skipped', function () {
   /** Something that an administrator does, and what it wakes. */
   async function act(what: (tx: Transaction) => Promise<unknown>): Promise<void> {
     const { database } = await testPlatform();
-    await database.source.transaction(what);
+    await database.source.transaction((manager) => what(new Transaction(manager)));
     await relay.carry();
   }
 

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { transactionalMailActivities } from '../../activities/transactional-mail.ts';
 import { readConfig } from '../../config.ts';
 import type { Mailbox } from '../../dev/mailbox.ts';
-import { inTransaction } from '../../platform/infra/postgres/transaction.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
@@ -74,7 +73,7 @@ describe('transactional-mail, with time skipped', function () {
     const { id: clubId } = await buildClub();
     const recipient = student ?? (await buildStudent(clubId, { verified: false }));
     const now = new Date(await environment().currentTimeMs());
-    await inTransaction(platform.database, (tx) =>
+    await platform.database.transaction((tx) =>
       requestMail(
         tx,
         platform.vault,

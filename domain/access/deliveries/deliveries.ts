@@ -4,10 +4,11 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import type { DeliveryKind } from '../../../entities/access/values.ts';
 import { Agent } from '../../../entities/agents/agent.ts';
 import { Course } from '../../../entities/learning/course.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { keepCohort } from '../enrollments/cohorts.ts';
 
@@ -62,17 +63,17 @@ function presentDelivery(delivery: DeliveryRow): Delivery {
 
 /** @returns a page of the club's deliveries, newest first */
 export async function listDeliveries(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  filter: Page & { archived?: boolean },
-): Promise<Listed<Delivery>> {
+  filter: PageRequest & { archived?: boolean },
+): Promise<Page<Delivery>> {
   const { limit, offset } = windowOf(filter);
   const archived = filter.archived === undefined ? '' : `AND archived_at IS ${filter.archived ? 'NOT NULL' : 'NULL'}`;
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM access_deliveries WHERE club_id = $1 ${archived}`,
     [clubId],
   );
-  const rows = await tx.query<DeliveryRow[]>(
+  const rows = await db.query<DeliveryRow[]>(
     `SELECT ${columns} FROM access_deliveries WHERE club_id = $1 ${archived}
       ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
@@ -81,37 +82,39 @@ export async function listDeliveries(
 }
 
 /** @throws DomainError not_found */
-export async function findDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<Delivery> {
-  return presentDelivery(await readDelivery(tx, clubId, deliveryId));
+export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Promise<Delivery> {
+  return presentDelivery(await readDelivery(db, clubId, deliveryId));
 }
 
 /** @throws DomainError not_found (course, cohort or agent) */
 export async function createDelivery(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: { name: string; opens: Opening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<Delivery> {
-  const opens = rowOf(input.opens);
-  await expectOpening(tx, clubId, opens);
-  const id = newId();
-  await tx.query(
-    `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, agent_id, free, access_days, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-    [
-      id,
-      clubId,
-      tidyName(input.name),
-      opens.kind,
-      opens.courseId,
-      opens.cohortId,
-      opens.agentId,
-      input.free ?? false,
-      input.access_days ?? null,
-      now,
-    ],
-  );
-  return findDelivery(tx, clubId, id);
+  return database.transaction(async (tx) => {
+    const opens = rowOf(input.opens);
+    await expectOpening(tx, clubId, opens);
+    const id = newId();
+    await tx.query(
+      `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, agent_id, free, access_days, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
+      [
+        id,
+        clubId,
+        tidyName(input.name),
+        opens.kind,
+        opens.courseId,
+        opens.cohortId,
+        opens.agentId,
+        input.free ?? false,
+        input.access_days ?? null,
+        now,
+      ],
+    );
+    return findDelivery(tx, clubId, id);
+  });
 }
 
 /**
@@ -120,36 +123,57 @@ export async function createDelivery(
  * @throws DomainError not_found (delivery, course, cohort or agent), in_use (somebody is enrolled in what it opens now)
  */
 export async function updateDelivery(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   deliveryId: Id,
   input: { name?: string; opens?: Opening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<Delivery> {
-  const before = await holdDelivery(tx, clubId, deliveryId);
-  const opens = input.opens ? rowOf(input.opens) : before;
-  if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
-  await tx.query(
-    `UPDATE access_deliveries
-        SET name = $2, kind = $3, course_id = $4, cohort_id = $5, agent_id = $6, free = $7, access_days = $8, updated_at = $9
-      WHERE id = $1`,
-    [
-      deliveryId,
-      input.name === undefined ? before.name : tidyName(input.name),
-      opens.kind,
-      opens.courseId,
-      opens.cohortId,
-      opens.agentId,
-      input.free ?? before.free,
-      input.access_days === undefined ? before.accessDays : input.access_days || null,
-      now,
-    ],
-  );
-  return findDelivery(tx, clubId, deliveryId);
+  return database.transaction(async (tx) => {
+    const before = await holdDelivery(tx, clubId, deliveryId);
+    const opens = input.opens ? rowOf(input.opens) : before;
+    if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
+    await tx.query(
+      `UPDATE access_deliveries
+          SET name = $2, kind = $3, course_id = $4, cohort_id = $5, agent_id = $6, free = $7, access_days = $8, updated_at = $9
+        WHERE id = $1`,
+      [
+        deliveryId,
+        input.name === undefined ? before.name : tidyName(input.name),
+        opens.kind,
+        opens.courseId,
+        opens.cohortId,
+        opens.agentId,
+        input.free ?? before.free,
+        input.access_days === undefined ? before.accessDays : input.access_days || null,
+        now,
+      ],
+    );
+    return findDelivery(tx, clubId, deliveryId);
+  });
 }
 
-/** Ends the granting of a delivery, or takes it up again; what is so already stays as it is. @throws DomainError not_found */
-export async function setArchived(
+/** Ends the granting of a delivery; an archived one stays as it is. @throws DomainError not_found */
+export async function archiveDelivery(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  deliveryId: Id,
+  now: Date,
+): Promise<Delivery> {
+  return database.transaction((tx) => setArchived(tx, clubId, deliveryId, true, now));
+}
+
+/** Takes up the granting of an archived delivery; any other stays as it is. @throws DomainError not_found */
+export async function unarchiveDelivery(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  deliveryId: Id,
+  now: Date,
+): Promise<Delivery> {
+  return database.transaction((tx) => setArchived(tx, clubId, deliveryId, false, now));
+}
+
+async function setArchived(
   tx: Transaction,
   clubId: Id,
   deliveryId: Id,
@@ -166,8 +190,8 @@ export async function setArchived(
   return findDelivery(tx, clubId, deliveryId);
 }
 
-async function readDelivery(tx: Transaction, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
-  const [delivery] = await tx.query<DeliveryRow[]>(
+async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
+  const [delivery] = await db.query<DeliveryRow[]>(
     `SELECT ${columns} FROM access_deliveries WHERE id = $1 AND club_id = $2 ${lock}`,
     [deliveryId, clubId],
   );
@@ -209,7 +233,7 @@ export async function expectDeliveries(tx: Transaction, clubId: Id, deliveryIds:
 /** @throws DomainError not_found for a course or agent that is none of the club's, or a cohort that is none of the course's */
 async function expectOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
   const id = opens.kind === 'agent' ? opens.agentId : opens.courseId;
-  if (!(await tx.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);
+  if (!(await tx.manager.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);
   if (opens.cohortId !== null) await keepCohort(tx, opens.courseId, opens.cohortId);
 }
 

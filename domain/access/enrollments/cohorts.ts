@@ -1,10 +1,11 @@
 /** Cohorts of courses, as administrators keep them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 interface CohortDates {
@@ -36,8 +37,8 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
 }
 
 /** @throws DomainError not_found for a course of another club */
-async function expectCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<void> {
-  const rows = await tx.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2`, [courseId, clubId]);
+async function expectCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
+  const rows = await db.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2`, [courseId, clubId]);
   if (rows.length === 0) throw notFound('course');
 }
 
@@ -56,18 +57,18 @@ export async function keepCohort(tx: Transaction, courseId: Id | null, cohortId:
 
 /** @returns a page of the course's cohorts, newest first @throws DomainError not_found (course) */
 export async function listCohorts(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   courseId: Id,
-  page: Page,
-): Promise<Listed<RecordOf<'Cohort'>>> {
-  await expectCourse(tx, clubId, courseId);
+  page: PageRequest,
+): Promise<Page<RecordOf<'Cohort'>>> {
+  await expectCourse(db, clubId, courseId);
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM cohorts WHERE course_id = $1`,
     [courseId],
   );
-  const rows = await tx.query<CohortRow[]>(
+  const rows = await db.query<CohortRow[]>(
     `SELECT ${columns} FROM cohorts WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     [courseId],
   );
@@ -76,23 +77,25 @@ export async function listCohorts(
 
 /** @throws DomainError not_found (course), invalid_request (an end that is not after the beginning) */
 export async function createCohort(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: { name: string; starts_at?: string; ends_at?: string },
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
-  await expectCourse(tx, clubId, courseId);
-  const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
-  const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
-  refuseEmptySpan({ startsAt, endsAt });
-  const id = newId();
-  await tx.query(
-    `INSERT INTO cohorts (id, club_id, course_id, name, starts_at, ends_at, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-    [id, clubId, courseId, tidyName(input.name), startsAt, endsAt, now],
-  );
-  return presentCohort(await holdCohort(tx, clubId, id));
+  return database.transaction(async (tx) => {
+    await expectCourse(tx, clubId, courseId);
+    const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
+    const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
+    refuseEmptySpan({ startsAt, endsAt });
+    const id = newId();
+    await tx.query(
+      `INSERT INTO cohorts (id, club_id, course_id, name, starts_at, ends_at, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+      [id, clubId, courseId, tidyName(input.name), startsAt, endsAt, now],
+    );
+    return presentCohort(await holdCohort(tx, clubId, id));
+  });
 }
 
 /**
@@ -100,47 +103,51 @@ export async function createCohort(
  * @throws DomainError not_found, invalid_request (an end that is not after the beginning)
  */
 export async function updateCohort(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   cohortId: Id,
   input: { name?: string; starts_at?: string; ends_at?: string },
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
-  const before = await holdCohort(tx, clubId, cohortId);
-  const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
-  const after: CohortRow = {
-    ...before,
-    ...(input.name !== undefined && { name: tidyName(input.name) }),
-    ...(startsAt !== undefined && { startsAt }),
-    ...(endsAt !== undefined && { endsAt }),
-    updatedAt: now,
-  };
-  refuseEmptySpan(after);
-  await tx.query(`UPDATE cohorts SET name = $2, starts_at = $3, ends_at = $4, updated_at = $5 WHERE id = $1`, [
-    cohortId,
-    after.name,
-    after.startsAt,
-    after.endsAt,
-    now,
-  ]);
-  return presentCohort(after);
+  return database.transaction(async (tx) => {
+    const before = await holdCohort(tx, clubId, cohortId);
+    const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
+    const after: CohortRow = {
+      ...before,
+      ...(input.name !== undefined && { name: tidyName(input.name) }),
+      ...(startsAt !== undefined && { startsAt }),
+      ...(endsAt !== undefined && { endsAt }),
+      updatedAt: now,
+    };
+    refuseEmptySpan(after);
+    await tx.query(`UPDATE cohorts SET name = $2, starts_at = $3, ends_at = $4, updated_at = $5 WHERE id = $1`, [
+      cohortId,
+      after.name,
+      after.startsAt,
+      after.endsAt,
+      now,
+    ]);
+    return presentCohort(after);
+  });
 }
 
 /**
  * Deletes a cohort that nobody and nothing is in. Removed enrollments do not come back: they forget it.
  * @throws DomainError not_found, in_use
  */
-export async function deleteCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<void> {
-  await holdCohort(tx, clubId, cohortId);
-  const [users] = await tx.query<{ delivery: boolean; enrollment: boolean }[]>(
-    `SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = $1) AS delivery,
-            EXISTS (SELECT FROM enrollments WHERE cohort_id = $1 AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`,
-    [cohortId],
-  );
-  if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
-  if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
-  await tx.query(`UPDATE enrollments SET cohort_id = NULL WHERE cohort_id = $1`, [cohortId]);
-  await tx.query(`DELETE FROM cohorts WHERE id = $1`, [cohortId]);
+export async function deleteCohort({ database }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
+  await database.transaction(async (tx) => {
+    await holdCohort(tx, clubId, cohortId);
+    const [users] = await tx.query<{ delivery: boolean; enrollment: boolean }[]>(
+      `SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = $1) AS delivery,
+              EXISTS (SELECT FROM enrollments WHERE cohort_id = $1 AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`,
+      [cohortId],
+    );
+    if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
+    if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
+    await tx.query(`UPDATE enrollments SET cohort_id = NULL WHERE cohort_id = $1`, [cohortId]);
+    await tx.query(`DELETE FROM cohorts WHERE id = $1`, [cohortId]);
+  });
 }
 
 /** Holds it against changes, and against those who would enroll somebody in it. @throws DomainError not_found */

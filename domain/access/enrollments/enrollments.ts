@@ -3,7 +3,7 @@
  * EVT-9). Beside it `sale-access.ts` follows sales and `many-grants.ts` grants to many; nobody outside this folder changes
  * an enrollment. Every function first holds the student's row, so that the changes of one student come one after another.
  */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { optionalInstant } from '../../../platform/core/instants.ts';

@@ -1,5 +1,5 @@
 /** Whether a student has access to something now: asked of the enrollments' times, so nothing must have run for an access to end. */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
 /**
@@ -24,11 +24,11 @@ function hasAccess(column: 'course_id' | 'agent_id', opened: string, student: st
 
 /** @returns whether the student has access to the agent now, be the agent published or not; a student's enrollments have an index */
 export async function isEntitled(
-  tx: Transaction,
+  db: Queries,
   { clubId, studentId, agentId }: { clubId: Id; studentId: Id; agentId: Id },
   now: Date,
 ): Promise<boolean> {
-  const rows = await tx.query<unknown[]>(
+  const rows = await db.query<unknown[]>(
     `SELECT 1 FROM agents agent
       WHERE agent.id = $1 AND agent.club_id = $2 AND ${hasAccessToAgent({ agent: 'agent.id', student: '$3', now: '$4' })}`,
     [agentId, clubId, studentId, now],

@@ -1,10 +1,10 @@
 /** Enrollments as they are shown: to administrators with their student, to students their own. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentOpening, type OpeningRow } from '../deliveries/deliveries.ts';
 import { enrollmentStatus } from './enrollments.policy.ts';
 import { enrollmentColumns, enrollmentsWithDelivery, type Enrollment } from './rows.ts';
@@ -41,12 +41,12 @@ function presentEnrollment(enrollment: EnrollmentOfStudent, now: Date): RecordOf
 
 /** @throws DomainError not_found, also for an enrollment that was removed */
 export async function readEnrollment(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   enrollmentId: Id,
   now: Date,
 ): Promise<RecordOf<'Enrollment'>> {
-  const [enrollment] = await tx.query<EnrollmentOfStudent[]>(
+  const [enrollment] = await db.query<EnrollmentOfStudent[]>(
     `SELECT ${columns} FROM ${tables} WHERE enrollment.id = $1 AND enrollment.club_id = $2 AND ${shown}`,
     [enrollmentId, clubId],
   );
@@ -54,7 +54,7 @@ export async function readEnrollment(
   return presentEnrollment(enrollment, now);
 }
 
-export interface EnrollmentFilter extends Page {
+export interface EnrollmentFilter extends PageRequest {
   student_id?: Id;
   delivery_id?: Id;
   revoked?: boolean;
@@ -62,11 +62,11 @@ export interface EnrollmentFilter extends Page {
 
 /** @returns a page of the club's enrollments, newest first, without those that were removed */
 export async function listEnrollments(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   filter: EnrollmentFilter,
   now: Date,
-): Promise<Listed<RecordOf<'Enrollment'>>> {
+): Promise<Page<RecordOf<'Enrollment'>>> {
   const conditions = ['enrollment.club_id = $1', shown];
   const parameters: unknown[] = [clubId];
   for (const column of ['student_id', 'delivery_id'] as const) {
@@ -75,43 +75,43 @@ export async function listEnrollments(
     conditions.push(`enrollment.${column} = $${parameters.length}`);
   }
   if (filter.revoked !== undefined) conditions.push(`enrollment.revoked_at IS ${filter.revoked ? 'NOT NULL' : 'NULL'}`);
-  const rows = await pageOf<EnrollmentOfStudent>(tx, columns, conditions, parameters, filter);
+  const rows = await pageOf<EnrollmentOfStudent>(db, columns, conditions, parameters, filter);
   const total =
     filter.student_id === undefined
-      ? await countListed(tx, { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked })
-      : await countOneByOne(tx, conditions, parameters);
+      ? await countListed(db, { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked })
+      : await countOneByOne(db, conditions, parameters);
   return { rows: rows.map((row) => presentEnrollment(row, now)), total };
 }
 
 /** @returns a page of what the student has or had access to, newest first */
 export async function listOwnEnrollments(
-  tx: Transaction,
+  db: Queries,
   studentId: Id,
-  page: Page,
+  page: PageRequest,
   now: Date,
-): Promise<Listed<RecordOf<'OwnEnrollment'>>> {
+): Promise<Page<RecordOf<'OwnEnrollment'>>> {
   const conditions = ['enrollment.student_id = $1', shown];
   const rows = await pageOf<Enrollment & { opens: OpeningRow }>(
-    tx,
+    db,
     `${columns}, jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
                         'agentId', delivery.agent_id) AS opens`,
     conditions,
     [studentId],
     page,
   );
-  const total = await countOneByOne(tx, conditions, [studentId]);
+  const total = await countOneByOne(db, conditions, [studentId]);
   return { rows: rows.map((row) => ({ ...presentAccess(row, now), opens: presentOpening(row.opens) })), total };
 }
 
 async function pageOf<Row>(
-  tx: Transaction,
+  db: Queries,
   selected: string,
   conditions: readonly string[],
   parameters: readonly unknown[],
-  page: Page,
+  page: PageRequest,
 ): Promise<Row[]> {
   const { limit, offset } = windowOf(page);
-  return tx.query<Row[]>(
+  return db.query<Row[]>(
     `SELECT ${selected} FROM ${tables} WHERE ${conditions.join(' AND ')}
       ORDER BY enrollment.created_at DESC, enrollment.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [...parameters],
@@ -120,11 +120,11 @@ async function pageOf<Row>(
 
 /** One student's are few. */
 async function countOneByOne(
-  tx: Transaction,
+  db: Queries,
   conditions: readonly string[],
   parameters: readonly unknown[],
 ): Promise<number> {
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM enrollments enrollment WHERE ${conditions.join(' AND ')}`,
     [...parameters],
   );

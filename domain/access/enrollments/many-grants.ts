@@ -1,5 +1,5 @@
 /** Access for many students at once, by the rules of `grantAccess`, in a number of statements that does not grow with theirs. */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import type { EnrollmentSource } from '../../../entities/access/values.ts';

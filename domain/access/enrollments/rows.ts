@@ -1,5 +1,5 @@
 /** Enrollments in the database: reading them under their student's row, which of them stands, and the facts about them. */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { FactDetails } from '../../../entities/facts/values.ts';
@@ -33,8 +33,8 @@ export const enrollmentColumns = `enrollment.id, enrollment.club_id AS "clubId",
 export const enrollmentsWithDelivery = `enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
 
 /** @throws DomainError not_found, also for an enrollment that was removed */
-export async function findEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
-  const [enrollment] = await tx.query<Enrollment[]>(
+export async function findEnrollment(db: Queries, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
+  const [enrollment] = await db.query<Enrollment[]>(
     `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.id = $1 AND enrollment.club_id = $2 AND enrollment.revoked_reason IS DISTINCT FROM 'removal'`,
     [enrollmentId, clubId],
@@ -52,14 +52,14 @@ export async function holdEnrollment(tx: Transaction, clubId: Id, enrollmentId: 
 
 /** The one that the student has of a delivery without a sale; of a sale, the one that it gave. */
 export async function findStanding(
-  tx: Transaction,
+  db: Queries,
   of: Pick<Enrollment, 'clubId' | 'studentId' | 'deliveryId' | 'originId'>,
 ): Promise<Enrollment | undefined> {
   const which =
     of.originId === null
       ? `enrollment.origin_id IS NULL AND enrollment.revoked_at IS NULL AND enrollment.superseded_at IS NULL AND enrollment.student_id = $3`
       : `enrollment.origin_id = $3`;
-  const [standing] = await tx.query<Enrollment[]>(
+  const [standing] = await db.query<Enrollment[]>(
     `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.club_id = $1 AND enrollment.delivery_id = $2 AND ${which}`,
     [of.clubId, of.deliveryId, of.originId ?? of.studentId],

@@ -2,7 +2,7 @@
  * How the access of a sale follows the sale: each change of what it is to be is carried out once, with one fact an
  * enrollment. What an administrator has decided meanwhile stands (ADR 0012).
  */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { RevocationReason } from '../../../entities/access/values.ts';
 import type { SaleTarget } from '../../../entities/sales/values.ts';

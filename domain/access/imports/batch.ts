@@ -1,6 +1,6 @@
 /** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
 import { holdPlaces, requireStudents } from '../../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';

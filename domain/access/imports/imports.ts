@@ -1,9 +1,10 @@
 /** Student imports as administrators see them: begun with a file, listed, read, canceled. The work is done by `step.ts`. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type {
   FileFormat,
@@ -47,8 +48,8 @@ const columns = `id, club_id AS "clubId", status, file_name AS "fileName", deliv
 export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-imports/${clubId}/${id}.csv`;
 
 /** @returns undefined where there is none */
-export async function loadImport(tx: Transaction, importId: Id): Promise<StoredImport | undefined> {
-  const [found] = await tx.query<StoredImport[]>(`SELECT ${columns} FROM student_imports WHERE id = $1`, [importId]);
+export async function loadImport(db: Queries, importId: Id): Promise<StoredImport | undefined> {
+  const [found] = await db.query<StoredImport[]>(`SELECT ${columns} FROM student_imports WHERE id = $1`, [importId]);
   return found;
 }
 
@@ -64,20 +65,24 @@ export async function holdImport(tx: Transaction, importId: Id): Promise<StoredI
 }
 
 /** @throws DomainError not_found */
-export async function findImport(tx: Transaction, clubId: Id, importId: Id): Promise<RecordOf<'StudentImport'>> {
-  const found = await loadImport(tx, importId);
+export async function findImport(db: Queries, clubId: Id, importId: Id): Promise<RecordOf<'StudentImport'>> {
+  const found = await loadImport(db, importId);
   if (found?.clubId !== clubId) throw notFound('student import');
   return presentImport(found);
 }
 
 /** @returns a page of the club's imports, newest first */
-export async function listImports(tx: Transaction, clubId: Id, page: Page): Promise<Listed<RecordOf<'StudentImport'>>> {
+export async function listImports(
+  db: Queries,
+  clubId: Id,
+  page: PageRequest,
+): Promise<Page<RecordOf<'StudentImport'>>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM student_imports WHERE club_id = $1`,
     [clubId],
   );
-  const rows = await tx.query<StoredImport[]>(
+  const rows = await db.query<StoredImport[]>(
     `SELECT ${columns} FROM student_imports WHERE club_id = $1
       ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
@@ -85,20 +90,20 @@ export async function listImports(tx: Transaction, clubId: Id, page: Page): Prom
   return { rows: rows.map(presentImport), total: counted?.total ?? 0 };
 }
 
-export interface ReportFilter extends Page {
+export interface ReportFilter extends PageRequest {
   outcome?: RowOutcome;
 }
 
 /** @returns a page of the report, in the order of the file @throws DomainError not_found */
 export async function listImportRows(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   importId: Id,
   { outcome, ...page }: ReportFilter,
-): Promise<Listed<RecordOf<'StudentImportRow'>>> {
-  const { created, existing, failed } = await findImport(tx, clubId, importId);
+): Promise<Page<RecordOf<'StudentImportRow'>>> {
+  const { created, existing, failed } = await findImport(db, clubId, importId);
   const { limit, offset } = windowOf(page);
-  const rows = await tx.query<
+  const rows = await db.query<
     { row: number; outcome: RowOutcome; code: RowCode | null; column: ImportColumn | null; studentId: Id | null }[]
   >(
     `SELECT row, outcome, code, column_name AS "column", student_id AS "studentId" FROM student_import_rows
@@ -123,12 +128,12 @@ export async function listImportRows(
  * @throws DomainError not_found, import_ended (it was completed or has failed)
  */
 export async function cancelImport(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   importId: Id,
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await findImport(tx, clubId, importId);
     const { status } = await holdImport(tx, importId);
     if (status === 'canceled') return findImport(tx, clubId, importId);

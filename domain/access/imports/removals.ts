@@ -1,6 +1,6 @@
 /** Whom an open import does not bring back: students who are removed before it comes to their row. */
 import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 
@@ -37,6 +37,6 @@ export async function readRemovedAddresses(
 }
 
 /** For an import that has ended: nobody asks any more. */
-export async function forgetAddresses(tx: Transaction, importId: Id): Promise<void> {
-  await tx.query(`DELETE FROM student_import_addresses WHERE import_id = $1`, [importId]);
+export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
+  await db.query(`DELETE FROM student_import_addresses WHERE import_id = $1`, [importId]);
 }

@@ -1,5 +1,4 @@
 /** A step of an import: one batch of rows in one transaction, which also records how far the file is done (ENG-2). */
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -28,7 +27,7 @@ export type ImportStep =
  * @param now Unix milliseconds
  */
 export async function stepImport(platform: ImportPlatform, importId: Id, now: number): Promise<ImportStep> {
-  const stored = await loadImport(platform.database.source.manager, importId);
+  const stored = await loadImport(platform.database, importId);
   if (!stored) return { done: true, outcome: 'canceled' }; // its club is gone
   if (hasImportEnded(stored.status)) return cleanUp(platform, stored, now);
   if (stored.status === 'uploading') return awaitFile(platform, stored, now);
@@ -49,7 +48,7 @@ async function awaitFile(platform: ImportPlatform, stored: StoredImport, now: nu
 async function cleanUp({ database, storage }: ImportPlatform, stored: StoredImport, now: number): Promise<ImportStep> {
   if (stored.looksAt === null) return { done: true, outcome: stored.status };
   await storage.remove(fileKeyOf(stored));
-  await forgetAddresses(database.source.manager, stored.id);
+  await forgetAddresses(database, stored.id);
   const mayStillArrive = stored.fileBytes === null && now < uploadEnds(stored);
   await database.source.query(`UPDATE student_imports SET looks_at = $2 WHERE id = $1`, [
     stored.id,
@@ -65,7 +64,7 @@ function goingOn({ status, created, existing, failed, rowsTotal }: StoredImport,
 
 /** What Postgres says now: whoever acted on it, and whether or not it was us. */
 async function lookAt({ database }: ImportPlatform, importId: Id): Promise<ImportStep> {
-  const stored = await loadImport(database.source.manager, importId);
+  const stored = await loadImport(database, importId);
   return stored ? goingOn(stored) : { done: true, outcome: 'canceled' };
 }
 
@@ -82,7 +81,7 @@ async function importBatch(
   if (!batch) return 'file_missing';
   await platform.failpoint('batch_read');
   try {
-    await inTransaction(platform.database, async (tx) => {
+    await platform.database.transaction(async (tx) => {
       await recordBatch(tx, platform.vault, stored, batch, now);
       await platform.failpoint('batch_written');
     });
@@ -100,7 +99,7 @@ async function fail(
   error: ImportError,
   now: number,
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const held = await holdImport(tx, id);
     if (!hasImportEnded(held.status)) await endImport(tx, held, { status: 'failed', error }, new Date(now));
   });

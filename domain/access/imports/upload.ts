@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -40,7 +40,7 @@ export async function beginImport(
   const { head, isWhole, rest } = await takeHead(body);
   const header = readHeader(head, isWhole);
   const upload = { id: newId(), clubId };
-  await inTransaction(database, (tx) => insertImport(tx, upload, request, header, now));
+  await database.transaction((tx) => insertImport(tx, upload, request, header, now));
   const measured = measure(head, rest, header.end);
   try {
     await storage.put(fileKeyOf(upload), 'text/csv', Readable.from(measured.bytes));
@@ -50,7 +50,7 @@ export async function beginImport(
     if (left.status !== 'canceled') throw error;
     return left;
   }
-  return inTransaction(database, (tx) => acceptFile(tx, upload, measured, now));
+  return database.transaction((tx) => acceptFile(tx, upload, measured, now));
 }
 
 async function insertImport(
@@ -109,7 +109,7 @@ async function breakOff(
   error: ImportError,
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { status } = await holdImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
     return findImport(tx, upload.clubId, upload.id);

@@ -1,6 +1,7 @@
 /** Claiming a registration link: by a signed-in student, or while signing up (OP-12, ACC-6). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { grantable } from '../deliveries/deliveries.ts';
@@ -66,6 +67,17 @@ export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code
   for (const { id } of deliveries)
     await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'registration_link' }, now);
   return answer(deliveries.map(({ name }) => name));
+}
+
+/** The same for a signed-in student. @throws DomainError not_found, registration_link_used_up */
+export async function claimRegistrationLink(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  studentId: Id,
+  code: string,
+  now: Date,
+): Promise<Claim> {
+  return database.transaction((tx) => claimLink(tx, clubId, studentId, code, now));
 }
 
 /** @returns undefined where the student has not claimed the link */

@@ -2,11 +2,13 @@
 import { randomInt } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { expectDeliveries } from '../deliveries/deliveries.ts';
 import { noLink } from './links.policy.ts';
@@ -56,17 +58,17 @@ function presentLink(link: LinkRow, { classroomUrl }: Classrooms): RegistrationL
 
 /** @returns a page of the club's links, newest first */
 export async function listLinks(
-  tx: Transaction,
+  db: Queries,
   at: Classrooms,
   clubId: Id,
-  page: Page,
-): Promise<Listed<RegistrationLink>> {
+  page: PageRequest,
+): Promise<Page<RegistrationLink>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM registration_links WHERE club_id = $1`,
     [clubId],
   );
-  const rows = await tx.query<LinkRow[]>(
+  const rows = await db.query<LinkRow[]>(
     `${selected} WHERE link.club_id = $1 ORDER BY link.created_at DESC, link.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
@@ -75,13 +77,13 @@ export async function listLinks(
 
 /** @throws DomainError not_found */
 export async function findLink(
-  tx: Transaction,
+  db: Queries,
   at: Classrooms,
   clubId: Id,
   linkId: Id,
   lock = '',
 ): Promise<RegistrationLink> {
-  const [link] = await tx.query<LinkRow[]>(`${selected} WHERE link.id = $1 AND link.club_id = $2 ${lock}`, [
+  const [link] = await db.query<LinkRow[]>(`${selected} WHERE link.id = $1 AND link.club_id = $2 ${lock}`, [
     linkId,
     clubId,
   ]);
@@ -102,30 +104,31 @@ function madeCode(): string {
  * @throws DomainError not_found (delivery), code_taken, invalid_request (it would be expired already)
  */
 export async function createLink(
-  tx: Transaction,
-  at: Classrooms,
+  { database, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,
   input: { name: string; code?: string; delivery_ids: readonly Id[]; max_uses?: number; expires_at?: string },
   now: Date,
 ): Promise<RegistrationLink> {
-  await requireFeature(tx, clubId, 'registration_links');
-  const expiresAt = optionalInstant(input.expires_at, 'expires_at') ?? null;
-  if (expiresAt !== null && expiresAt <= now)
-    throw new DomainError('invalid_request', '`expires_at` must be in the future.');
-  await expectDeliveries(tx, clubId, input.delivery_ids);
-  const id = newId();
-  const code = input.code ?? madeCode();
-  await tx
-    .query(
-      `INSERT INTO registration_links (id, club_id, code, folded_code, name, max_uses, expires_at, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
-      [id, clubId, code, code.toLowerCase(), tidyName(input.name), input.max_uses ?? null, expiresAt, now],
-    )
-    .catch((error: unknown) => {
-      throw violates(error, 'registration_links_club_code') ? codeTaken() : error;
-    });
-  await setDeliveries(tx, id, input.delivery_ids);
-  return findLink(tx, at, clubId, id);
+  return database.transaction(async (tx) => {
+    await requireFeature(tx, clubId, 'registration_links');
+    const expiresAt = optionalInstant(input.expires_at, 'expires_at') ?? null;
+    if (expiresAt !== null && expiresAt <= now)
+      throw new DomainError('invalid_request', '`expires_at` must be in the future.');
+    await expectDeliveries(tx, clubId, input.delivery_ids);
+    const id = newId();
+    const code = input.code ?? madeCode();
+    await tx
+      .query(
+        `INSERT INTO registration_links (id, club_id, code, folded_code, name, max_uses, expires_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+        [id, clubId, code, code.toLowerCase(), tidyName(input.name), input.max_uses ?? null, expiresAt, now],
+      )
+      .catch((error: unknown) => {
+        throw violates(error, 'registration_links_club_code') ? codeTaken() : error;
+      });
+    await setDeliveries(tx, id, input.delivery_ids);
+    return findLink(tx, classrooms, clubId, id);
+  });
 }
 
 const codeTaken = () => new DomainError('code_taken', 'Another registration link of this club has this code.');
@@ -137,49 +140,51 @@ const codeTaken = () => new DomainError('code_taken', 'Another registration link
  * @throws DomainError not_found (link or delivery)
  */
 export async function updateLink(
-  tx: Transaction,
-  at: Classrooms,
+  { database, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,
   linkId: Id,
   input: { name?: string; delivery_ids?: readonly Id[]; max_uses?: number; expires_at?: string },
   now: Date,
 ): Promise<RegistrationLink> {
-  const expiresAt = changedInstant(input.expires_at, 'expires_at');
-  await findLink(tx, at, clubId, linkId, 'FOR NO KEY UPDATE OF link');
-  if (input.delivery_ids) {
-    await expectDeliveries(tx, clubId, input.delivery_ids);
-    await setDeliveries(tx, linkId, input.delivery_ids);
-  }
-  await tx.query(
-    `UPDATE registration_links
-        SET name = coalesce($2, name), max_uses = CASE WHEN $3::int IS NULL THEN max_uses ELSE nullif($3, 0) END,
-            expires_at = CASE WHEN $4 THEN $5 ELSE expires_at END, updated_at = $6
-      WHERE id = $1`,
-    [
-      linkId,
-      input.name === undefined ? null : tidyName(input.name),
-      input.max_uses ?? null,
-      expiresAt !== undefined,
-      expiresAt ?? null,
-      now,
-    ],
-  );
-  return findLink(tx, at, clubId, linkId);
+  return database.transaction(async (tx) => {
+    const expiresAt = changedInstant(input.expires_at, 'expires_at');
+    await findLink(tx, classrooms, clubId, linkId, 'FOR NO KEY UPDATE OF link');
+    if (input.delivery_ids) {
+      await expectDeliveries(tx, clubId, input.delivery_ids);
+      await setDeliveries(tx, linkId, input.delivery_ids);
+    }
+    await tx.query(
+      `UPDATE registration_links
+          SET name = coalesce($2, name), max_uses = CASE WHEN $3::int IS NULL THEN max_uses ELSE nullif($3, 0) END,
+              expires_at = CASE WHEN $4 THEN $5 ELSE expires_at END, updated_at = $6
+        WHERE id = $1`,
+      [
+        linkId,
+        input.name === undefined ? null : tidyName(input.name),
+        input.max_uses ?? null,
+        expiresAt !== undefined,
+        expiresAt ?? null,
+        now,
+      ],
+    );
+    return findLink(tx, classrooms, clubId, linkId);
+  });
 }
 
 /** Nobody can claim it any more; revoking it once more changes nothing. @throws DomainError not_found */
 export async function revokeLink(
-  tx: Transaction,
-  at: Classrooms,
+  { database, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,
   linkId: Id,
   now: Date,
 ): Promise<RegistrationLink> {
-  await tx.query(
-    `UPDATE registration_links SET revoked_at = $3, updated_at = $3 WHERE id = $1 AND club_id = $2 AND revoked_at IS NULL`,
-    [linkId, clubId, now],
-  );
-  return findLink(tx, at, clubId, linkId);
+  return database.transaction(async (tx) => {
+    await tx.query(
+      `UPDATE registration_links SET revoked_at = $3, updated_at = $3 WHERE id = $1 AND club_id = $2 AND revoked_at IS NULL`,
+      [linkId, clubId, now],
+    );
+    return findLink(tx, classrooms, clubId, linkId);
+  });
 }
 
 async function setDeliveries(tx: Transaction, linkId: Id, deliveryIds: readonly Id[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** The end of an answer: last words, whole text, citations, the call and the charge in one transaction, once. */
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../agents.policy.ts';
@@ -55,7 +55,7 @@ async function hold(tx: Transaction, answerId: Id, callNo: number): Promise<bool
 
 /** @returns false where the answer was ended by somebody else, whose end stands */
 export async function endHeard(database: Database, heard: Heard, now: Date): Promise<boolean> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { answerId, callNo, rest } = heard;
     if (!(await hold(tx, answerId, callNo))) return false;
     if (rest.text !== '') {
@@ -77,7 +77,7 @@ export async function endHeard(database: Database, heard: Heard, now: Date): Pro
  * prompt used and what the words must have used.
  */
 export async function endInterrupted(database: Database, answer: Cut, now: Date): Promise<boolean> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     if (!(await hold(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
@@ -105,7 +105,7 @@ export async function failUnbegun(
  * up to then is paid all the same. Once; later calls change nothing.
  */
 export async function settleEnded(database: Database, answer: Cut, said: Said, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
       `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
         WHERE id = $1 AND status <> 'generating' FOR NO KEY UPDATE`,

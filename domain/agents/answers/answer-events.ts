@@ -1,4 +1,5 @@
 /** An answer as the events of a stream: its text as it grows, then its end (AGT-15 to AGT-17). */
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { DataSource } from 'typeorm';
@@ -42,7 +43,7 @@ function endOf(answer: Message): AnswerEvent {
 async function finalAnswer(source: DataSource, answerId: Id, closed: AbortSignal): Promise<Message | undefined> {
   while (!closed.aborted) {
     try {
-      return await findAnswer(source.manager, answerId);
+      return await findAnswer(new Queries(source.manager), answerId);
     } catch {
       await pause(againMs);
     }

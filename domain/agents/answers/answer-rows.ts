@@ -1,7 +1,7 @@
 /** An answer's row as its run sees it: looking, claiming a call, saying that the stream began, letting go. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import type { AnswerStatus, CallOutcome } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../agents.policy.ts';

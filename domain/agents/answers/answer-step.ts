@@ -1,6 +1,6 @@
 /** The step of an answer: claim a call, ask the model, write the text, end the answer (ENG-2, ANS-1). */
 import type { Logger } from 'pino';
-import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AnswerError } from '../agents.policy.ts';
 import { endInterrupted, failUnbegun, settleEnded } from './answer-end.ts';
@@ -131,7 +131,7 @@ async function afterUnbegun(
     : failure.kind === 'rejected'
       ? undefined
       : nextCallAt(callNo, acceptedAt, now, failure.retryAfterMs);
-  const failed = await inTransaction(platform.database, async (tx) => {
+  const failed = await platform.database.transaction(async (tx) => {
     await endUnbegunCall(tx, answer, callNo, call, new Date(now));
     if (at === undefined)
       return failUnbegun(tx, { id: answer.id, callNo }, errorCode ?? 'model_unavailable', new Date(now));
@@ -149,7 +149,7 @@ async function fail(
   errorCode: AnswerError,
   now: number,
 ): Promise<AnswerStep> {
-  const failed = await inTransaction(platform.database, (tx) =>
+  const failed = await platform.database.transaction((tx) =>
     failUnbegun(tx, { id: answer.id, callNo }, errorCode, new Date(now)),
   );
   return ended(platform, answer, failed);

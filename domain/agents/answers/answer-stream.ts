@@ -1,7 +1,7 @@
 /** Listening to the model: its stream into the log, and the end into the row. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { describeError } from '../../../platform/infra/describe-error.ts';
 import type { AnswerError } from '../agents.policy.ts';
 import { endHeard, type Heard, type Said } from './answer-end.ts';

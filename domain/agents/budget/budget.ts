@@ -5,7 +5,7 @@
  */
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { defaultPlan, plans } from '../../billing/plans.policy.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -27,8 +27,8 @@ export interface Budget {
 }
 
 /** @returns the budget of the month that `now` is in @throws Error if there is no such club */
-export async function budgetOf(tx: Transaction, clubId: Id, now: Date): Promise<Budget> {
-  const [row] = await tx.query<
+export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budget> {
+  const [row] = await db.query<
     {
       month: string;
       turnsAt: Date;

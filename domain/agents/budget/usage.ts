@@ -1,16 +1,17 @@
 /** What a club's agents use and cost, by month of its time zone, and the limit that the club sets itself. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { budgetOf } from './budget.ts';
 
 const microsACent = 10_000;
 
 /** @returns the budget of the month that `now` is in */
-export async function readAiBudget(tx: Transaction, clubId: Id, now: Date): Promise<RecordOf<'AiBudget'>> {
-  const budget = await budgetOf(tx, clubId, now);
+export async function readAiBudget(db: Queries, clubId: Id, now: Date): Promise<RecordOf<'AiBudget'>> {
+  const budget = await budgetOf(db, clubId, now);
   return {
     month: budget.month.slice(0, 7),
     turns_at: budget.turnsAt.toISOString(),
@@ -25,13 +26,15 @@ export async function readAiBudget(tx: Transaction, clubId: Id, now: Date): Prom
 
 /** @param cents what the club lets its agents cost in a month; null for all that its plan allows */
 export async function setOwnLimit(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   cents: number | null,
   now: Date,
 ): Promise<RecordOf<'AiBudget'>> {
-  await tx.query(`UPDATE clubs SET ai_monthly_limit = $2 WHERE id = $1`, [clubId, cents]);
-  return readAiBudget(tx, clubId, now);
+  return database.transaction(async (tx) => {
+    await tx.query(`UPDATE clubs SET ai_monthly_limit = $2 WHERE id = $1`, [clubId, cents]);
+    return readAiBudget(tx, clubId, now);
+  });
 }
 
 interface UsageRow {
@@ -71,41 +74,41 @@ function presentUsage(row: UsageRow): RecordOf<'AgentUsage'> {
 
 /** @returns a page of the agent's months, the latest first @throws DomainError not_found */
 export async function listAgentUsage(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   agentId: Id,
-  page: Page,
-): Promise<Listed<RecordOf<'AgentUsage'>>> {
-  const [agent] = await tx.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+  page: PageRequest,
+): Promise<Page<RecordOf<'AgentUsage'>>> {
+  const [agent] = await db.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
   if (!agent) throw notFound('agent');
-  return listUsage(tx, 'used.agent_id = $1', 'used.month DESC', [agentId], page);
+  return listUsage(db, 'used.agent_id = $1', 'used.month DESC', [agentId], page);
 }
 
 /** @param filter.month as `2026-03`; absent for the one that `now` is in @returns a page of what each agent used in it, the dearest first */
 export async function listClubUsage(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  { month, ...page }: Page & { month?: string },
+  { month, ...page }: PageRequest & { month?: string },
   now: Date,
-): Promise<Listed<RecordOf<'AgentUsage'>>> {
-  const firstDay = month === undefined ? (await budgetOf(tx, clubId, now)).month : `${month}-01`;
+): Promise<Page<RecordOf<'AgentUsage'>>> {
+  const firstDay = month === undefined ? (await budgetOf(db, clubId, now)).month : `${month}-01`;
   const order = 'used.cost_micros DESC, used.agent_id';
-  return listUsage(tx, 'used.club_id = $1 AND used.month = $2', order, [clubId, firstDay], page);
+  return listUsage(db, 'used.club_id = $1 AND used.month = $2', order, [clubId, firstDay], page);
 }
 
 async function listUsage(
-  tx: Transaction,
+  db: Queries,
   condition: string,
   order: string,
   parameters: readonly string[],
-  page: Page,
-): Promise<Listed<RecordOf<'AgentUsage'>>> {
+  page: PageRequest,
+): Promise<Page<RecordOf<'AgentUsage'>>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM agent_months used WHERE ${condition}`,
     [...parameters],
   );
-  const rows = await tx.query<UsageRow[]>(
+  const rows = await db.query<UsageRow[]>(
     `SELECT ${columns} FROM agent_months used JOIN agents agent ON agent.id = used.agent_id
       WHERE ${condition} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
     [...parameters],

@@ -6,7 +6,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { isEntitled } from '../../access/enrollments/entitlement.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -49,7 +49,7 @@ export async function askAgent(
   now: Date,
 ): Promise<Accepted> {
   const questionId = asked.id.toLowerCase();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await holdStudent(tx, student.clubId, student.id);
     const agent = await findOpenAgent(tx, student.clubId, publicId, model);
     await requireFeature(tx, student.clubId, 'agents', 'person');
@@ -115,12 +115,12 @@ export interface OpenAgent extends AgentTerms {
 
 /** @throws DomainError not_found, alike for an unknown agent, one of another club and one that is not published */
 export async function findOpenAgent(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   publicId: string,
   { defaultModel }: AskedModel,
 ): Promise<OpenAgent> {
-  const [agent] = await tx.query<OpenAgent[]>(
+  const [agent] = await db.query<OpenAgent[]>(
     `SELECT id, public_id AS "publicId", name, description, instructions, coalesce(model, $3) AS model,
             daily_limit AS "dailyLimit", answer_max_tokens AS "answerMaxTokens"
        FROM agents WHERE club_id = $1 AND public_id = $2 AND status = 'published'`,
@@ -131,8 +131,8 @@ export async function findOpenAgent(
 }
 
 /** @throws DomainError not_entitled */
-export async function requireEntitlement(tx: Transaction, student: Reader, agentId: Id, now: Date): Promise<void> {
-  if (await isEntitled(tx, { clubId: student.clubId, studentId: student.id, agentId }, now)) return;
+export async function requireEntitlement(db: Queries, student: Reader, agentId: Id, now: Date): Promise<void> {
+  if (await isEntitled(db, { clubId: student.clubId, studentId: student.id, agentId }, now)) return;
   throw new DomainError('not_entitled', 'You have no access to this agent.');
 }
 

@@ -1,10 +1,10 @@
 /** Students' conversations with an agent, as administrators of the club read them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { conversationColumns, messagesOf, presentConversation, type ConversationRow } from './messages.ts';
 
 type Review = RecordOf<'AgentConversationReview'>;
@@ -27,18 +27,18 @@ function presentReview(row: ReviewRow): Review {
 
 /** @returns a page, newest message first @throws DomainError not_found (agent) */
 export async function listReviews(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   agentId: Id,
-  { student_id: studentId, ...page }: Page & { student_id?: Id },
-): Promise<Listed<Review>> {
-  const [agent] = await tx.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+  { student_id: studentId, ...page }: PageRequest & { student_id?: Id },
+): Promise<Page<Review>> {
+  const [agent] = await db.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
   if (!agent) throw notFound('agent');
   const { limit, offset } = windowOf(page);
   const condition = studentId === undefined ? reviewed : `${reviewed} AND conversation.student_id = $3`;
   const parameters = studentId === undefined ? [agentId, clubId] : [agentId, clubId, studentId];
-  const [counted] = await tx.query<{ total: number }[]>(`SELECT count(*)::int AS total ${condition}`, parameters);
-  const rows = await tx.query<ReviewRow[]>(
+  const [counted] = await db.query<{ total: number }[]>(`SELECT count(*)::int AS total ${condition}`, parameters);
+  const rows = await db.query<ReviewRow[]>(
     `SELECT ${columns} ${condition}
       ORDER BY conversation.last_message_at DESC, conversation.id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
@@ -48,17 +48,17 @@ export async function listReviews(
 
 /** @returns the conversation with a page of its messages, and how many there are in all @throws DomainError not_found */
 export async function readReview(
-  tx: Transaction,
+  db: Queries,
   storage: ObjectStore,
   { clubId, agentId, conversationId }: { clubId: Id; agentId: Id; conversationId: Id },
-  page: Page,
+  page: PageRequest,
 ): Promise<{ conversation: RecordOf<'AgentConversationReviewMessages'>; total: number }> {
-  const [row] = await tx.query<ReviewRow[]>(`SELECT ${columns} ${reviewed} AND conversation.id = $3`, [
+  const [row] = await db.query<ReviewRow[]>(`SELECT ${columns} ${reviewed} AND conversation.id = $3`, [
     agentId,
     clubId,
     conversationId,
   ]);
   if (!row) throw notFound('conversation');
-  const { messages, total } = await messagesOf(tx, storage, row.id, page);
+  const { messages, total } = await messagesOf(db, storage, row.id, page);
   return { conversation: { ...presentReview(row), messages }, total };
 }

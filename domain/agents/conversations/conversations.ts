@@ -1,10 +1,11 @@
 /** A student's conversations with agents. What was said stays readable when access has ended; asking on does not. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
@@ -25,16 +26,16 @@ const own = `conversation.student_id = $1 AND conversation.deleted_at IS NULL`;
 
 /** @returns the agent and what may still be asked of it @throws DomainError not_found (also not published), not_entitled */
 export async function openAgent(
-  tx: Transaction,
+  db: Queries,
   student: Reader,
   publicId: string,
   model: AskedModel,
   now: Date,
 ): Promise<RecordOf<'ClassroomAgentDetails'>> {
-  const agent = await findOpenAgent(tx, student.clubId, publicId, model);
-  await requireEntitlement(tx, student, agent.id, now);
-  const used = await countQuestions(tx, { agentId: agent.id, studentId: student.id }, now);
-  const budget = await budgetOf(tx, student.clubId, now);
+  const agent = await findOpenAgent(db, student.clubId, publicId, model);
+  await requireEntitlement(db, student, agent.id, now);
+  const used = await countQuestions(db, { agentId: agent.id, studentId: student.id }, now);
+  const budget = await budgetOf(db, student.clubId, now);
   return {
     id: agent.id,
     public_id: agent.publicId,
@@ -49,12 +50,12 @@ export async function openAgent(
  * @throws DomainError not_found for an agent that is not published, unless the student has talked to it
  */
 export async function listConversations(
-  tx: Transaction,
+  db: Queries,
   student: Reader,
   publicId: string,
-  page: Page,
-): Promise<Listed<Conversation>> {
-  const [agent] = await tx.query<{ id: Id; published: boolean; total: number }[]>(
+  page: PageRequest,
+): Promise<Page<Conversation>> {
+  const [agent] = await db.query<{ id: Id; published: boolean; total: number }[]>(
     `SELECT agent.id, agent.status = 'published' AS published,
             (SELECT count(*)::int FROM agent_conversations conversation WHERE ${own} AND agent_id = agent.id) AS total
        FROM agents agent WHERE agent.club_id = $2 AND agent.public_id = $3`,
@@ -62,7 +63,7 @@ export async function listConversations(
   );
   if (!agent || (!agent.published && agent.total === 0)) throw notFound('agent');
   const { limit, offset } = windowOf(page);
-  const rows = await tx.query<ConversationRow[]>(
+  const rows = await db.query<ConversationRow[]>(
     `SELECT ${conversationColumns} FROM agent_conversations conversation WHERE ${own} AND agent_id = $2
       ORDER BY conversation.last_message_at DESC, conversation.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [student.id, agent.id],
@@ -71,8 +72,8 @@ export async function listConversations(
 }
 
 /** @throws DomainError not_found, alike for somebody else's, a deleted and an unknown one */
-async function findConversation(tx: Transaction, student: Reader, conversationId: Id): Promise<ConversationRow> {
-  const [conversation] = await tx.query<ConversationRow[]>(
+async function findConversation(db: Queries, student: Reader, conversationId: Id): Promise<ConversationRow> {
+  const [conversation] = await db.query<ConversationRow[]>(
     `SELECT ${conversationColumns} FROM agent_conversations conversation WHERE ${own} AND id = $2 AND club_id = $3`,
     [student.id, conversationId, student.clubId],
   );
@@ -86,25 +87,25 @@ async function findConversation(tx: Transaction, student: Reader, conversationId
  * @throws DomainError not_found
  */
 export async function readConversation(
-  tx: Transaction,
+  db: Queries,
   storage: ObjectStore,
   student: Reader,
   conversationId: Id,
-  page: Page,
+  page: PageRequest,
 ): Promise<{ conversation: RecordOf<'AgentConversationMessages'>; total: number }> {
-  const conversation = await findConversation(tx, student, conversationId);
-  const { messages, total } = await messagesOf(tx, storage, conversation.id, page);
+  const conversation = await findConversation(db, student, conversationId);
+  const { messages, total } = await messagesOf(db, storage, conversation.id, page);
   return { conversation: { ...presentConversation(conversation), messages }, total };
 }
 
 /** @returns the conversation with its new title @throws DomainError not_found */
 export async function renameConversation(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   student: Reader,
   conversationId: Id,
   title: string,
 ): Promise<Conversation> {
-  const [[conversation]] = await tx.query<[ConversationRow[], number]>(
+  const [[conversation]] = await database.query<[ConversationRow[], number]>(
     `UPDATE agent_conversations conversation SET title = $4 WHERE ${own} AND id = $2 AND club_id = $3
      RETURNING ${conversationColumns}`,
     [student.id, conversationId, student.clubId, tidyName(title)],
@@ -115,12 +116,12 @@ export async function renameConversation(
 
 /** Its words are erased; its questions still count, and their ids stay used. @throws DomainError not_found */
 export async function removeConversation(
-  database: Database,
+  { database }: DatabaseDeps,
   student: Reader,
   conversationId: Id,
   now: Date,
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     await holdStudent(tx, student.clubId, student.id);
     const { id } = await findConversation(tx, student, conversationId);
     await eraseConversations(tx, [id], 'conversation_deleted', now);
@@ -135,14 +136,14 @@ export async function removeConversation(
  * @throws DomainError not_found; invalid_request for a position beyond what has been written
  */
 export async function findAnswerToFollow(
-  tx: Transaction,
+  db: Queries,
   student: Reader,
   conversationId: Id,
   messageId: Id,
   from: number,
 ): Promise<Id> {
-  await findConversation(tx, student, conversationId);
-  const [answer] = await tx.query<{ id: Id; written: boolean }[]>(
+  await findConversation(db, student, conversationId);
+  const [answer] = await db.query<{ id: Id; written: boolean }[]>(
     `SELECT id, $3 <= CASE WHEN status <> 'generating' THEN char_length(content)
               ELSE coalesce((SELECT max(starts_at + char_length(text)) FROM agent_answer_deltas WHERE answer_id = agent_answers.id), 0)
             END AS written

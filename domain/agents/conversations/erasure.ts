@@ -2,7 +2,7 @@
  * Erasing what was said in conversations. The rows stay without words: questions are counted, their ids stay used. An answer that
  * is being generated fails; its run, woken, ends and settles it.
  */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import { removeImagesOf } from '../../media/erasure.ts';

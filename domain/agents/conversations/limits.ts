@@ -1,6 +1,6 @@
 /** How much a student may still ask an agent: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Budget } from '../budget/budget.ts';
@@ -30,11 +30,11 @@ export interface Used {
 
 /** @returns what the student has asked the agent in the 24 hours before `now` */
 export async function countQuestions(
-  tx: Transaction,
+  db: Queries,
   { agentId, studentId }: { agentId: Id; studentId: Id },
   now: Date,
 ): Promise<Used> {
-  const [row] = await tx.query<{ questions: number; oldest: Date | null }[]>(
+  const [row] = await db.query<{ questions: number; oldest: Date | null }[]>(
     `SELECT count(*)::int AS questions, min(asked_at) AS oldest FROM agent_questions
       WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3`,
     [agentId, studentId, new Date(now.getTime() - windowMs)],

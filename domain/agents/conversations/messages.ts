@@ -1,10 +1,10 @@
 /** Conversations, questions, answers and citations as callers see them (AGT-19, AGT-20, AGT-22). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AnswerStatus, SourceKind } from '../../../entities/agents/values.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { windowOf, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentImages } from '../../media/agent-images.ts';
 
 export type Conversation = RecordOf<'AgentConversation'>;
@@ -69,36 +69,36 @@ function presentAnswer(row: AnswerRow, citations: Message['citations']): Message
 }
 
 /** @returns these answers by their questions; each with the text so far, and with its citations once it has ended */
-async function answersTo(tx: Transaction, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
-  const rows = await tx.query<AnswerRow[]>(
+async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
+  const rows = await db.query<AnswerRow[]>(
     `SELECT ${answerColumns} FROM agent_answers answer WHERE answer.question_id = ANY ($1)`,
     [questionIds],
   );
   const citations = await citationsOf(
-    tx,
+    db,
     rows.filter(({ status }) => status !== 'generating').map(({ id }) => id),
   );
   return new Map(rows.map((row) => [row.questionId, presentAnswer(row, citations.get(row.id) ?? [])]));
 }
 
 /** @returns the answer as it is now; undefined where there is none */
-export async function findAnswer(tx: Transaction, answerId: Id): Promise<Message | undefined> {
-  const [row] = await tx.query<{ questionId: Id }[]>(
+export async function findAnswer(db: Queries, answerId: Id): Promise<Message | undefined> {
+  const [row] = await db.query<{ questionId: Id }[]>(
     `SELECT question_id AS "questionId" FROM agent_answers WHERE id = $1`,
     [answerId],
   );
-  return row && (await answersTo(tx, [row.questionId])).get(row.questionId);
+  return row && (await answersTo(db, [row.questionId])).get(row.questionId);
 }
 
 /** @returns each question with its images, followed by its answer */
 export async function presentTurns(
-  tx: Transaction,
+  db: Queries,
   storage: ObjectStore,
   questions: readonly QuestionRow[],
 ): Promise<Message[]> {
   const ids = questions.map(({ id }) => id);
-  const answers = await answersTo(tx, ids);
-  const images = await presentImages(tx, storage, ids);
+  const answers = await answersTo(db, ids);
+  const images = await presentImages(db, storage, ids);
   return questions.flatMap((question) => {
     const answer = answers.get(question.id);
     return [presentQuestion(question, images.get(question.id) ?? []), ...(answer ? [answer] : [])];
@@ -110,25 +110,25 @@ export async function presentTurns(
  *   in all
  */
 export async function messagesOf(
-  tx: Transaction,
+  db: Queries,
   storage: ObjectStore,
   conversationId: Id,
-  page: Page,
+  page: PageRequest,
 ): Promise<{ messages: Message[]; total: number }> {
   const { limit, offset } = windowOf(page);
   // Every question has an answer: messages from the end are the pairs from the end, and a page can begin or end inside one.
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
-  const questions = await tx.query<QuestionRow[]>(
+  const questions = await db.query<QuestionRow[]>(
     `SELECT id, content, asked_at AS "askedAt" FROM agent_questions WHERE conversation_id = $1
       ORDER BY asked_at DESC, id DESC LIMIT ${pairs} OFFSET ${firstPair}`,
     [conversationId],
   );
-  const [counted] = await tx.query<{ questions: number }[]>(
+  const [counted] = await db.query<{ questions: number }[]>(
     `SELECT count(*)::int AS questions FROM agent_questions WHERE conversation_id = $1`,
     [conversationId],
   );
-  const newestFirst = (await presentTurns(tx, storage, questions.toReversed())).toReversed();
+  const newestFirst = (await presentTurns(db, storage, questions.toReversed())).toReversed();
   const skipped = offset - 2 * firstPair;
   return {
     messages: newestFirst.slice(skipped, skipped + limit).toReversed(),
@@ -148,8 +148,8 @@ interface CitationRow {
   pageTo: number | null;
 }
 
-async function citationsOf(tx: Transaction, answerIds: readonly Id[]): Promise<Map<Id, Message['citations']>> {
-  const rows = await tx.query<CitationRow[]>(
+async function citationsOf(db: Queries, answerIds: readonly Id[]): Promise<Map<Id, Message['citations']>> {
+  const rows = await db.query<CitationRow[]>(
     `SELECT citation.answer_id AS "answerId", citation.cited_text AS "citedText", source.id AS "sourceId",
             citation.source_kind AS "sourceKind", citation.source_title AS "sourceTitle", source.media_id AS "mediaId",
             source.lesson_id AS "lessonId", citation.page_from AS "pageFrom", citation.page_to AS "pageTo"

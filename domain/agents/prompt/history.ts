@@ -1,6 +1,6 @@
 /** What a conversation brings into the next prompt: the same for who reserves what it may cost and for who builds it. */
 import type { DataSource } from 'typeorm';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { promptBounds, turnsThatFit, type Turn } from './prompt.policy.ts';
 

@@ -1,6 +1,6 @@
 /** Loads what a prompt is made of: the conversation so far, the passages that fit the question, its images. */
 import type { DataSource } from 'typeorm';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ImageType } from '../../media/media.policy.ts';
 import type { AnswerRow } from '../answers/answer-rows.ts';
@@ -12,7 +12,7 @@ export interface PromptPlatform {
   source: DataSource;
   /** Of the agent's material, the best first. */
   retrieve: (
-    tx: Transaction,
+    tx: Queries,
     request: { clubId: Id; agentId: Id; question: string; limit: number },
   ) => Promise<readonly FoundPassage[]>;
   /** Of a question, in their order; those that are gone are left out. */
@@ -24,7 +24,7 @@ export async function preparePrompt(platform: PromptPlatform, answer: AnswerRow)
   const { clubId, agentId, questionId, model, maxTokens, agentName, instructions, question } = answer;
   const [history, passages, images] = await Promise.all([
     historyOf(source, answer.conversationId),
-    platform.retrieve(source.manager, { clubId, agentId, question, limit: promptBounds.passages }),
+    platform.retrieve(new Queries(source.manager), { clubId, agentId, question, limit: promptBounds.passages }),
     platform.readImages(questionId),
   ]);
   return promptOf({

@@ -1,10 +1,11 @@
 /** The AI agents of a club as its administrators set them up: creating, listing, reading, changing, archiving. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 import type { AgentStatus } from '../../../entities/agents/values.ts';
@@ -32,13 +33,13 @@ const columns = `id, public_id AS "publicId", name, description, model, status, 
 
 /** Creates a draft without material. @throws DomainError feature_not_in_plan, public_id_taken */
 export async function createAgent(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'AgentCreation'>,
   now: Date,
 ): Promise<AgentSettings> {
   const id = newId();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'agents');
     await insertWithPublicId('agent', { ...input, title: input.name }, async (publicId) => {
       const rows = await tx.query<unknown[]>(
@@ -67,18 +68,18 @@ export async function createAgent(
 
 /** @returns a page of the club's agents, newest first; without instructions, which may be long */
 export async function listAgents(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  filter: Page & { status?: AgentStatus },
-): Promise<Listed<Agent>> {
+  filter: PageRequest & { status?: AgentStatus },
+): Promise<Page<Agent>> {
   const { limit, offset } = windowOf(filter);
   const where = `club_id = $1 AND ($2::text IS NULL OR status = $2)`;
   const parameters = [clubId, filter.status ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM agents WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<AgentRow[]>(
+  const rows = await db.query<AgentRow[]>(
     `SELECT ${columns} FROM agents WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
   );
@@ -86,8 +87,8 @@ export async function listAgents(
 }
 
 /** @throws DomainError not_found, also for an agent of another club */
-export async function findAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<AgentSettings> {
-  const [row] = await tx.query<(AgentRow & { instructions: string })[]>(
+export async function findAgent(db: Queries, clubId: Id, agentId: Id): Promise<AgentSettings> {
+  const [row] = await db.query<(AgentRow & { instructions: string })[]>(
     `SELECT ${columns}, instructions FROM agents WHERE id = $1 AND club_id = $2`,
     [agentId, clubId],
   );
@@ -96,8 +97,8 @@ export async function findAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
 }
 
 /** @throws DomainError not_found for an agent of another club */
-export async function expectAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<void> {
-  const rows = await tx.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+export async function expectAgent(db: Queries, clubId: Id, agentId: Id): Promise<void> {
+  const rows = await db.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
   if (rows.length === 0) throw notFound('agent');
 }
 
@@ -117,13 +118,13 @@ export async function holdAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
  * @throws DomainError not_found, feature_not_in_plan (when it is published), public_id_taken
  */
 export async function updateAgent(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   input: RecordOf<'AgentChange'>,
   now: Date,
 ): Promise<AgentSettings> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const before = await holdAgent(tx, clubId, agentId);
     const status = input.status ?? before.status;
     if (status === 'published' && before.status !== 'published') await requireFeature(tx, clubId, 'agents');

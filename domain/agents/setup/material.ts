@@ -1,6 +1,7 @@
 /** What an agent answers from, as administrators name it: courses, lessons and files of the club. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { expectAgent, holdAgent } from './agents.ts';
@@ -23,9 +24,9 @@ const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }>
 const fieldNames = Object.keys(fields) as Field[];
 
 /** @returns the material in the order in which it was named, without what was removed since @throws DomainError not_found */
-export async function findMaterial(tx: Transaction, clubId: Id, agentId: Id): Promise<Material> {
-  await expectAgent(tx, clubId, agentId);
-  const [material] = await tx.query<Material[]>(
+export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promise<Material> {
+  await expectAgent(db, clubId, agentId);
+  const [material] = await db.query<Material[]>(
     `SELECT ${fieldNames
       .map((field) => {
         const { kind, named } = fields[field];
@@ -45,13 +46,13 @@ export async function findMaterial(tx: Transaction, clubId: Id, agentId: Id): Pr
  * @throws DomainError not_found (agent; or what is named, with its field)
  */
 export async function setMaterial(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   material: Material,
   now: Date,
 ): Promise<Material> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await holdAgent(tx, clubId, agentId);
     for (const field of fieldNames) await expectNamed(tx, clubId, field, material[field]);
     const [gone] = await tx.query<[Record<'courseId' | 'lessonId' | 'mediaId', Id | null>[], number]>(

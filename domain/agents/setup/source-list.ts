@@ -1,9 +1,10 @@
 /** What an agent's material comes to in the club's index, as administrators see it, and asking for an indexing once more. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { expectAgent } from './agents.ts';
 import type { SourceKind, SourceStatus } from '../../../entities/agents/values.ts';
 import { wakeSources, wantedAnew } from '../../knowledge/sources.ts';
@@ -48,20 +49,20 @@ function sourcesOfAgent(agent: string): string {
 
 /** @returns a page of them, newest first @throws DomainError not_found (agent) */
 export async function listSources(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   agentId: Id,
-  filter: Page & { status?: SourceStatus },
-): Promise<Listed<Source>> {
-  await expectAgent(tx, clubId, agentId);
+  filter: PageRequest & { status?: SourceStatus },
+): Promise<Page<Source>> {
+  await expectAgent(db, clubId, agentId);
   const { limit, offset } = windowOf(filter);
   const where = `id IN (${sourcesOfAgent('$1')}) AND ($2::text IS NULL OR status = $2)`;
   const parameters = [agentId, filter.status ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM agent_sources WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<SourceRow[]>(
+  const rows = await db.query<SourceRow[]>(
     `SELECT ${columns} FROM agent_sources WHERE ${where}
       ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
@@ -71,20 +72,22 @@ export async function listSources(
 
 /** Has a source read anew; until then what was indexed before is found. @throws DomainError not_found (agent, or a source that is none of its) */
 export async function reindexSource(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   sourceId: Id,
   now: Date,
 ): Promise<Source> {
-  await expectAgent(tx, clubId, agentId);
-  const [[row]] = await tx.query<[SourceRow[], number]>(
-    `UPDATE agent_sources SET ${wantedAnew} WHERE id = $2 AND id IN (${sourcesOfAgent('$3')}) RETURNING ${columns}`,
-    [now, sourceId, agentId],
-  );
-  if (!row) throw notFound('source');
-  await wakeSources(tx, clubId, [sourceId], now);
-  return presentSource(row);
+  return database.transaction(async (tx) => {
+    await expectAgent(tx, clubId, agentId);
+    const [[row]] = await tx.query<[SourceRow[], number]>(
+      `UPDATE agent_sources SET ${wantedAnew} WHERE id = $2 AND id IN (${sourcesOfAgent('$3')}) RETURNING ${columns}`,
+      [now, sourceId, agentId],
+    );
+    if (!row) throw notFound('source');
+    await wakeSources(tx, clubId, [sourceId], now);
+    return presentSource(row);
+  });
 }
 
 function presentSource(row: SourceRow): Source {

@@ -1,5 +1,5 @@
 /** Claiming a source: who indexes it, for how long, and what they find when somebody else has changed it meanwhile. */
-import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { SourceKind } from '../../../entities/agents/values.ts';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';

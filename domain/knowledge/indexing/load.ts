@@ -1,5 +1,5 @@
 /** What a source says, as it is now: the lesson's content, or the file from the store. */
-import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';

@@ -1,5 +1,5 @@
 /** Recording what came of a claim: only where it still holds, and its content is what was read. */
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';
@@ -21,7 +21,7 @@ export interface Indexed {
  * @throws LeaseLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
  */
 export async function recordPassages(database: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const old = await tx.query<{ id: Id }[]>(`SELECT id FROM agent_passages WHERE source_id = $1`, [claim.sourceId]);
     await insertPassages(tx, claim, indexed);
     await deletePassages(tx, old);
@@ -37,7 +37,7 @@ export async function recordPassages(database: Database, claim: Claim, indexed: 
 /** The source cannot be indexed. Passages of an earlier version stay. @throws LeaseLost */
 export async function recordFailure(database: Database, claim: Claim, code: IndexingError, now: Date): Promise<void> {
   const failed = `status = 'failed', error_code = $5, looks_at = NULL`;
-  await inTransaction(database, (tx) => endClaim(tx, claim, failed, [now, code]));
+  await database.transaction((tx) => endClaim(tx, claim, failed, [now, code]));
 }
 
 /** A fault of ours: it is tried again after a while, or not any more. @throws LeaseLost */
@@ -45,7 +45,7 @@ export async function recordFault(database: Database, claim: Claim, now: Date): 
   const wait = waitAfter(claim.attempt);
   if (wait === undefined) return recordFailure(database, claim, 'indexing_failed', now);
   const due = new Date(now.getTime() + wait);
-  await inTransaction(database, (tx) => endClaim(tx, claim, `status = 'pending', looks_at = $5`, [now, due]));
+  await database.transaction((tx) => endClaim(tx, claim, `status = 'pending', looks_at = $5`, [now, due]));
 }
 
 /** @param changes of the row: `$3` is the version that was read, `$4` and on are `values`, the first of them the time */

@@ -1,5 +1,5 @@
 /** The step of a source: claim, extract the text, record (ENG-2). */
-import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { SourceStatus } from '../../../entities/agents/values.ts';

@@ -1,13 +1,15 @@
 /** Certificates of courses: issued once a student and course, issued again, revoked, and withdrawn with their student. */
 import { randomInt } from 'node:crypto';
-import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { AddressedPlatform } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
-import { findCertificate, type Certificate } from './reads.ts';
+import { findCertificate } from './reads.ts';
+import { presentCertificate, type Certificate } from './records.ts';
 
 /** A student and a course of one club. */
 interface Pair {
@@ -57,19 +59,19 @@ export async function issueCertificate(
   { student_id: studentId, course_id: courseId }: { student_id: Id; course_id: Id },
   now: Date,
   draw: () => string = drawCode,
-): Promise<Certificate> {
-  return inTransaction(database, async (tx) => {
+): Promise<RecordOf<'Certificate'>> {
+  return database.transaction(async (tx) => {
     const student = await holdStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
     if (await hasOne(tx, studentId, courseId))
       throw new DomainError('certificate_exists', 'The student has a certificate of this course already.');
     const issue = { publicUrl, clubId, studentId, courseId, student, course };
-    return findCertificate(tx, clubId, await insert(tx, issue, draw, now));
+    return presentCertificate(await findCertificate(tx, clubId, await insert(tx, issue, draw, now)));
   });
 }
 
-async function hasOne(tx: Transaction, studentId: Id, courseId: Id): Promise<boolean> {
-  const rows = await tx.query<unknown[]>(`SELECT FROM certificates WHERE student_id = $1 AND course_id = $2`, [
+async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean> {
+  const rows = await db.query<unknown[]>(`SELECT FROM certificates WHERE student_id = $1 AND course_id = $2`, [
     studentId,
     courseId,
   ]);
@@ -87,8 +89,8 @@ interface Print {
 }
 
 /** @throws DomainError not_found, also for a course of another club */
-async function readPrint(tx: Transaction, { clubId, studentId, courseId }: Pair): Promise<Print> {
-  const [print] = await tx.query<Print[]>(
+async function readPrint(db: Queries, { clubId, studentId, courseId }: Pair): Promise<Print> {
+  const [print] = await db.query<Print[]>(
     `SELECT course.title AS "courseTitle", club.name AS "clubName", course.hours,
             completion.completed_at AS "completedAt", course.certificate_on_completion AS "certificateOnCompletion",
             (SELECT count(*)::int FROM lessons lesson
@@ -150,8 +152,8 @@ export async function reissueCertificate(
   { database }: AddressedPlatform,
   clubId: Id,
   certificateId: Id,
-): Promise<Certificate> {
-  return inTransaction(database, async (tx) => {
+): Promise<RecordOf<'Certificate'>> {
+  return database.transaction(async (tx) => {
     const { studentId, courseId } = await holdCertificate(tx, clubId, certificateId);
     const student = await holdStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
@@ -171,7 +173,7 @@ export async function reissueCertificate(
         course.completedAt,
       ],
     );
-    return findCertificate(tx, clubId, certificateId);
+    return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
 
@@ -185,8 +187,8 @@ export async function revokeCertificate(
   certificateId: Id,
   reason: string,
   now: Date,
-): Promise<Certificate> {
-  return inTransaction(database, async (tx) => {
+): Promise<RecordOf<'Certificate'>> {
+  return database.transaction(async (tx) => {
     const { revokedAt } = await holdCertificate(tx, clubId, certificateId);
     if (revokedAt !== null) throw certificateRevoked();
     await tx.query(`UPDATE certificates SET revoked_at = $2, revoked_reason = $3 WHERE id = $1`, [
@@ -194,7 +196,7 @@ export async function revokeCertificate(
       now,
       reason,
     ]);
-    return findCertificate(tx, clubId, certificateId);
+    return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
 

@@ -1,37 +1,16 @@
 /** Certificates as they are read: one, a page of a club's, a student's own, and the one of a code. */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
 import { likePattern } from '../../../platform/core/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
+import { presentCertificate, presentVerification, type Certificate, type CertificateVerification } from './records.ts';
 
-/** A certificate with what is shown of its course. */
-export interface Certificate {
-  id: Id;
-  code: string;
-  studentId: Id;
-  /** Null once the student is removed, as the e-mail. */
-  studentName: string | null;
-  studentEmail: string | null;
-  courseId: Id;
-  courseTitle: string;
-  coursePublicId: string;
-  clubName: string;
-  /** IANA name of the club's time zone: the days that are printed are its days. */
-  timeZone: string;
-  lessonCount: number;
-  hours: number | null;
-  version: number;
-  issuedAt: Date;
-  completedAt: Date | null;
-  revokedAt: Date | null;
-  revokedReason: string | null;
-  withdrawnAt: Date | null;
-  verifyUrl: string;
-}
+export type { Certificate } from './records.ts';
 
 const columns = `certificate.id, certificate.code, certificate.student_id AS "studentId", certificate.student_name AS "studentName",
   certificate.student_email AS "studentEmail", certificate.course_id AS "courseId", certificate.course_title AS "courseTitle",
@@ -43,25 +22,30 @@ const columns = `certificate.id, certificate.code, certificate.student_id AS "st
 const withCourse = `certificates certificate JOIN courses course ON course.id = certificate.course_id
   JOIN clubs club ON club.id = certificate.club_id`;
 
-async function select(tx: Transaction, rest: string, parameters: unknown[]): Promise<Certificate[]> {
-  return tx.query<Certificate[]>(`SELECT ${columns} FROM ${withCourse} WHERE ${rest}`, parameters);
+async function select(db: Queries, rest: string, parameters: unknown[]): Promise<Certificate[]> {
+  return db.query<Certificate[]>(`SELECT ${columns} FROM ${withCourse} WHERE ${rest}`, parameters);
 }
 
 /** @throws DomainError not_found, also for one of another club */
-export async function findCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<Certificate> {
-  const [found] = await select(tx, 'certificate.id = $1 AND certificate.club_id = $2', [certificateId, clubId]);
+export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<Certificate> {
+  const [found] = await select(db, 'certificate.id = $1 AND certificate.club_id = $2', [certificateId, clubId]);
   if (!found) throw notFound('certificate');
   return found;
+}
+
+/** @returns the certificate as the contract shows it @throws DomainError not_found, also for one of another club */
+export async function readCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<RecordOf<'Certificate'>> {
+  return presentCertificate(await findCertificate(db, clubId, certificateId));
 }
 
 /** @throws DomainError not_found, also for one of another student */
-export async function findOwnCertificate(tx: Transaction, studentId: Id, certificateId: Id): Promise<Certificate> {
-  const [found] = await select(tx, 'certificate.id = $1 AND certificate.student_id = $2', [certificateId, studentId]);
+export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<Certificate> {
+  const [found] = await select(db, 'certificate.id = $1 AND certificate.student_id = $2', [certificateId, studentId]);
   if (!found) throw notFound('certificate');
   return found;
 }
 
-export interface CertificateFilter extends Page {
+export interface CertificateFilter extends PageRequest {
   /** Searched in name, e-mail and code, without regard to case; the code as printed, run together, or a part of it. */
   q?: string;
   course_id?: Id;
@@ -71,10 +55,10 @@ export interface CertificateFilter extends Page {
 
 /** @returns a page of the club's certificates, the withdrawn among them, newest first; with `q`, of the newest 1,000 that fit */
 export async function listCertificates(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   filter: CertificateFilter,
-): Promise<Listed<Certificate>> {
+): Promise<Page<RecordOf<'Certificate'>>> {
   const parameters: unknown[] = [clubId];
   const given = (value: unknown) => `$${parameters.push(value)}`;
   const conditions = ['certificate.club_id = $1'];
@@ -86,7 +70,7 @@ export async function listCertificates(
   const shown = conditions.join(' AND ');
   const q = filter.q?.trim() ?? '';
   if (q !== '') {
-    const ids = await search(tx, q, {
+    const ids = await search(db, q, {
       from: 'certificates certificate',
       alias: 'certificate',
       orderedBy: 'issued_at',
@@ -94,27 +78,27 @@ export async function listCertificates(
       matching: matches(q, given),
       parameters,
     });
-    const rows = await select(tx, `certificate.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
-    return { rows, total: ids.length };
+    const rows = await select(db, `certificate.id = ANY ($1) ORDER BY ${newestFirst}`, [pageOfIds(ids, filter)]);
+    return { rows: rows.map(presentCertificate), total: ids.length };
   }
   const { limit, offset } = windowOf(filter);
-  const rows = await select(tx, `${shown} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, parameters);
-  return { rows, total: await countCertificates(tx, clubId, filter, shown, parameters) };
+  const rows = await select(db, `${shown} ORDER BY ${newestFirst} LIMIT ${limit} OFFSET ${offset}`, parameters);
+  return { rows: rows.map(presentCertificate), total: await countCertificates(db, clubId, filter, shown, parameters) };
 }
 
 const newestFirst = 'certificate.issued_at DESC, certificate.id DESC';
 
 /** One student's are few, and counted one by one. */
 async function countCertificates(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   filter: CertificateFilter,
   shown: string,
   parameters: unknown[],
 ): Promise<number> {
   if (filter.student_id === undefined)
-    return countListed(tx, { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked });
-  const [counted] = await tx.query<{ total: number }[]>(
+    return countListed(db, { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked });
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM certificates certificate WHERE ${shown}`,
     parameters,
   );
@@ -131,26 +115,35 @@ function matches(q: string, given: (value: unknown) => string): string {
 }
 
 /** @returns a page of a student's own certificates, newest first */
-export async function listOwnCertificates(tx: Transaction, studentId: Id, page: Page): Promise<Listed<Certificate>> {
+export async function listOwnCertificates(
+  db: Queries,
+  studentId: Id,
+  page: PageRequest,
+): Promise<Page<RecordOf<'Certificate'>>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM certificates WHERE student_id = $1`,
     [studentId],
   );
   const rows = await select(
-    tx,
+    db,
     `certificate.student_id = $1 ORDER BY certificate.issued_at DESC, certificate.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [studentId],
   );
-  return { rows, total: counted?.total ?? 0 };
+  return { rows: rows.map(presentCertificate), total: counted?.total ?? 0 };
+}
+
+/** @returns what anyone may know who has the code @throws DomainError not_found, as `findCertificateByCode` */
+export async function verifyCertificate(db: Queries, typed: string): Promise<CertificateVerification> {
+  return presentVerification(await findCertificateByCode(db, typed));
 }
 
 /**
  * @param typed the code in any spelling. What can be no code is looked for like every other, so that its answer takes as long
  * @throws DomainError not_found, the same for a mistyped and for an unknown code
  */
-export async function findCertificateByCode(tx: Transaction, typed: string): Promise<Certificate> {
-  const [found] = await select(tx, 'certificate.code = $1', [readCode(typed) ?? 'no code']);
+export async function findCertificateByCode(db: Queries, typed: string): Promise<Certificate> {
+  const [found] = await select(db, 'certificate.code = $1', [readCode(typed) ?? 'no code']);
   if (!found) throw new DomainError('not_found', 'No certificate has this code.');
   return found;
 }

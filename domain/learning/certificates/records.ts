@@ -1,7 +1,32 @@
 /** Certificates as the contract shows them: to their club and student, and to whoever has a code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
-import type { Certificate } from './reads.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+
+/** A certificate with what is shown of its course. */
+export interface Certificate {
+  id: Id;
+  code: string;
+  studentId: Id;
+  /** Null once the student is removed, as the e-mail. */
+  studentName: string | null;
+  studentEmail: string | null;
+  courseId: Id;
+  courseTitle: string;
+  coursePublicId: string;
+  clubName: string;
+  /** IANA name of the club's time zone: the days that are printed are its days. */
+  timeZone: string;
+  lessonCount: number;
+  hours: number | null;
+  version: number;
+  issuedAt: Date;
+  completedAt: Date | null;
+  revokedAt: Date | null;
+  revokedReason: string | null;
+  withdrawnAt: Date | null;
+  verifyUrl: string;
+}
 
 /** As removed students are called everywhere. */
 const nobody = { name: 'Removed student', email: '' };

@@ -4,10 +4,10 @@
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { joinProgress, progressColumns, type Progress } from './progress.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 
@@ -54,18 +54,18 @@ const outline = `(
 
 /** @returns a page of the courses that the student can take, newest first */
 export async function listCourses(
-  tx: Transaction,
+  db: Queries,
   reader: Reader,
-  page: Page,
+  page: PageRequest,
   now: Date,
-): Promise<Listed<ClassroomCourse>> {
+): Promise<Page<ClassroomCourse>> {
   const { limit, offset } = windowOf(page);
   const parameters = [reader.clubId, reader.id, now];
-  const [total] = await tx.query<{ total: number }[]>(
+  const [total] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM courses course WHERE ${visibleCourse}`,
     parameters,
   );
-  const rows = await tx.query<CourseRow[]>(
+  const rows = await db.query<CourseRow[]>(
     `SELECT ${courseColumns} FROM courses course ${joinProgress('$2')}
       WHERE ${visibleCourse} ORDER BY course.created_at DESC, course.id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
@@ -75,12 +75,12 @@ export async function listCourses(
 
 /** @throws DomainError not_found, alike for whatever the student cannot take */
 export async function openCourse(
-  tx: Transaction,
+  db: Queries,
   reader: Reader,
   publicId: string,
   now: Date,
 ): Promise<ClassroomCourseOutline> {
-  const [row] = await tx.query<(CourseRow & Pick<ClassroomCourseOutline, 'modules'>)[]>(
+  const [row] = await db.query<(CourseRow & Pick<ClassroomCourseOutline, 'modules'>)[]>(
     `SELECT ${courseColumns}, ${outline} AS modules FROM courses course ${joinProgress('$2')}
       WHERE ${visibleCourse} AND course.public_id = $4`,
     [reader.clubId, reader.id, now, publicId],
@@ -101,12 +101,12 @@ export async function readProgress(tx: Transaction, reader: Reader, courseId: Id
 
 /** @throws DomainError not_found, alike for whatever the student cannot take */
 export async function findVisibleLesson(
-  tx: Transaction,
+  db: Queries,
   reader: Reader,
   publicId: string,
   now: Date,
 ): Promise<VisibleLesson> {
-  const [row] = await tx.query<VisibleLesson[]>(
+  const [row] = await db.query<VisibleLesson[]>(
     `SELECT lesson.id, lesson.public_id AS "publicId", lesson.title, lesson.content, lesson.points, course.id AS "courseId",
             course.public_id AS "coursePublicId", course.title AS "courseTitle",
             CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"
@@ -143,7 +143,17 @@ export async function holdVisibleLesson(
 
 const noLesson = () => notFound('lesson');
 
-export function presentVisibleLesson(lesson: VisibleLesson): RecordOf<'ClassroomLesson'> {
+/** @throws DomainError not_found, alike for whatever the student cannot take */
+export async function openLesson(
+  db: Queries,
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<RecordOf<'ClassroomLesson'>> {
+  return presentVisibleLesson(await findVisibleLesson(db, reader, publicId, now));
+}
+
+function presentVisibleLesson(lesson: VisibleLesson): RecordOf<'ClassroomLesson'> {
   return {
     id: lesson.id,
     public_id: lesson.publicId,

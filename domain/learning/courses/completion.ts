@@ -1,8 +1,8 @@
 /** Completing lessons and, by that, courses (EVT-14, EVT-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AddressedPlatform } from '../../deps.ts';
+import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { issueOnCompletion } from '../certificates/certificates.ts';
@@ -23,7 +23,7 @@ export async function completeLesson(
   publicId: string,
   now: Date,
 ): Promise<RecordOf<'LessonCompletion'>> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);
     const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
@@ -49,8 +49,13 @@ export async function completeLesson(
  * Takes the completion of a lesson back; that it and its course were completed once remains.
  * @throws DomainError not_found where the student does not see the lesson
  */
-export async function undoCompletion(database: Database, reader: Reader, publicId: string, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function undoCompletion(
+  { database }: DatabaseDeps,
+  reader: Reader,
+  publicId: string,
+  now: Date,
+): Promise<void> {
+  await database.transaction(async (tx) => {
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);
     await tx.query(

@@ -2,10 +2,11 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { CourseStatus } from '../../../entities/learning/values.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
@@ -52,13 +53,13 @@ const outline = `(
 
 /** Creates a draft. @throws DomainError public_id_taken */
 export async function createCourse(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'CourseCreation'>,
   now: Date,
 ): Promise<CourseOutline> {
   const id = newId();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await insertWithPublicId('course', input, async (publicId) => {
       const rows = await tx.query<unknown[]>(
         `INSERT INTO courses (id, club_id, public_id, title, description, status, hours, certificate_on_completion, created_at, updated_at)
@@ -83,18 +84,18 @@ export async function createCourse(
 
 /** @returns a page of the club's courses, newest first */
 export async function listCourses(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  filter: Page & { status?: CourseStatus },
-): Promise<Listed<Course>> {
+  filter: PageRequest & { status?: CourseStatus },
+): Promise<Page<Course>> {
   const { limit, offset } = windowOf(filter);
   const where = `course.club_id = $1 AND ($2::text IS NULL OR course.status = $2)`;
   const parameters = [clubId, filter.status ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM courses course WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<CourseRow[]>(
+  const rows = await db.query<CourseRow[]>(
     `SELECT ${columns} FROM ${coursesWithCounts}
       WHERE ${where} ORDER BY course.created_at DESC, course.id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
@@ -103,8 +104,8 @@ export async function listCourses(
 }
 
 /** @returns the course with its whole outline @throws DomainError not_found, also for a course of another club */
-export async function findCourse(tx: Transaction, clubId: Id, courseId: Id): Promise<CourseOutline> {
-  const [row] = await tx.query<(CourseRow & Pick<CourseOutline, 'modules'>)[]>(
+export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise<CourseOutline> {
+  const [row] = await db.query<(CourseRow & Pick<CourseOutline, 'modules'>)[]>(
     `SELECT ${columns}, ${outline} AS modules FROM ${coursesWithCounts} WHERE course.id = $1 AND course.club_id = $2`,
     [courseId, clubId],
   );
@@ -137,13 +138,13 @@ export async function holdCourse(
  * @throws DomainError not_found, public_id_taken
  */
 export async function updateCourse(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: RecordOf<'CourseChange'>,
   now: Date,
 ): Promise<CourseOutline> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const before = await holdCourse(tx, clubId, courseId);
     await tx
       .query(
@@ -180,7 +181,7 @@ export async function updateCourse(
  * @throws DomainError not_found, invalid_request unless every module and every lesson of the course is named once, and no other
  */
 export async function orderCourse(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   { modules }: RecordOf<'CourseOrder'>,
@@ -190,7 +191,7 @@ export async function orderCourse(
     id: id.toLowerCase(),
     lessonIds: lessonIds.map((lessonId) => lessonId.toLowerCase()),
   }));
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await holdCourse(tx, clubId, courseId);
     const present = await findCourse(tx, clubId, courseId);
     const idsOf = (records: readonly { id: Id }[]) => records.map(({ id }) => id);

@@ -1,7 +1,8 @@
 /** The lessons of a course as administrators write them. Whoever changes one holds its course. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
@@ -26,14 +27,14 @@ interface LessonRow {
 
 /** Adds a lesson at the end of the module. @throws DomainError not_found, public_id_taken, course_full */
 export async function createLesson(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'LessonCreation'>,
   now: Date,
 ): Promise<Lesson> {
   const id = newId();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { courseId } = await holdModule(tx, clubId, moduleId);
     const [present] = await tx.query<{ count: number; end: number }[]>(
       `SELECT count(*)::int AS count, coalesce(max(position) FILTER (WHERE module_id = $2) + 1, 0) AS "end"
@@ -68,19 +69,19 @@ export async function createLesson(
 }
 
 /** @throws DomainError not_found, also for a lesson of another club and a removed one */
-export async function findLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<Lesson> {
-  return presentLesson(await findRow(tx, clubId, lessonId));
+export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise<Lesson> {
+  return presentLesson(await findRow(db, clubId, lessonId));
 }
 
 /** Changes what is given; what is absent stays. @throws DomainError not_found, public_id_taken */
 export async function updateLesson(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   lessonId: Id,
   input: RecordOf<'LessonChange'>,
   now: Date,
 ): Promise<Lesson> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const before = await holdLesson(tx, clubId, lessonId);
     await tx
       .query(
@@ -114,8 +115,8 @@ export async function updateLesson(
  * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, for what was told of it.
  * @throws DomainError not_found
  */
-export async function removeLesson(database: Database, clubId: Id, lessonId: Id, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function removeLesson({ database }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
+  await database.transaction(async (tx) => {
     await holdLesson(tx, clubId, lessonId);
     await tx.query(
       `UPDATE lessons SET removed_at = $2, updated_at = $2, module_id = NULL, published_at = NULL WHERE id = $1`,
@@ -133,8 +134,8 @@ async function holdLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<Le
   return findRow(tx, clubId, lessonId);
 }
 
-async function findRow(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
-  const [row] = await tx.query<LessonRow[]>(
+async function findRow(db: Queries, clubId: Id, lessonId: Id): Promise<LessonRow> {
+  const [row] = await db.query<LessonRow[]>(
     `SELECT id, public_id AS "publicId", course_id AS "courseId", module_id AS "moduleId", title, content, points,
             created_at AS "createdAt", updated_at AS "updatedAt", published_at AS "publishedAt"
        FROM lessons WHERE id = $1 AND club_id = $2 AND removed_at IS NULL`,

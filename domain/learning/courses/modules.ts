@@ -1,6 +1,7 @@
 /** The modules of a course: the parts that hold its lessons. Whoever changes one holds its course. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
@@ -17,13 +18,13 @@ interface ModuleRow {
 
 /** Adds a module at the end of the course. @throws DomainError not_found, course_full */
 export async function createModule(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: RecordOf<'ModuleCreation'>,
   now: Date,
 ): Promise<Module> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await holdCourse(tx, clubId, courseId);
     const [present] = await tx.query<{ count: number; end: number }[]>(
       `SELECT count(*)::int AS count, coalesce(max(position) + 1, 0) AS "end" FROM modules WHERE course_id = $1`,
@@ -41,12 +42,12 @@ export async function createModule(
 
 /** @throws DomainError not_found */
 export async function updateModule(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'ModuleChange'>,
 ): Promise<Module> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const row = await holdModule(tx, clubId, moduleId);
     const title = tidyName(input.title);
     await tx.query(`UPDATE modules SET title = $2 WHERE id = $1`, [moduleId, title]);
@@ -55,8 +56,8 @@ export async function updateModule(
 }
 
 /** @throws DomainError not_found, in_use while the module has lessons */
-export async function deleteModule(database: Database, clubId: Id, moduleId: Id): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function deleteModule({ database }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
+  await database.transaction(async (tx) => {
     await holdModule(tx, clubId, moduleId);
     const lessons = await tx.query<unknown[]>(`SELECT 1 FROM lessons WHERE module_id = $1 LIMIT 1`, [moduleId]);
     if (lessons.length > 0) throw new DomainError('in_use', 'The module has lessons: move or remove them first.');

@@ -2,9 +2,9 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { CourseStatus } from '../../../entities/learning/values.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { findStudent } from '../../identity/students.ts';
 
 export interface Progress {
@@ -38,24 +38,24 @@ interface ProgressRow extends Progress {
  * @throws DomainError not_found (student)
  */
 export async function listProgress(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   studentId: Id,
-  page: Page,
+  page: PageRequest,
   now: Date,
-): Promise<Listed<RecordOf<'CourseProgress'>>> {
-  await findStudent(tx, clubId, studentId);
+): Promise<Page<RecordOf<'CourseProgress'>>> {
+  await findStudent(db, clubId, studentId);
   const { limit, offset } = windowOf(page);
   const access = hasAccessToCourse({ course: 'course.id', student: '$2', now: '$3' });
   const where = `course.club_id = $1 AND (${access} OR course.id IN (
     SELECT lesson.course_id FROM lesson_progress progress JOIN lessons lesson ON lesson.id = progress.lesson_id
      WHERE progress.student_id = $2))`;
   const parameters = [clubId, studentId, now];
-  const [total] = await tx.query<{ total: number }[]>(
+  const [total] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM courses course WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<ProgressRow[]>(
+  const rows = await db.query<ProgressRow[]>(
     `SELECT course.id AS "courseId", course.public_id AS "coursePublicId", course.title AS "courseTitle",
             course.status AS "courseStatus", ${access} AS "hasAccess", ${progressColumns}
        FROM courses course ${joinProgress('$2')}

@@ -1,9 +1,10 @@
 /** What students say about lessons, and its moderation. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { holdStudent } from '../../identity/accounts.ts';
 import { findVisibleLesson, holdVisibleLesson } from '../courses/classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
@@ -27,14 +28,14 @@ const commentsWithAuthor = `lesson_comments comment JOIN students student ON stu
 
 /** @throws DomainError not_found where the student does not see the lesson */
 export async function publishComment(
-  database: Database,
+  { database }: DatabaseDeps,
   reader: Reader,
   publicId: string,
   body: string,
   now: Date,
 ): Promise<ClassroomComment> {
   const id = newId();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);
     await tx.query(
@@ -51,26 +52,26 @@ export async function publishComment(
 
 /** @returns a page of the lesson's comments, newest first @throws DomainError not_found where the student does not see the lesson */
 export async function listVisibleComments(
-  tx: Transaction,
+  db: Queries,
   reader: Reader,
   publicId: string,
-  page: Page,
+  page: PageRequest,
   now: Date,
-): Promise<Listed<ClassroomComment>> {
-  const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  const { rows, total } = await commentsOf(tx, lesson.id, page);
+): Promise<Page<ClassroomComment>> {
+  const lesson = await findVisibleLesson(db, reader, publicId, now);
+  const { rows, total } = await commentsOf(db, lesson.id, page);
   return { rows: rows.map((row) => presentToStudent(row, reader)), total };
 }
 
 /** @returns a page of the lesson's comments, newest first @throws DomainError not_found */
 export async function listComments(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   lessonId: Id,
-  page: Page,
-): Promise<Listed<RecordOf<'LessonComment'>>> {
-  await findLesson(tx, clubId, lessonId);
-  const { rows, total } = await commentsOf(tx, lessonId, page);
+  page: PageRequest,
+): Promise<Page<RecordOf<'LessonComment'>>> {
+  await findLesson(db, clubId, lessonId);
+  const { rows, total } = await commentsOf(db, lessonId, page);
   return {
     rows: rows.map(({ id, body, studentId, name, email, createdAt }) => ({
       id,
@@ -82,13 +83,13 @@ export async function listComments(
   };
 }
 
-async function commentsOf(tx: Transaction, lessonId: Id, page: Page): Promise<Listed<CommentRow>> {
+async function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<CommentRow>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM lesson_comments WHERE lesson_id = $1`,
     [lessonId],
   );
-  const rows = await tx.query<CommentRow[]>(
+  const rows = await db.query<CommentRow[]>(
     `SELECT ${columns} FROM ${commentsWithAuthor}
       WHERE comment.lesson_id = $1 ORDER BY comment.created_at DESC, comment.id DESC LIMIT ${limit} OFFSET ${offset}`,
     [lessonId],
@@ -97,17 +98,17 @@ async function commentsOf(tx: Transaction, lessonId: Id, page: Page): Promise<Li
 }
 
 /** Also after access to the lesson has ended: what somebody wrote is theirs to take back. @throws DomainError not_found */
-export async function deleteOwnComment(tx: Transaction, reader: Reader, commentId: Id): Promise<void> {
-  await deleteOne(tx, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
+export async function deleteOwnComment({ database }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {
+  await deleteOne(database, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
 }
 
 /** @throws DomainError not_found, also for a comment of another club */
-export async function deleteComment(tx: Transaction, clubId: Id, commentId: Id): Promise<void> {
-  await deleteOne(tx, `id = $1 AND club_id = $2`, [commentId, clubId]);
+export async function deleteComment({ database }: DatabaseDeps, clubId: Id, commentId: Id): Promise<void> {
+  await deleteOne(database, `id = $1 AND club_id = $2`, [commentId, clubId]);
 }
 
-async function deleteOne(tx: Transaction, condition: string, parameters: unknown[]): Promise<void> {
-  const [, count] = await tx.query<[unknown[], number]>(`DELETE FROM lesson_comments WHERE ${condition}`, parameters);
+async function deleteOne(db: Queries, condition: string, parameters: unknown[]): Promise<void> {
+  const [, count] = await db.query<[unknown[], number]>(`DELETE FROM lesson_comments WHERE ${condition}`, parameters);
   if (count === 0) throw notFound('comment');
 }
 

@@ -1,15 +1,14 @@
 /** The levels of a club: list, create, change, delete; and where a student stands among them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import {
-  inTransaction,
-  violates,
-  type Database,
-  type Transaction,
-} from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
+
+type LevelRecord = RecordOf<'Level'>;
 
 export interface Level {
   id: Id;
@@ -22,23 +21,23 @@ export interface Level {
 const columns = `level.id, level.name, level.points, level.created_at AS "createdAt"`;
 
 /** @returns the record that callers see */
-export function presentLevel(level: Level): RecordOf<'Level'> {
+export function presentLevel(level: Level): LevelRecord {
   return { id: level.id, name: level.name, points: level.points, created_at: level.createdAt.toISOString() };
 }
 
 /** @returns a page of the club's levels, the lowest first */
-export async function listLevels(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Level>> {
+export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Promise<Page<LevelRecord>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM levels WHERE club_id = $1 AND removed_at IS NULL`,
     [clubId],
   );
-  const rows = await tx.query<Level[]>(
+  const rows = await db.query<Level[]>(
     `SELECT ${columns} FROM levels level WHERE level.club_id = $1 AND level.removed_at IS NULL
       ORDER BY level.points LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
-  return { rows, total: counted?.total ?? 0 };
+  return { rows: rows.map(presentLevel), total: counted?.total ?? 0 };
 }
 
 /** @throws DomainError not_found, also for a level of another club and a deleted one */
@@ -59,12 +58,12 @@ function refuseTakenPoints(error: unknown): never {
 
 /** Nobody reaches it before their next award. @throws DomainError points_taken */
 export async function createLevel(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: { name: string; points: number },
   now: Date,
-): Promise<Level> {
-  return inTransaction(database, async (tx) => {
+): Promise<LevelRecord> {
+  return database.transaction(async (tx) => {
     const level = { id: newId(), name: tidyName(input.name), points: input.points, createdAt: now };
     await tx
       .query(`INSERT INTO levels (id, club_id, name, points, created_at) VALUES ($1, $2, $3, $4, $5)`, [
@@ -75,18 +74,18 @@ export async function createLevel(
         now,
       ])
       .catch(refuseTakenPoints);
-    return level;
+    return presentLevel(level);
   });
 }
 
 /** Whoever has reached it keeps that; others reach it with their next award. @throws DomainError not_found, points_taken */
 export async function updateLevel(
-  database: Database,
+  { database }: DatabaseDeps,
   clubId: Id,
   levelId: Id,
   input: { name?: string; points?: number },
-): Promise<Level> {
-  return inTransaction(database, async (tx) => {
+): Promise<LevelRecord> {
+  return database.transaction(async (tx) => {
     const before = await holdLevel(tx, clubId, levelId);
     const after = {
       ...before,
@@ -96,13 +95,13 @@ export async function updateLevel(
     await tx
       .query(`UPDATE levels SET name = $2, points = $3 WHERE id = $1`, [levelId, after.name, after.points])
       .catch(refuseTakenPoints);
-    return after;
+    return presentLevel(after);
   });
 }
 
 /** Deletes a level that nobody has reached; its row stays for the facts that name it. @throws DomainError not_found, in_use */
-export async function deleteLevel(database: Database, clubId: Id, levelId: Id, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function deleteLevel({ database }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
+  await database.transaction(async (tx) => {
     await holdLevel(tx, clubId, levelId);
     const [user] = await tx.query<unknown[]>(`SELECT 1 FROM student_levels WHERE level_id = $1 LIMIT 1`, [levelId]);
     if (user) throw new DomainError('in_use', 'Students of this club have reached the level.');
@@ -126,17 +125,17 @@ export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, p
 
 /** @returns the highest level that the student has reached and still has the points of, and the lowest one above the points */
 export async function levelsAround(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   studentId: Id,
   points: number,
 ): Promise<{ level: Level | undefined; next: Level | undefined }> {
-  const [level] = await tx.query<Level[]>(
+  const [level] = await db.query<Level[]>(
     `SELECT ${columns} FROM student_levels reached JOIN levels level ON level.id = reached.level_id
       WHERE reached.student_id = $1 AND level.points <= $2::bigint ORDER BY level.points DESC LIMIT 1`,
     [studentId, points],
   );
-  const [next] = await tx.query<Level[]>(
+  const [next] = await db.query<Level[]>(
     `SELECT ${columns} FROM levels level
       WHERE level.club_id = $1 AND level.removed_at IS NULL AND level.points > $2::bigint ORDER BY level.points LIMIT 1`,
     [clubId, points],

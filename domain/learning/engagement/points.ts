@@ -1,12 +1,14 @@
 /** Points of students: awarded once for each cause, and the levels that an award passes (EVT-19). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { holdStudent } from '../../identity/accounts.ts';
+import { findStudent } from '../../identity/students.ts';
 import { levelsPassed } from './levels.ts';
 
 export interface Award {
@@ -30,8 +32,7 @@ export interface NewAward {
 
 const columns = `award.cause_kind AS kind, award.cause_id AS "causeId", award.points, award.note, award.created_at AS "createdAt"`;
 
-/** @returns the record that callers see */
-export function presentAward(award: Award): RecordOf<'PointAward'> {
+function presentAward(award: Award): RecordOf<'PointAward'> {
   return {
     id: award.causeId,
     cause: award.kind,
@@ -75,13 +76,14 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
  * @throws DomainError invalid_request (no points), not_found (student)
  */
 export async function awardByHand(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   student: { clubId: Id; studentId: Id },
   { id, ...given }: { id: Id; points: number; note?: string },
   now: Date,
-): Promise<Award> {
+): Promise<RecordOf<'PointAward'>> {
   if (given.points === 0) throw new DomainError('invalid_request', 'points must not be 0.');
-  return awardPoints(tx, { ...student, ...given, cause: { kind: 'manual', id } }, now);
+  const award = { ...student, ...given, cause: { kind: 'manual', id } } as const;
+  return presentAward(await database.transaction((tx) => awardPoints(tx, award, now)));
 }
 
 async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause']): Promise<Award | undefined> {
@@ -107,25 +109,30 @@ async function reachLevels(tx: Transaction, clubId: Id, studentId: Id, now: Date
 }
 
 /** @returns the sum of a student's awards */
-export async function pointsOf(tx: Transaction, studentId: Id): Promise<number> {
-  const [student] = await tx.query<{ points: number }[]>(
+export async function pointsOf(db: Queries, studentId: Id): Promise<number> {
+  const [student] = await db.query<{ points: number }[]>(
     `SELECT points::float8 AS points FROM students WHERE id = $1`,
     [studentId],
   );
   return student?.points ?? 0;
 }
 
-/** @returns a page of a student's awards, newest first */
-export async function listAwards(tx: Transaction, studentId: Id, page: Page): Promise<Listed<Award>> {
+/** @returns a page of a student's awards, newest first @throws DomainError not_found */
+export async function listAwards(
+  db: Queries,
+  student: { clubId: Id; studentId: Id },
+  page: PageRequest,
+): Promise<Page<RecordOf<'PointAward'>>> {
+  const { id: studentId } = await findStudent(db, student.clubId, student.studentId);
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM point_awards WHERE student_id = $1`,
     [studentId],
   );
-  const rows = await tx.query<Award[]>(
+  const rows = await db.query<Award[]>(
     `SELECT ${columns} FROM point_awards award WHERE award.student_id = $1
       ORDER BY award.created_at DESC, award.cause_id DESC LIMIT ${limit} OFFSET ${offset}`,
     [studentId],
   );
-  return { rows, total: counted?.total ?? 0 };
+  return { rows: rows.map(presentAward), total: counted?.total ?? 0 };
 }

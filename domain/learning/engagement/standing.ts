@@ -1,10 +1,11 @@
 /** Where a student stands: points, level and tags; and that none of it is left of a removed one. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { levelsAround, presentLevel, type Level } from './levels.ts';
 import { pointsOf } from './points.ts';
-import { presentTag, tagsOf, type Tag } from './tags.ts';
+import { findStudent } from '../../identity/students.ts';
+import { presentTag, tagsOf } from './tags.ts';
 
 /** What students see of it. */
 export interface OwnStanding {
@@ -15,31 +16,33 @@ export interface OwnStanding {
   next: Level | undefined;
 }
 
-export interface Standing extends OwnStanding {
-  tags: readonly Tag[];
-}
-
 /** @returns the student's points and levels, without the tags, which are the administrators' own */
-export async function ownStandingOf(tx: Transaction, clubId: Id, studentId: Id): Promise<OwnStanding> {
-  const points = await pointsOf(tx, studentId);
-  return { points, ...(await levelsAround(tx, clubId, studentId, points)) };
+export async function ownStandingOf(db: Queries, clubId: Id, studentId: Id): Promise<OwnStanding> {
+  const points = await pointsOf(db, studentId);
+  return { points, ...(await levelsAround(db, clubId, studentId, points)) };
 }
 
-/** @returns the same with the tags */
-export async function standingOf(tx: Transaction, clubId: Id, studentId: Id): Promise<Standing> {
-  return { ...(await ownStandingOf(tx, clubId, studentId)), tags: await tagsOf(tx, studentId) };
+/** @returns a student's own standing as the contract shows it */
+export async function readOwnStanding(db: Queries, clubId: Id, studentId: Id): Promise<RecordOf<'OwnStanding'>> {
+  return presentOwnStanding(await ownStandingOf(db, clubId, studentId));
 }
 
-export function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'OwnStanding'> {
+/** @returns the same with the tags @throws DomainError not_found */
+export async function readStanding(
+  db: Queries,
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+): Promise<RecordOf<'Standing'>> {
+  const student = await findStudent(db, clubId, studentId);
+  const standing = presentOwnStanding(await ownStandingOf(db, clubId, student.id));
+  return { ...standing, tags: (await tagsOf(db, student.id)).map(presentTag) };
+}
+
+function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'OwnStanding'> {
   return {
     points,
     ...(level && { level: presentLevel(level) }),
     ...(next && { next_level: presentLevel(next) }),
   };
-}
-
-export function presentStanding({ tags, ...standing }: Standing): RecordOf<'Standing'> {
-  return { ...presentOwnStanding(standing), tags: tags.map(presentTag) };
 }
 
 /** Of a removed student neither tags nor points nor levels are kept, and nobody is told. */

@@ -1,5 +1,6 @@
 /** Puts tags on students and takes them off, each real change with its fact (EVT-17, EVT-18). */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -14,12 +15,11 @@ export interface Tagging {
 
 /**
  * Puts a tag on a student and records `student.tagged`; one that is there already is no change.
- * @returns whether something changed
  * @throws DomainError not_found (student or tag)
  */
-export function tagStudent(tx: Transaction, tagging: Tagging, now: Date): Promise<boolean> {
-  return change(
-    tx,
+export async function tagStudent({ database }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+  await change(
+    database,
     tagging,
     'student.tagged',
     `INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
@@ -29,12 +29,11 @@ export function tagStudent(tx: Transaction, tagging: Tagging, now: Date): Promis
 
 /**
  * Takes a tag off a student and records `student.untagged`; one that is not there is no change.
- * @returns whether something changed
  * @throws DomainError not_found (student or tag)
  */
-export function untagStudent(tx: Transaction, tagging: Tagging, now: Date): Promise<boolean> {
-  return change(
-    tx,
+export async function untagStudent({ database }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+  await change(
+    database,
     tagging,
     'student.untagged',
     // The time is named for the sake of the parameters, which both changes share.
@@ -44,16 +43,17 @@ export function untagStudent(tx: Transaction, tagging: Tagging, now: Date): Prom
 }
 
 async function change(
-  tx: Transaction,
+  database: Database,
   { clubId, studentId, tagId }: Tagging,
   type: EventType,
   statement: string,
   now: Date,
-): Promise<boolean> {
-  await holdStudent(tx, clubId, studentId);
-  await holdTag(tx, clubId, tagId, 'share');
-  const changed = await tx.query<unknown[]>(statement, [studentId, tagId, now]);
-  if (changed.length === 0) return false;
-  await recordFact(tx, { clubId, type, studentId, subjectId: tagId, occurredAt: now });
-  return true;
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await holdStudent(tx, clubId, studentId);
+    await holdTag(tx, clubId, tagId, 'share');
+    const changed = await tx.query<unknown[]>(statement, [studentId, tagId, now]);
+    if (changed.length === 0) return;
+    await recordFact(tx, { clubId, type, studentId, subjectId: tagId, occurredAt: now });
+  });
 }

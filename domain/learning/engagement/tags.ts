@@ -1,15 +1,14 @@
 /** The tags of a club: list, create, rename, delete. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import {
-  inTransaction,
-  violates,
-  type Database,
-  type Transaction,
-} from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
+
+type TagRecord = RecordOf<'Tag'>;
 
 export interface Tag {
   id: Id;
@@ -20,28 +19,28 @@ export interface Tag {
 const columns = `tag.id, tag.name, tag.created_at AS "createdAt"`;
 
 /** @returns the record that callers see */
-export function presentTag(tag: Tag): RecordOf<'Tag'> {
+export function presentTag(tag: Tag): TagRecord {
   return { id: tag.id, name: tag.name, created_at: tag.createdAt.toISOString() };
 }
 
 /** @returns a page of the club's tags, by name */
-export async function listTags(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Tag>> {
+export async function listTags(db: Queries, clubId: Id, page: PageRequest): Promise<Page<TagRecord>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM tags WHERE club_id = $1 AND removed_at IS NULL`,
     [clubId],
   );
-  const rows = await tx.query<Tag[]>(
+  const rows = await db.query<Tag[]>(
     `SELECT ${columns} FROM tags tag WHERE tag.club_id = $1 AND tag.removed_at IS NULL
       ORDER BY tag.folded_name LIMIT ${limit} OFFSET ${offset}`,
     [clubId],
   );
-  return { rows, total: counted?.total ?? 0 };
+  return { rows: rows.map(presentTag), total: counted?.total ?? 0 };
 }
 
 /** @returns the tags that are on a student, by name */
-export async function tagsOf(tx: Transaction, studentId: Id): Promise<Tag[]> {
-  return tx.query<Tag[]>(
+export async function tagsOf(db: Queries, studentId: Id): Promise<Tag[]> {
+  return db.query<Tag[]>(
     `SELECT ${columns} FROM student_tags given JOIN tags tag ON tag.id = given.tag_id
       WHERE given.student_id = $1 ORDER BY tag.folded_name`,
     [studentId],
@@ -71,8 +70,13 @@ function refuseTakenName(error: unknown): never {
 }
 
 /** @throws DomainError name_taken */
-export async function createTag(database: Database, clubId: Id, input: { name: string }, now: Date): Promise<Tag> {
-  return inTransaction(database, async (tx) => {
+export async function createTag(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  input: { name: string },
+  now: Date,
+): Promise<TagRecord> {
+  return database.transaction(async (tx) => {
     const tag = { id: newId(), name: tidyName(input.name), createdAt: now };
     await tx
       .query(`INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, $3, $4, $5)`, [
@@ -83,25 +87,30 @@ export async function createTag(database: Database, clubId: Id, input: { name: s
         now,
       ])
       .catch(refuseTakenName);
-    return tag;
+    return presentTag(tag);
   });
 }
 
 /** Renames a tag. It is no fact about the students who have it. @throws DomainError not_found, name_taken */
-export async function updateTag(database: Database, clubId: Id, tagId: Id, input: { name: string }): Promise<Tag> {
-  return inTransaction(database, async (tx) => {
+export async function updateTag(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  tagId: Id,
+  input: { name: string },
+): Promise<TagRecord> {
+  return database.transaction(async (tx) => {
     const before = await holdTag(tx, clubId, tagId, 'update');
     const name = tidyName(input.name);
     await tx
       .query(`UPDATE tags SET name = $2, folded_name = $3 WHERE id = $1`, [tagId, name, foldName(name)])
       .catch(refuseTakenName);
-    return { ...before, name };
+    return presentTag({ ...before, name });
   });
 }
 
 /** Deletes a tag that no student has; its row stays for the facts that name it. @throws DomainError not_found, in_use */
-export async function deleteTag(database: Database, clubId: Id, tagId: Id, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function deleteTag({ database }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
+  await database.transaction(async (tx) => {
     await holdTag(tx, clubId, tagId, 'update');
     const [user] = await tx.query<unknown[]>(`SELECT 1 FROM student_tags WHERE tag_id = $1 LIMIT 1`, [tagId]);
     if (user) throw new DomainError('in_use', 'Students of this club have the tag.');

@@ -1,5 +1,5 @@
 /** Carrying out what a notice tells: whose sale it is, then the purchase and the subscription, in one transaction. */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { findOrOpenAccount } from '../../identity/accounts.ts';

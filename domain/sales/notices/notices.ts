@@ -1,10 +1,10 @@
 /** Notices of sales platforms: stored as they come (SALE-1), shown to administrators, replayed. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
-import type { Platform } from '../../deps.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import type { DatabaseDeps, Platform } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import { addressesIn } from './addresses.policy.ts';
@@ -46,7 +46,7 @@ export async function receiveNotice({ database, vault }: Platform, received: Rec
   const stated = proofIn === 'signature' ? (received.signature ?? '') : received.header(proofIn.header);
   const proof = stated === '' || stated.length > longestProof ? null : stated;
   const id = newId();
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     const [connection] = await tx.query<{ clubId: Id }[]>(
       `INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
        SELECT $1, club_id, id, platform, $4, $5, $6, $7, $7 FROM sales_connections
@@ -95,13 +95,13 @@ const columns = `id, connection_id AS "connectionId", platform, status, error_co
   attempt_count AS "attemptCount", student_id AS "studentId", received_at AS "receivedAt", processed_at AS "processedAt",
   body IS NULL AS purged`;
 
-export interface NoticeFilter extends Page {
+export interface NoticeFilter extends PageRequest {
   status?: NoticeStatus;
   connection_id?: Id;
 }
 
 /** @returns a page of the club's notices, newest first */
-export async function listNotices(tx: Transaction, clubId: Id, filter: NoticeFilter): Promise<Listed<Notice>> {
+export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter): Promise<Page<Notice>> {
   const { limit, offset } = windowOf(filter);
   const conditions = ['club_id = $1'];
   const parameters: unknown[] = [clubId];
@@ -114,11 +114,11 @@ export async function listNotices(tx: Transaction, clubId: Id, filter: NoticeFil
     conditions.push(`${column} = $${parameters.length}`);
   }
   const where = conditions.join(' AND ');
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM sales_notices WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<NoticeRow[]>(
+  const rows = await db.query<NoticeRow[]>(
     `SELECT ${columns} FROM sales_notices WHERE ${where} ORDER BY received_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
   );
@@ -126,8 +126,8 @@ export async function listNotices(tx: Transaction, clubId: Id, filter: NoticeFil
 }
 
 /** @returns the notice with its body as it came @throws DomainError not_found */
-export async function findNotice(tx: Transaction, clubId: Id, noticeId: Id): Promise<RecordOf<'SalesNoticeWithBody'>> {
-  const [row] = await tx.query<(NoticeRow & { body: Buffer | null })[]>(
+export async function findNotice(db: Queries, clubId: Id, noticeId: Id): Promise<RecordOf<'SalesNoticeWithBody'>> {
+  const [row] = await db.query<(NoticeRow & { body: Buffer | null })[]>(
     `SELECT ${columns}, body FROM sales_notices WHERE id = $1 AND club_id = $2`,
     [noticeId, clubId],
   );
@@ -139,8 +139,8 @@ export async function findNotice(tx: Transaction, clubId: Id, noticeId: Id): Pro
  * Has a failed notice processed once more, such as after its product was created.
  * @throws DomainError not_found, notice_not_failed, payload_purged
  */
-export async function replayNotice(database: Database, clubId: Id, noticeId: Id, now: Date): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function replayNotice({ database }: DatabaseDeps, clubId: Id, noticeId: Id, now: Date): Promise<void> {
+  await database.transaction(async (tx) => {
     const [row] = await tx.query<{ status: NoticeStatus; purged: boolean }[]>(
       `SELECT status, body IS NULL AS purged FROM sales_notices WHERE id = $1 AND club_id = $2 FOR UPDATE`,
       [noticeId, clubId],

@@ -2,7 +2,8 @@
 import type { DataSource } from 'typeorm';
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import { defineLease, ignoreLostLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
-import { inTransaction, violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../deps.ts';
@@ -99,7 +100,7 @@ function isJustTaken(error: unknown): boolean {
 
 async function apply(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
   const events = eventsOf(platform, claimed);
-  return inTransaction(platform.database, async (tx) => {
+  return platform.database.transaction(async (tx) => {
     let about: { studentId: Id; removed: boolean } | undefined;
     for (const event of events) about = await carryOut(tx, platform.vault, claimed, event, now);
     const errorCode = endOfNothing(events, about);
@@ -160,7 +161,7 @@ async function recordFailure(
   refusal: NoticeRefusal | undefined,
   now: Date,
 ): Promise<NoticeStatus> {
-  return inTransaction(platform.database, async (tx) => {
+  return platform.database.transaction(async (tx) => {
     const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOfUnread(tx, claimed);
     const gone = owner?.removed ?? false;
     const status = gone ? 'ignored' : refusal ? 'failed' : 'pending';

@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
-import type { AddressedPlatform } from '../../deps.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
@@ -40,7 +40,7 @@ export async function createConnection(
 ): Promise<ConnectionWithToken> {
   const id = newId();
   const token = newToken();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'sales_notices');
     await tx.query(
       `INSERT INTO sales_connections (id, club_id, platform, name, token_hash, secret, created_at, rotated_at)
@@ -70,7 +70,7 @@ export async function rotateConnection(
   now: Date,
 ): Promise<ConnectionWithToken> {
   const token = newToken();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await tx.query(
       `UPDATE sales_connections SET token_hash = $3, rotated_at = $4 WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
       [connectionId, clubId, sha256(token), now],
@@ -80,7 +80,12 @@ export async function rotateConnection(
 }
 
 /** Takes no notices any more; those that came, and what they led to, stay. @throws DomainError not_found */
-export async function deleteConnection(database: Database, clubId: Id, connectionId: Id, now: Date): Promise<void> {
+export async function deleteConnection(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  connectionId: Id,
+  now: Date,
+): Promise<void> {
   const [, deleted] = await database.source.query<[unknown[], number]>(
     `UPDATE sales_connections SET deleted_at = $3 WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
     [connectionId, clubId, now],
@@ -89,13 +94,13 @@ export async function deleteConnection(database: Database, clubId: Id, connectio
 }
 
 /** @returns a page of the club's connections, oldest first */
-export async function listConnections(tx: Transaction, clubId: Id, page: Page): Promise<Listed<Connection>> {
+export async function listConnections(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Connection>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM sales_connections WHERE club_id = $1 AND deleted_at IS NULL`,
     [clubId],
   );
-  const rows = await tx.query<ConnectionRow[]>(
+  const rows = await db.query<ConnectionRow[]>(
     `SELECT ${columns} FROM sales_connections connection WHERE connection.club_id = $1 AND connection.deleted_at IS NULL
       ORDER BY connection.created_at, connection.id LIMIT ${limit} OFFSET ${offset}`,
     [clubId],

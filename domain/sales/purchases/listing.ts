@@ -1,8 +1,8 @@
 /** Purchases and subscriptions as administrators see them. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { PurchaseStatus, SalesPlatform, SubscriptionStatus } from '../../../entities/sales/values.ts';
 
 interface SaleRow {
@@ -40,38 +40,38 @@ export const purchaseColumns = `${sale}, sale.subscription_id AS "subscriptionId
 export const subscriptionColumns = `${sale}, sale.current_period_end AS "currentPeriodEnd", sale.past_due_since AS "pastDueSince",
   sale.canceled_at AS "canceledAt", sale.access_ended_at AS "accessEndedAt"`;
 
-export interface SaleFilter<Status> extends Page {
+export interface SaleFilter<Status> extends PageRequest {
   student_id?: Id;
   status?: Status;
 }
 
 /** @returns a page of the club's purchases, newest first; those of removed students too */
 export async function listPurchases(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   filter: SaleFilter<PurchaseStatus>,
-): Promise<Listed<RecordOf<'Purchase'>>> {
-  const { rows, total } = await page<PurchaseRow>(tx, 'purchases', purchaseColumns, clubId, filter);
+): Promise<Page<RecordOf<'Purchase'>>> {
+  const { rows, total } = await page<PurchaseRow>(db, 'purchases', purchaseColumns, clubId, filter);
   return { rows: rows.map(presentPurchase), total };
 }
 
 /** @returns a page of the club's subscriptions, newest first; those of removed students too */
 export async function listSubscriptions(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   filter: SaleFilter<SubscriptionStatus>,
-): Promise<Listed<RecordOf<'Subscription'>>> {
-  const { rows, total } = await page<SubscriptionRow>(tx, 'subscriptions', subscriptionColumns, clubId, filter);
+): Promise<Page<RecordOf<'Subscription'>>> {
+  const { rows, total } = await page<SubscriptionRow>(db, 'subscriptions', subscriptionColumns, clubId, filter);
   return { rows: rows.map(presentSubscription), total };
 }
 
 async function page<Row>(
-  tx: Transaction,
+  db: Queries,
   table: 'purchases' | 'subscriptions',
   columns: string,
   clubId: Id,
   filter: SaleFilter<string>,
-): Promise<Listed<Row>> {
+): Promise<Page<Row>> {
   const { limit, offset } = windowOf(filter);
   const conditions = ['sale.club_id = $1'];
   const parameters: unknown[] = [clubId];
@@ -84,11 +84,11 @@ async function page<Row>(
     conditions.push(`sale.${column} = $${parameters.length}`);
   }
   const where = conditions.join(' AND ');
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM ${table} sale WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<Row[]>(
+  const rows = await db.query<Row[]>(
     `SELECT ${columns} FROM ${table} sale JOIN products product ON product.id = sale.product_id
       WHERE ${where} ORDER BY sale.created_at DESC, sale.id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,

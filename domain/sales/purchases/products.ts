@@ -1,10 +1,12 @@
 /** Products of sales platforms, and the deliveries that a sale of each gives. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { expectDeliveries } from '../../access/deliveries/deliveries.ts';
-import { sqlStateOf, violates, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 type Product = RecordOf<'Product'>;
@@ -39,18 +41,18 @@ function presentProduct(product: ProductRow): Product {
 
 /** @returns a page of the club's products, newest first */
 export async function listProducts(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  filter: Page & { platform?: string },
-): Promise<Listed<Product>> {
+  filter: PageRequest & { platform?: string },
+): Promise<Page<Product>> {
   const { limit, offset } = windowOf(filter);
   const where = `product.club_id = $1 AND ($2::text IS NULL OR product.platform = $2)`;
   const parameters = [clubId, filter.platform ?? null];
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM products product WHERE ${where}`,
     parameters,
   );
-  const rows = await tx.query<ProductRow[]>(
+  const rows = await db.query<ProductRow[]>(
     `${selected} WHERE ${where} ORDER BY product.created_at DESC, product.id DESC LIMIT ${limit} OFFSET ${offset}`,
     parameters,
   );
@@ -58,8 +60,8 @@ export async function listProducts(
 }
 
 /** @throws DomainError not_found */
-export async function findProduct(tx: Transaction, clubId: Id, productId: Id, lock = ''): Promise<Product> {
-  const [product] = await tx.query<ProductRow[]>(`${selected} WHERE product.id = $1 AND product.club_id = $2 ${lock}`, [
+export async function findProduct(db: Queries, clubId: Id, productId: Id, lock = ''): Promise<Product> {
+  const [product] = await db.query<ProductRow[]>(`${selected} WHERE product.id = $1 AND product.club_id = $2 ${lock}`, [
     productId,
     clubId,
   ]);
@@ -69,22 +71,24 @@ export async function findProduct(tx: Transaction, clubId: Id, productId: Id, lo
 
 /** @throws DomainError not_found (delivery), product_exists */
 export async function createProduct(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   input: { platform: string; external_id: string; name: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<Product> {
-  await expectDeliveries(tx, clubId, input.delivery_ids ?? []);
-  const id = newId();
-  await tx
-    .query(
-      `INSERT INTO products (id, club_id, platform, external_id, name, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-      [id, clubId, input.platform, input.external_id, tidyName(input.name), now],
-    )
-    .catch(productExistsOr);
-  await setMapping(tx, id, input.delivery_ids ?? []);
-  return findProduct(tx, clubId, id);
+  return database.transaction(async (tx) => {
+    await expectDeliveries(tx, clubId, input.delivery_ids ?? []);
+    const id = newId();
+    await tx
+      .query(
+        `INSERT INTO products (id, club_id, platform, external_id, name, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+        [id, clubId, input.platform, input.external_id, tidyName(input.name), now],
+      )
+      .catch(productExistsOr);
+    await setMapping(tx, id, input.delivery_ids ?? []);
+    return findProduct(tx, clubId, id);
+  });
 }
 
 /**
@@ -92,38 +96,42 @@ export async function createProduct(
  * @throws DomainError not_found (product or delivery), product_exists
  */
 export async function updateProduct(
-  tx: Transaction,
+  { database }: DatabaseDeps,
   clubId: Id,
   productId: Id,
   input: { platform?: string; external_id?: string; name?: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<Product> {
-  await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
-  if (input.delivery_ids) {
-    await expectDeliveries(tx, clubId, input.delivery_ids);
-    await setMapping(tx, productId, input.delivery_ids);
-  }
-  await tx
-    .query(
-      `UPDATE products SET platform = coalesce($2, platform), external_id = coalesce($3, external_id),
-              name = coalesce($4, name), updated_at = $5 WHERE id = $1`,
-      [
-        productId,
-        input.platform ?? null,
-        input.external_id ?? null,
-        input.name === undefined ? null : tidyName(input.name),
-        now,
-      ],
-    )
-    .catch(productExistsOr);
-  return findProduct(tx, clubId, productId);
+  return database.transaction(async (tx) => {
+    await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
+    if (input.delivery_ids) {
+      await expectDeliveries(tx, clubId, input.delivery_ids);
+      await setMapping(tx, productId, input.delivery_ids);
+    }
+    await tx
+      .query(
+        `UPDATE products SET platform = coalesce($2, platform), external_id = coalesce($3, external_id),
+                name = coalesce($4, name), updated_at = $5 WHERE id = $1`,
+        [
+          productId,
+          input.platform ?? null,
+          input.external_id ?? null,
+          input.name === undefined ? null : tidyName(input.name),
+          now,
+        ],
+      )
+      .catch(productExistsOr);
+    return findProduct(tx, clubId, productId);
+  });
 }
 
 /** Deletes a product that nothing was sold of: what refers to it keeps it. @throws DomainError not_found, in_use */
-export async function deleteProduct(tx: Transaction, clubId: Id, productId: Id): Promise<void> {
-  await findProduct(tx, clubId, productId, 'FOR UPDATE');
-  await tx.query(`DELETE FROM products WHERE id = $1`, [productId]).catch((error: unknown) => {
-    throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
+export async function deleteProduct({ database }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
+  await database.transaction(async (tx) => {
+    await findProduct(tx, clubId, productId, 'FOR UPDATE');
+    await tx.query(`DELETE FROM products WHERE id = $1`, [productId]).catch((error: unknown) => {
+      throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
+    });
   });
 }
 

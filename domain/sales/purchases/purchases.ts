@@ -1,5 +1,5 @@
 /** Purchases: each recorded once by the platform's own id, however often and in whatever order it is sent (EVT-10, SALE-3). */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { grantAccess } from '../../access/enrollments/enrollments.ts';

@@ -1,5 +1,5 @@
 /** Subscriptions: what is known of each is recorded, and its state, its facts and its access follow from all of it (ADR 0012). */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import type { MarkKind, SaleTarget } from '../../../entities/sales/values.ts';

@@ -6,10 +6,10 @@ import type {
   CancelReason,
   DeliveryStatus,
 } from '../../../entities/webhooks/values.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { expectEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
 import { counting, selection, type Bind } from './tallies.ts';
@@ -47,7 +47,7 @@ const columns = `id, event_id AS "eventId", event_type AS "eventType", endpoint_
   cancel_reason AS "cancelReason", payload_purged_at IS NOT NULL AS "payloadPurged", attempt_count AS "attemptCount",
   next_attempt_at AS "nextAttemptAt", created_at AS "createdAt", completed_at AS "completedAt"`;
 
-export interface DeliveryFilter extends Page {
+export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus;
   event_type?: DeliveredEventType;
   /** Created then or later: an ISO 8601 date-time. */
@@ -62,11 +62,11 @@ export interface DeliveryFilter extends Page {
  * @throws DomainError not_found for the endpoint; invalid_request for a time that is none, or an `until` before `since`
  */
 export async function listDeliveries(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   endpointId: Id,
   filter: DeliveryFilter,
-): Promise<Listed<WebhookDelivery>> {
+): Promise<Page<WebhookDelivery>> {
   const { limit, offset } = windowOf(filter);
   const { status, event_type: eventType } = filter;
   const selected = {
@@ -78,7 +78,7 @@ export async function listDeliveries(
   const newest = `ORDER BY created_at DESC, id DESC LIMIT ${offset + limit}`;
   const parameters: unknown[] = [];
   const bind: Bind = (value) => `$${parameters.push(value)}`;
-  const rows = await tx.query<(({ total: number } & DeliveryRow) | { total: number; id: null })[]>(
+  const rows = await db.query<(({ total: number } & DeliveryRow) | { total: number; id: null })[]>(
     `SELECT endpoint.total, page.*
        FROM (SELECT ${counting(selected, bind)} AS total FROM webhook_endpoints
               WHERE id = ${bind(endpointId)} AND club_id = ${bind(clubId)} AND deleted_at IS NULL) endpoint
@@ -111,19 +111,19 @@ function instantOf(name: string, text: string): number {
 
 /** @returns one delivery with the attempts that have ended, first to last. @throws DomainError not_found */
 export async function findDelivery(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
   endpointId: Id,
   deliveryId: Id,
 ): Promise<WebhookDeliveryDetail> {
-  await expectEndpoint(tx, clubId, endpointId);
-  const [row] = await tx.query<(DeliveryRow & { body: string | null })[]>(
+  await expectEndpoint(db, clubId, endpointId);
+  const [row] = await db.query<(DeliveryRow & { body: string | null })[]>(
     `SELECT ${columns}, (SELECT body FROM webhook_events event WHERE event.id = delivery.event_id) AS body
        FROM webhook_deliveries delivery WHERE id = $1 AND endpoint_id = $2`,
     [deliveryId, endpointId],
   );
   if (!row) throw notFound('delivery');
-  const attempts = await tx.query<AttemptRow[]>(
+  const attempts = await db.query<AttemptRow[]>(
     `SELECT number, trigger, started_at AS "startedAt", outcome, duration_ms AS "durationMs",
             response_status AS "responseStatus", response_excerpt AS "responseExcerpt",
             retry_after_seconds AS "retryAfterSeconds"

@@ -1,6 +1,6 @@
 /** What an administrator asks for beside the schedule: a test, a resend, a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../deps.ts';
@@ -21,7 +21,7 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 export function sendTest({ database }: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
   const [id, eventId] = [newId(), newId()];
   const eventType = 'webhook.test';
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await lockEnabledEndpoint(tx, clubId, endpointId);
     await tx.query(
       `INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at) VALUES ($1, $2, $3, $4, $5, $4)`,
@@ -49,7 +49,7 @@ export function resendDelivery(
   deliveryId: Id,
   now: Date,
 ): Promise<WebhookDelivery> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const [delivery] = await tx.query<Pick<DeliveryToWake, 'eventType'>[]>(
       `SELECT event_type AS "eventType" FROM webhook_deliveries WHERE id = $1 AND endpoint_id = $2 AND club_id = $3`,
       [deliveryId, endpointId, clubId],
@@ -94,7 +94,7 @@ export async function recoverDeliveries(
   if (since > now) throw new DomainError('invalid_request', 'since: not in the future.');
   let recovered = 0;
   for (;;) {
-    const some = await inTransaction(database, async (tx) => {
+    const some = await database.transaction(async (tx) => {
       await lockEnabledEndpoint(tx, clubId, endpointId);
       return recoverSome(tx, { clubId, endpointId }, { since, until: recovered === 0 ? null : now }, now);
     });

@@ -1,5 +1,5 @@
 /** What a delivery without a possible attempt waits for: its time, its lease, its endpoint's gate, or nothing any more (HOOK-4). */
-import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import type { AttemptTrigger } from '../../../entities/webhooks/values.ts';
@@ -69,7 +69,7 @@ function mayGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow,
  * @returns false where the endpoint has opened meanwhile, or somebody else has taken the delivery up
  */
 function park(database: Database, id: Id, now: number): Promise<boolean> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const [gate] = await tx.query<{ endpointId: Id; clubId: Id; shut: boolean; call: boolean }[]>(
       `SELECT endpoint.id AS "endpointId", endpoint.club_id AS "clubId",
               endpoint.status <> 'enabled' OR endpoint.breaker_step > 0 AS shut,

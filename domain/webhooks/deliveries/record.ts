@@ -1,5 +1,5 @@
 /** Records the outcome of an attempt, where its claim still holds (ENG-2, HOOK-7). */
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
@@ -258,7 +258,7 @@ async function writeBreaker(
 /** @returns what `work` says; false where the claim was lost, and everything that it wrote is rolled back */
 async function unlessLost(database: Database, work: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
   try {
-    return await inTransaction(database, work);
+    return await database.transaction(work);
   } catch (error) {
     if (error instanceof LeaseLost) return false;
     throw error;

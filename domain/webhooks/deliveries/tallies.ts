@@ -1,6 +1,6 @@
 /** How many deliveries an endpoint has: exact for every filter, at a cost that does not grow with its history. */
 import type { DeliveryStatus, TallySpan } from '../../../entities/webhooks/values.ts';
-import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 
@@ -131,7 +131,7 @@ interface TallyKey {
  * @returns how many were folded
  */
 export async function foldTallies(database: Database, limit: number): Promise<number> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const folded = await tx.query<(TallyKey & { changes: number; empty: boolean })[]>(
       `WITH taken AS (
          DELETE FROM webhook_tally_changes

@@ -1,7 +1,7 @@
 /** Enabling, pausing, disabling and deleting an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EndpointStatus } from '../../../entities/webhooks/values.ts';
-import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../deps.ts';
@@ -69,7 +69,7 @@ export async function deleteEndpoint(
   endpointId: Id,
   now: Date,
 ): Promise<void> {
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     await lockStatus(tx, clubId, endpointId);
     await closeEndpoint(tx, vault, { id: endpointId, clubId }, 'manual', now);
     await tx.query(
@@ -110,7 +110,7 @@ function changeState(
   now: Date,
   change: (tx: Transaction, status: EndpointStatus) => Promise<void>,
 ): Promise<WebhookEndpoint> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await change(tx, await lockStatus(tx, clubId, endpointId));
     return findEndpoint(tx, clubId, endpointId, now);
   });

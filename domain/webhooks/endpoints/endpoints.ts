@@ -2,10 +2,10 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { DisabledReason, EndpointStatus } from '../../../entities/webhooks/values.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Listed, type Page } from '../../../platform/infra/postgres/lists/page.ts';
+import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { Platform } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Egress } from '../../../platform/infra/egress/egress.ts';
@@ -57,7 +57,7 @@ export async function registerEndpoint(
   await egress.checkUrl(input.url);
   const id = newId();
   const secret = newSecret();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'webhooks');
     // The lock makes the count hold until the commit: two twenty-first endpoints at once cannot both pass.
     await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
@@ -94,10 +94,10 @@ export async function updateEndpoint(
   now: Date,
 ): Promise<WebhookEndpoint> {
   if (input.url !== undefined) {
-    await expectEndpoint(database.source.manager, clubId, endpointId);
+    await expectEndpoint(database, clubId, endpointId);
     await egress.checkUrl(input.url);
   }
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     await tx.query(
       `UPDATE webhook_endpoints
           SET url = coalesce($3, url), event_types = coalesce($4, event_types),
@@ -113,8 +113,8 @@ export async function updateEndpoint(
  * @param now decides what of the record is still going on
  * @throws DomainError not_found, also for an endpoint of another club and for a deleted one
  */
-export async function findEndpoint(tx: Transaction, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
-  const [row] = await tx.query<EndpointRow[]>(
+export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
+  const [row] = await db.query<EndpointRow[]>(
     `SELECT ${columns} FROM webhook_endpoints endpoint
       WHERE endpoint.id = $2 AND endpoint.club_id = $3 AND endpoint.deleted_at IS NULL`,
     [now, endpointId, clubId],
@@ -124,8 +124,8 @@ export async function findEndpoint(tx: Transaction, clubId: Id, endpointId: Id, 
 }
 
 /** @throws DomainError not_found where the club has no such endpoint */
-export async function expectEndpoint(tx: Transaction, clubId: Id, endpointId: Id): Promise<void> {
-  const rows = await tx.query<unknown[]>(
+export async function expectEndpoint(db: Queries, clubId: Id, endpointId: Id): Promise<void> {
+  const rows = await db.query<unknown[]>(
     `SELECT 1 FROM webhook_endpoints WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
     [endpointId, clubId],
   );
@@ -136,17 +136,17 @@ export const noEndpoint = () => notFound('webhook endpoint');
 
 /** @returns a page of the club's endpoints, oldest first */
 export async function listEndpoints(
-  tx: Transaction,
+  db: Queries,
   clubId: Id,
-  page: Page,
+  page: PageRequest,
   now: Date,
-): Promise<Listed<WebhookEndpoint>> {
+): Promise<Page<WebhookEndpoint>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT count(*)::int AS total FROM webhook_endpoints WHERE club_id = $1 AND deleted_at IS NULL`,
     [clubId],
   );
-  const rows = await tx.query<EndpointRow[]>(
+  const rows = await db.query<EndpointRow[]>(
     `SELECT ${columns} FROM webhook_endpoints endpoint WHERE endpoint.club_id = $2 AND endpoint.deleted_at IS NULL
       ORDER BY endpoint.created_at, endpoint.id LIMIT ${limit} OFFSET ${offset}`,
     [now, clubId],

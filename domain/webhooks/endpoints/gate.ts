@@ -2,7 +2,7 @@
  * The gate of an endpoint: who is let through while it is throttled, and how what has parked is let go afterwards
  * (HOOK-5, HOOK-6). A step of `endpoint-gate/<endpoint id>`.
  */
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { failingDeadline, isThrottled } from './breaker.policy.ts';
@@ -52,7 +52,7 @@ const mostCounted = 10_000;
 
 /** Takes the gate one step further. @param now Unix milliseconds */
 export function tendGate({ database, vault }: GatePlatform, endpointId: Id, now: number): Promise<GateStep> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const endpoint = await lockEndpoint(tx, endpointId);
     if (!endpoint) return { done: true, outcome: 'deleted' };
     const deadline = endpoint.status === 'enabled' ? failingDeadline(endpoint)?.getTime() : undefined;

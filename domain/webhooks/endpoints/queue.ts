@@ -1,5 +1,5 @@
 /** Disabling an endpoint, by hand or as failing: no delivery is created any more, and its queue is canceled (STATE-5, STATE-6). */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { requestMail } from '../../mail/requests.ts';

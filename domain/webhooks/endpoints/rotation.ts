@@ -1,6 +1,5 @@
 /** Rotating an endpoint's secret (SIG-4, DEC-34). */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../deps.ts';
@@ -22,7 +21,7 @@ export function rotateSecret(
   now: Date,
 ): Promise<RecordOf<'WebhookEndpointWithSecret'>> {
   const secret = newSecret();
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const [endpoint] = await tx.query<{ rotating: boolean | null }[]>(
       `SELECT previous_secret_expires_at > $3 AS rotating FROM webhook_endpoints
         WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`,

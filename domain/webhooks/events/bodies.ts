@@ -1,6 +1,6 @@
 /** What each event says: `data` of the envelope, read from the resource as it is when the body is assembled. */
 import type { EventBodyOf } from '../../../contract/contract.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { accessBodies } from './bodies/access.ts';
@@ -25,12 +25,7 @@ const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = 
 };
 
 /** @returns the exact JSON that is signed and sent (DEL-14) */
-export async function assembleBody(
-  tx: Transaction,
-  fact: FactToTell,
-  student: SubjectStudent,
-  now: Date,
-): Promise<string> {
+export async function assembleBody(db: Queries, fact: FactToTell, student: SubjectStudent, now: Date): Promise<string> {
   const read: DataReader<object> | undefined = dataOf[fact.type];
   if (!read) throw new Error(`No body is defined for ${fact.type}`);
   return JSON.stringify({
@@ -38,7 +33,7 @@ export async function assembleBody(
     type: fact.type,
     occurred_at: fact.occurredAt.toISOString(),
     club_id: fact.clubId,
-    data: await read(tx, fact, student, now),
+    data: await read(db, fact, student, now),
   });
 }
 

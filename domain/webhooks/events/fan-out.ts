@@ -1,5 +1,5 @@
 /** Fans a fact out: one body, and one delivery for each endpoint that asked for the type (HOOK-1). */
-import { inTransaction, type Database, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
@@ -20,7 +20,7 @@ export interface NewDelivery {
  * @returns the deliveries that have a way to go; none for a student who was removed meanwhile
  */
 export async function fanOut(database: Database, fact: FactToTell, now: Date): Promise<NewDelivery[]> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const { student, endpoints } = await lockAudience(tx, fact);
     if (endpoints.length === 0) return [];
 

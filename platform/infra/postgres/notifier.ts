@@ -1,21 +1,25 @@
-/** The bell between those who commit and those who wait for it: NOTIFY, coalesced. Relays hear of facts and wakes by it. */
+/** Tells the relays that facts or wakes were committed: NOTIFY, coalesced. */
 import type { DataSource } from 'typeorm';
-import type { Bell } from './transaction.ts';
+import type { Notifier } from './database.ts';
 
 /** The channel that relays listen on. */
 export const relayChannel = 'relay';
 
 /**
- * One NOTIFY at a time: rings during one that is under way are answered by a single further one. A failure is only
- * reported, because whoever listens polls as well.
+ * Sends one NOTIFY at a time, and coalesces calls while a NOTIFY is in flight into one more. A failure is only reported,
+ * because every listener polls as well.
  * @param onError told of a NOTIFY that failed
  */
-export function createBell(source: DataSource, onError: (error: unknown) => void, channel = relayChannel): Bell {
-  let ringing = false;
+export function createNotifier(
+  source: DataSource,
+  onError: (error: unknown) => void,
+  channel = relayChannel,
+): Notifier {
+  let sending = false;
   let again = false;
 
-  async function notify(): Promise<void> {
-    ringing = true;
+  async function send(): Promise<void> {
+    sending = true;
     do {
       again = false;
       try {
@@ -24,13 +28,13 @@ export function createBell(source: DataSource, onError: (error: unknown) => void
         onError(error);
       }
     } while (again);
-    ringing = false;
+    sending = false;
   }
 
   return {
-    ring() {
-      if (ringing) again = true;
-      else void notify();
+    notify() {
+      if (sending) again = true;
+      else void send();
     },
   };
 }

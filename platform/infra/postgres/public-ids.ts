@@ -1,5 +1,5 @@
 /** Giving a new course, lesson or agent its `public_id`, which names it in the addresses of the classroom. */
-import { violates } from './transaction.ts';
+import { violates } from './errors.ts';
 import { DomainError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { publicIdsFrom, type PublicKind } from '../../core/public-id.policy.ts';

@@ -1,7 +1,7 @@
 /** One order of locks everywhere (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
 import { expect } from 'chai';
 import { holdPlaces, holdStudentCount } from '../../../domain/billing/allowances.ts';
-import { inTransaction, LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { LookedTooEarly, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
 import { signUpStudent } from '../../../domain/students/sign-up.ts';
@@ -111,7 +111,7 @@ describe('lock order (ENG-6)', () => {
         await withOpenTransaction(
           (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
           async () => {
-            finding = inTransaction(database, async (tx) => {
+            finding = database.transaction(async (tx) => {
               tries += 1;
               return way(club.id)(tx);
             });
@@ -135,7 +135,9 @@ describe('lock order (ENG-6)', () => {
         await withOpenTransaction(
           (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
           async () => {
-            finding = (await testDatabase()).transaction(way(club.id)).catch((error: unknown) => error);
+            finding = (await testDatabase())
+              .transaction((manager) => way(club.id)(new Transaction(manager)))
+              .catch((error: unknown) => error);
             await untilWaitingForLocks(1);
           },
         );
@@ -150,7 +152,7 @@ describe('lock order (ENG-6)', () => {
     const usual = await testPlatform();
     const database = recordingEnds(usual.database);
     let other: Promise<unknown> = Promise.resolve();
-    await inTransaction(database, async (tx) => {
+    await database.transaction(async (tx) => {
       await holdPlaces(tx, club.id, 1);
       await removeStudent(usual, club.id, first.id, new Date());
       await removeStudent(usual, club.id, second.id, new Date());

@@ -1,9 +1,9 @@
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { requireFeature, requireStudents } from '../../../domain/billing/allowances.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { plans, type Plan } from '../../../domain/billing/plans.policy.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
@@ -32,7 +32,7 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
     createStudent(await testPlatform(), clubId, { name: 'Ada', email: someone() }, now),
   'a sale or an import': async (clubId) => {
     const { database, vault } = await testPlatform();
-    return inTransaction(database, (tx) =>
+    return database.transaction((tx) =>
       findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: true }, now),
     );
   },
@@ -94,7 +94,7 @@ describe('places for students', () => {
     const { id, email } = await buildStudent(clubId);
     const { database, vault } = await testPlatform();
     const account = { name: 'Ada', email, invited: true };
-    const found = await inTransaction(database, (tx) => findOrOpenAccount(tx, vault, clubId, account, now));
+    const found = await database.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now));
     expect(found).to.deep.equal({ studentId: id, created: false });
   });
 
@@ -106,7 +106,7 @@ describe('places for students', () => {
     const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // the first of April in Auckland
     const { database, vault } = await testPlatform();
     const add = () =>
-      inTransaction(database, (tx) =>
+      database.transaction((tx) =>
         findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: false }, lastOfMonth),
       );
     await Promise.all([add(), add(), add(), add()]);
@@ -130,7 +130,7 @@ describe('places for students', () => {
     const { database, vault } = await testPlatform();
     const account = { name: 'Ada', email: someone(), invited: false };
     const opened = await Promise.all(
-      [1, 2, 3].map(() => inTransaction(database, (tx) => findOrOpenAccount(tx, vault, clubId, account, now))),
+      [1, 2, 3].map(() => database.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now))),
     );
     expect(opened.filter(({ created }) => created)).to.have.length(1);
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['1']);
@@ -140,7 +140,7 @@ describe('places for students', () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, 60);
     const { database } = await testPlatform();
-    const ask = (more: number) => ending(inTransaction(database, (tx) => requireStudents(tx, clubId, more, now)));
+    const ask = (more: number) => ending(database.transaction((tx) => requireStudents(tx, clubId, more, now)));
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
   });
 
@@ -148,7 +148,7 @@ describe('places for students', () => {
     const { database } = await testPlatform();
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter'));
-    const ask = () => ending(inTransaction(database, (tx) => requireStudents(tx, clubId, 1, now)));
+    const ask = () => ending(database.transaction((tx) => requireStudents(tx, clubId, 1, now)));
     const { id: addOnId } = await buildAddOn(clubId, { created_at: now, next_attempt_at: now });
     expect(await ask()).to.equal('limit_reached');
     await database.source.query(
@@ -168,7 +168,7 @@ describe('places for students', () => {
           const club = (await buildClub()).id;
           await buildStudents(club, 5);
           for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
-          await inTransaction(database, (tx) => requireStudents(tx, club, 0, now)); // folds
+          await database.transaction((tx) => requireStudents(tx, club, 0, now)); // folds
           const { counted, there } = await studentCounts(club);
           expect(counted).to.equal(there);
           const [{ changes } = { changes: -1 }] = await database.source.query<{ changes: number }[]>(
@@ -184,7 +184,7 @@ describe('places for students', () => {
     it('does not make a removal wait for a transaction that adds students', async () => {
       const { database } = await testPlatform();
       const { id } = await buildStudent(clubId);
-      await inTransaction(database, async (tx) => {
+      await database.transaction(async (tx) => {
         await requireStudents(tx, clubId, 1, now);
         await removeStudent(platformOn(database), clubId, id, now);
       });
@@ -216,16 +216,18 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   abandon: async (clubId) => {
     const { database } = await testPlatform();
     const given = new Error('given up');
-    await inTransaction(database, async (tx) => {
-      await requireStudents(tx, clubId, 3, now);
-      await tx.query(`INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'A', $3, $4)`, [
-        newId(),
-        clubId,
-        someone(),
-        now,
-      ]);
-      throw given;
-    }).catch((error: unknown) => expect(error).to.equal(given));
+    await database
+      .transaction(async (tx) => {
+        await requireStudents(tx, clubId, 3, now);
+        await tx.query(`INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'A', $3, $4)`, [
+          newId(),
+          clubId,
+          someone(),
+          now,
+        ]);
+        throw given;
+      })
+      .catch((error: unknown) => expect(error).to.equal(given));
   },
 };
 
@@ -238,7 +240,7 @@ describe('plan features', () => {
       const outcomes: Record<string, string> = {};
       const expected: Record<string, string> = {};
       for (const feature of plans.professional.features) {
-        outcomes[feature] = await ending(requireFeature(manager, id, feature));
+        outcomes[feature] = await ending(requireFeature(new Queries(manager), id, feature));
         expected[feature] = plan.features.includes(feature) ? 'done' : 'feature_not_in_plan';
       }
       expect(outcomes).to.deep.equal(expected);
@@ -248,7 +250,7 @@ describe('plan features', () => {
   it('of professional are allowed to a new club', async () => {
     const { manager } = (await testPlatform()).database.source;
     const { id } = await buildClub();
-    expect(await ending(requireFeature(manager, id, 'imports'))).to.equal('done');
+    expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
   it('name plan and feature to an administrator only, when a feature is rejected', async () => {
@@ -256,7 +258,7 @@ describe('plan features', () => {
     const { id } = await buildClub();
     await buildPlan(id, 'starter');
     const messageFor = (addressee: 'administrator' | 'person') =>
-      requireFeature(source.manager, id, 'imports', addressee).then(
+      requireFeature(new Queries(source.manager), id, 'imports', addressee).then(
         () => 'none',
         (error: Error) => error.message,
       );

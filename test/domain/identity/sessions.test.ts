@@ -1,3 +1,4 @@
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import {
@@ -21,7 +22,7 @@ describe('sessions (AUTH-1)', () => {
   it('are valid until the moment of their end, exclusive', async () => {
     const source = await testDatabase();
     const student = await buildStudent((await buildClub()).id);
-    const { token, expiresAt } = await openSession(source.manager, 'student', student.id, now);
+    const { token, expiresAt } = await openSession(new Transaction(source.manager), 'student', student.id, now);
     expect(expiresAt).to.deep.equal(after(sessionLifetimeMs.student));
     expect(await findStudentSession(source, token, new Date(expiresAt.getTime() - 1))).to.include({ id: student.id });
     expect(await findStudentSession(source, token, expiresAt)).to.equal(undefined);
@@ -30,7 +31,7 @@ describe('sessions (AUTH-1)', () => {
   it('of an administrator are extended by use, with at most one write in five minutes', async () => {
     const source = await testDatabase();
     const { id } = await buildAdministrator();
-    const { token } = await openSession(source.manager, 'admin', id, now);
+    const { token } = await openSession(new Transaction(source.manager), 'admin', id, now);
     const end = async () => {
       const [row] = await source.query<{ expires_at: Date }[]>(
         `SELECT expires_at FROM administrator_sessions WHERE token_hash = $1`,

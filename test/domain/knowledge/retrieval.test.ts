@@ -1,3 +1,4 @@
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { retrieve, type Retrieved } from '../../../domain/knowledge/retrieval.ts';
 import { rankingRules } from '../../../domain/knowledge/retrieval.policy.ts';
@@ -28,7 +29,7 @@ async function scene(language: Language, passages: readonly NewPassage[], title 
 
 function asking(clubId: Id, agentId: Id): Pick<Scene, 'ask' | 'find'> {
   const ask = async (question: string, limit = 8) =>
-    retrieve((await testDatabase()).manager, { clubId, agentId, question, limit });
+    retrieve(new Queries((await testDatabase()).manager), { clubId, agentId, question, limit });
   return {
     ask,
     find: async (question, limit) => (await ask(question, limit)).map(({ blocks }) => blocks.join('')),

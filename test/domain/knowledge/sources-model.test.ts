@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { indexedSourcesOf } from '../../toolkit/assert/sources.ts';
@@ -42,7 +41,7 @@ describe('the club’s index, against a model', () => {
         }
         const before = await indexedSourcesOf(clubId);
         const again = await wakesBy(clubId, () =>
-          inTransaction(database, (tx) => syncSources(tx, clubId, { wholeClub: true }, new Date())),
+          database.transaction((tx) => syncSources(tx, clubId, { wholeClub: true }, new Date())),
         );
         expect(again).to.deep.equal([]);
         expect(await indexedSourcesOf(clubId)).to.deep.equal(before);

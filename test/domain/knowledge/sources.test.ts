@@ -5,7 +5,7 @@ import { languages } from '../../../entities/clubs/values.ts';
 import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
-import { inTransaction, type Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { updateCourse } from '../../../domain/learning/courses/courses.ts';
 import { createLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
@@ -50,7 +50,7 @@ async function give(
 ): Promise<void> {
   const { database } = await testPlatform();
   const material = { course_ids: [...courses], lesson_ids: [...lessons], media_ids: [...files] };
-  await setMaterial(database, clubId, agentId, material, new Date());
+  await setMaterial({ database }, clubId, agentId, material, new Date());
 }
 
 describe('the sources of a club’s index', () => {
@@ -60,9 +60,9 @@ describe('the sources of a club’s index', () => {
     for (const { clubId, agents, files } of [ours, theirs])
       await give(clubId, agents[0].id, { files: files.map(({ id }) => id) });
     const before = await indexedSourcesOf(theirs.clubId);
-    await updateClub(database, ours.clubId, { language: 'pt' }, new Date());
+    await updateClub({ database }, ours.clubId, { language: 'pt' }, new Date());
     const foreign = { mediaIds: theirs.files.map(({ id }) => id), contentChanged: true };
-    await inTransaction(database, (tx) => syncSources(tx, ours.clubId, foreign, new Date()));
+    await database.transaction((tx) => syncSources(tx, ours.clubId, foreign, new Date()));
     expect((await indexedSourcesOf(ours.clubId)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([2, 2]);
     expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
   });
@@ -81,7 +81,7 @@ describe('the sources of a club’s index', () => {
     );
     await buildPassages({ id, clubId }, ['Words.']);
     const changed = { mediaIds: [file.id], contentChanged: true };
-    await inTransaction(database, (tx) => syncSources(tx, clubId, changed, now));
+    await database.transaction((tx) => syncSources(tx, clubId, changed, now));
     const [row] = await source.query<object[]>(
       `SELECT id, status, error_code, attempts, looks_at, wanted_version, indexed_version, passage_count FROM agent_sources
         WHERE club_id = $1`,
@@ -133,7 +133,7 @@ describe('administrators who change material at the same time', () => {
         await syncSources(tx, clubId, { courseIds: [courses[0].id] }, new Date());
       },
       async () => {
-        publishing = updateLesson(database, clubId, id, { published: true }, new Date());
+        publishing = updateLesson({ database }, clubId, id, { published: true }, new Date());
         await untilWaitingForLocks(1);
       },
     );
@@ -195,7 +195,7 @@ describe('administrators who change material at the same time', () => {
     const lessons: Id[] = [];
     for (let at = 0; at < 6; at++) {
       const moduleId = world.courses[at % 2]?.moduleIds[0] ?? '';
-      lessons.push((await createLesson(database, clubId, moduleId, { title: 'a', published: true }, now)).id);
+      lessons.push((await createLesson({ database }, clubId, moduleId, { title: 'a', published: true }, now)).id);
     }
     const property = fc.asyncProperty(fc.array(everything, { minLength: 15, maxLength: 15 }), async (rounds) => {
       for (const [at, { agents, published, statuses, archived }] of rounds.entries()) {
@@ -210,18 +210,18 @@ describe('administrators who change material at the same time', () => {
               media_ids: chosen(world.files, files),
             };
             return [
-              setMaterial(database, clubId, id, material, now),
-              updateAgent(database, clubId, id, { status }, now),
+              setMaterial({ database }, clubId, id, material, now),
+              updateAgent({ database }, clubId, id, { status }, now),
             ];
           }),
           ...lessons.map((id, place) =>
-            updateLesson(database, clubId, id, { content: `${at}`, published: published[place] ?? true }, now),
+            updateLesson({ database }, clubId, id, { content: `${at}`, published: published[place] ?? true }, now),
           ),
           ...world.courses.map(({ id }, place) =>
-            updateCourse(database, clubId, id, { status: statuses[place] ?? 'published' }, now),
+            updateCourse({ database }, clubId, id, { status: statuses[place] ?? 'published' }, now),
           ),
           ...world.files.map(({ id }, place) => changeFile(clubId, id, `archived = ${archived[place] ?? false}`)),
-          updateClub(database, clubId, { language: languages[at % languages.length] ?? 'en' }, now),
+          updateClub({ database }, clubId, { language: languages[at % languages.length] ?? 'en' }, now),
         ]);
         expect(await indexedItems(clubId), `round ${at}`).to.deep.equal(await wantedOf(clubId));
       }
@@ -255,7 +255,7 @@ describe('administrators who change material at the same time', () => {
     await withOpenTransaction(
       (tx) => share(tx, ids[0]),
       async (tx) => {
-        emptied = setMaterial(database, clubId, agent.id, nothing, new Date());
+        emptied = setMaterial({ database }, clubId, agent.id, nothing, new Date());
         await untilWaitingForLocks(1);
         for (const id of ids.slice(1)) await share(tx, id);
       },

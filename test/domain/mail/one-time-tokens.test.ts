@@ -1,3 +1,4 @@
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -24,9 +25,9 @@ async function issued(purpose: TokenPurpose) {
   const { database, vault } = await testPlatform();
   const student = await buildStudent((await buildClub()).id);
   const { manager } = database.source;
-  const id = await issueToken(manager, vault, { purpose, owner: { studentId: student.id } }, now);
+  const id = await issueToken(new Transaction(manager), vault, { purpose, owner: { studentId: student.id } }, now);
   const spend = (token: string, at: Date, purposes: readonly TokenPurpose[] = [purpose]) =>
-    spendToken(manager, purposes, token, at).then(
+    spendToken(new Transaction(manager), purposes, token, at).then(
       (spent) => spent,
       (error: unknown) => (error instanceof DomainError ? error.code : error),
     );
@@ -93,9 +94,14 @@ describe('spendToken', () => {
     }));
     const student = await buildStudent((await buildClub()).id);
     const owner = { studentId: student.id };
-    const id = await issueToken(manager, vault, { purpose: 'student_sign_up_again', owner, passwordHash: 'x' }, now);
+    const id = await issueToken(
+      new Transaction(manager),
+      vault,
+      { purpose: 'student_sign_up_again', owner, passwordHash: 'x' },
+      now,
+    );
     const error: unknown = await spendToken(
-      manager,
+      new Transaction(manager),
       ['student_verify_email', 'student_invitation', 'student_reset_password'],
       tokenText(vault, 'student_sign_up_again', id),
       now,
@@ -108,7 +114,7 @@ describe('tryCode', () => {
   it('accepts a code once, also after four wrong guesses', async () => {
     const { studentId, text, manager, vault } = await issued('student_code');
     const wrong = text === '000000' ? '000001' : '000000';
-    const tries = (code: string, at = now) => tryCode(manager, vault, studentId, code, at);
+    const tries = (code: string, at = now) => tryCode(new Transaction(manager), vault, studentId, code, at);
     for (let guess = 1; guess < codeTries; guess++) expect(await tries(wrong), `guess ${guess}`).to.equal(false);
     expect(await tries(text)).to.equal(true);
     expect(await tries(text)).to.equal(false);
@@ -116,7 +122,7 @@ describe('tryCode', () => {
 
   it('accepts a code for 10 minutes', async () => {
     const { studentId, text, manager, vault } = await issued('student_code');
-    expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000))).to.equal(false);
-    expect(await tryCode(manager, vault, studentId, text, after(10 * 60_000 - 1))).to.equal(true);
+    expect(await tryCode(new Transaction(manager), vault, studentId, text, after(10 * 60_000))).to.equal(false);
+    expect(await tryCode(new Transaction(manager), vault, studentId, text, after(10 * 60_000 - 1))).to.equal(true);
   });
 });

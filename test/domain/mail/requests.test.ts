@@ -1,3 +1,4 @@
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
@@ -14,7 +15,7 @@ describe('mail requests', () => {
     const about = { clubId, recipient: { studentId: who.id }, email: who.email };
     await database.source.transaction((tx) =>
       requestMail(
-        tx,
+        new Transaction(tx),
         vault,
         { template: 'student_reset_password', ...about },
         new Date(start.getTime() + minutes * minute),
@@ -66,7 +67,7 @@ describe('mail requests', () => {
     const club = await buildClub();
     const before = await rowCounts();
     const request = { template: 'student_reset_password', clubId: club.id, email: `${newId()}@example.com` } as const;
-    await database.source.transaction((tx) => requestNoMail(tx, vault, request, start));
+    await database.source.transaction((tx) => requestNoMail(new Transaction(tx), vault, request, start));
     expect(await rowCounts()).to.deep.equal({
       ...before,
       transactional_mails: (before['transactional_mails'] ?? 0) + 1,

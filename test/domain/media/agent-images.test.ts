@@ -1,6 +1,6 @@
 /** Images of a question: which it may name, what the model is shown of them, how they are presented. */
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { presentImages, readImages, requireOwnImages } from '../../../domain/media/agent-images.ts';
@@ -26,10 +26,12 @@ describe('agent images', () => {
 
   const required = async (imageIds: Id[], studentId = student.id, clubId = club.id) => {
     const { database } = await testPlatform();
-    return inTransaction(database, (tx) => requireOwnImages(tx, { clubId, studentId, imageIds })).then(
-      (rows) => rows.map(({ id }) => id),
-      (error: unknown) => (error instanceof DomainError ? [error.status, error.code] : [String(error)]),
-    );
+    return database
+      .transaction((tx) => requireOwnImages(tx, { clubId, studentId, imageIds }))
+      .then(
+        (rows) => rows.map(({ id }) => id),
+        (error: unknown) => (error instanceof DomainError ? [error.status, error.code] : [String(error)]),
+      );
   };
 
   /** A question that shows these images, in a conversation of its own. */
@@ -73,7 +75,7 @@ describe('agent images', () => {
       outcomes['one named twice in two spellings'] = await required([own.id, own.id.toUpperCase()]);
       outcomes['one of another club'] = await required([own.id], student.id, (await buildClub()).id);
       const { database } = await testPlatform();
-      await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+      await database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
       outcomes['one that was removed'] = await required([own.id]);
       expect(outcomes).to.deep.equal(Object.fromEntries(Object.keys(outcomes).map((name) => [name, refused])));
     });
@@ -84,11 +86,11 @@ describe('agent images', () => {
       const [second, first] = [await imageOf(student, png(9, 9)), await imageOf(student, jpeg(8, 8))];
       const questionId = await questionWith([first.id, second.id]);
       const source = await testDatabase();
-      expect(await readImages(await testObjectStore(), source.manager, questionId)).to.deep.equal([
+      expect(await readImages(await testObjectStore(), new Queries(source.manager), questionId)).to.deep.equal([
         { mediaType: 'image/jpeg', bytes: jpeg(8, 8) },
         { mediaType: 'image/png', bytes: png(9, 9) },
       ]);
-      expect(await readImages(await testObjectStore(), source.manager, newId())).to.deep.equal([]);
+      expect(await readImages(await testObjectStore(), new Queries(source.manager), newId())).to.deep.equal([]);
     });
 
     it('are presented by question with signed addresses, and are gone once the student is removed', async () => {
@@ -100,16 +102,16 @@ describe('agent images', () => {
       ];
       const { database } = await testPlatform();
       const { manager } = database.source;
-      const presented = await presentImages(manager, await testObjectStore(), questions);
+      const presented = await presentImages(new Queries(manager), await testObjectStore(), questions);
       expect(questions.map((id) => presented.get(id)?.map((image) => image.id))).to.deep.equal([
         [first.id, second.id],
         undefined,
         [first.id],
       ]);
       expect((await fetch(presented.get(questions[2] ?? '')?.[0]?.preview_url ?? '')).status).to.equal(200);
-      await inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date()));
-      expect((await presentImages(manager, await testObjectStore(), questions)).size).to.equal(0);
-      expect(await readImages(await testObjectStore(), manager, questions[0] ?? '')).to.deep.equal([]);
+      await database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+      expect((await presentImages(new Queries(manager), await testObjectStore(), questions)).size).to.equal(0);
+      expect(await readImages(await testObjectStore(), new Queries(manager), questions[0] ?? '')).to.deep.equal([]);
     });
 
     it('throw when a ready image is missing in the store', async () => {
@@ -118,7 +120,9 @@ describe('agent images', () => {
       const store = await testObjectStore();
       await store.remove(`media/${club.id}/${image.id}`);
       const source = await testDatabase();
-      const outcome = await readImages(store, source.manager, questionId).catch((error: Error) => error.message);
+      const outcome = await readImages(store, new Queries(source.manager), questionId).catch(
+        (error: Error) => error.message,
+      );
       expect(outcome).to.equal('An image that is ready is not in the store');
     });
   });

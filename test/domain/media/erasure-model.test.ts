@@ -1,7 +1,6 @@
 /** Whatever happens to an upload, the bucket and the record are in the end as the model of the rules says. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { png } from '../../toolkit/builders/pictures.ts';
@@ -37,7 +36,7 @@ async function remove({ club, student, isImage, mediaId, model, now }: World, is
   const platform = isAnswering ? await mediaPlatform() : await withoutErasing(club.id);
   const at = new Date(now);
   const removing = isImage
-    ? inTransaction(platform.database, (tx) => purgeStudentFromMedia(tx, student.id, at))
+    ? platform.database.transaction((tx) => purgeStudentFromMedia(tx, student.id, at))
     : removeMedia(platform, club.id, mediaId, at);
   const outcome = await removing.catch((error: Error) => error);
   expect(outcome instanceof Error).to.equal(model.removed && !isImage);

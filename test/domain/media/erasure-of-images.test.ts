@@ -1,6 +1,5 @@
 /** Images that students show to agents: they go with their student, and a week after nobody has shown them. */
 import { expect } from 'chai';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { eraseDue, purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
 import { reserveAgentImage } from '../../../domain/media/reservation.ts';
@@ -61,7 +60,7 @@ describe('erasure of images for agents', () => {
       const { media } = await uploadBytes({ club, student }, image);
       const { database } = await testPlatform();
       const platform = await whileLookedAt(() =>
-        inTransaction(database, (tx) => purgeStudentFromMedia(tx, student.id, new Date())),
+        database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())),
       );
       const owner = { clubId: club.id, studentId: student.id };
       expect(await completed(owner, media.id, { platform })).to.equal('not_found');

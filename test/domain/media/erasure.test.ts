@@ -1,5 +1,6 @@
 /** Files that go: what never arrives, fails or is removed leaves the bucket, whatever breaks off on the way. */
 import { expect } from 'chai';
+import { Database } from '../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../domain/media/erasure.ts';
 import type { MediaPlatform } from '../../../domain/media/media.ts';
 import { buildClub, type TestClub } from '../../toolkit/builders/clubs.ts';
@@ -103,7 +104,7 @@ describe('erasure of files', () => {
             return typeof value === 'function' ? value.bind(target) : value;
           },
         });
-        return { ...others, database: { ...database, source } };
+        return { ...others, database: new Database(source, database.notifier) };
       },
     };
     for (const [when, platformThatDies] of Object.entries(dying))

@@ -1,6 +1,6 @@
 /** How the images of deleted conversations are found: by index, for the student is held meanwhile. */
 import { expect } from 'chai';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { Queries, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { removeImagesOf } from '../../../domain/media/erasure.ts';
 import { buildOpenAgent } from '../../toolkit/builders/agents.ts';
@@ -8,17 +8,17 @@ import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 
 /** A conversation of a new student, in a new club, with so many questions, each of which shows an image of its own. */
-async function buildShowing(tx: Transaction, images: number): Promise<Id> {
+async function buildShowing(db: Queries, images: number): Promise<Id> {
   const { id: clubId } = await buildClub();
   const { id: studentId } = await buildStudent(clubId);
   const { id: agentId } = await buildOpenAgent(clubId);
   const conversationId = newId();
-  await tx.query(
+  await db.query(
     `INSERT INTO agent_conversations (id, club_id, agent_id, student_id, title, last_message_at, created_at)
      VALUES ($1, $2, $3, $4, '', now(), now())`,
     [conversationId, clubId, agentId, studentId],
   );
-  await tx.query(
+  await db.query(
     `WITH pair AS MATERIALIZED (
        SELECT gen_random_uuid() AS question_id, gen_random_uuid() AS media_id FROM generate_series(1, $5::int)),
      question AS (
@@ -34,12 +34,12 @@ async function buildShowing(tx: Transaction, images: number): Promise<Id> {
 }
 
 /** @returns the plans of the statements that `work` makes, which are carried out as well */
-async function plansOf(tx: Transaction, work: (planned: Transaction) => Promise<void>): Promise<string[]> {
+async function plansOf(db: Queries, work: (planned: Transaction) => Promise<void>): Promise<string[]> {
   const plans: string[] = [];
   const query = async (statement: string, parameters: unknown[]) => {
-    const rows = await tx.query<Record<string, string>[]>(`EXPLAIN ${statement}`, parameters);
+    const rows = await db.query<Record<string, string>[]>(`EXPLAIN ${statement}`, parameters);
     plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
-    return tx.query(statement, parameters);
+    return db.query(statement, parameters);
   };
   await work({ query } as unknown as Transaction);
   return plans;
@@ -51,11 +51,11 @@ describe('removal of the images of deleted conversations', () => {
     await runner.startTransaction();
     try {
       const tx = runner.manager;
-      const deleted = [await buildShowing(tx, 2), await buildShowing(tx, 1)];
-      await buildShowing(tx, 5_000);
+      const deleted = [await buildShowing(new Queries(tx), 2), await buildShowing(new Queries(tx), 1)];
+      await buildShowing(new Queries(tx), 5_000);
       await tx.query(`UPDATE agent_conversations SET deleted_at = now() WHERE id = ANY ($1)`, [deleted]);
       await tx.query('ANALYZE media, agent_conversations, agent_questions, agent_question_images');
-      const plans = await plansOf(tx, (planned) => removeImagesOf(planned, deleted, new Date()));
+      const plans = await plansOf(new Queries(tx), (planned) => removeImagesOf(planned, deleted, new Date()));
       expect(plans).to.have.length(2);
       for (const plan of plans) {
         expect(plan).to.not.match(/Seq Scan on (?:media|agent_questions|agent_question_images)/);

@@ -1,3 +1,4 @@
+import { Database } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import type { DataSource } from 'typeorm';
@@ -273,7 +274,7 @@ describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', functi
   before('a database of its own, where time can pass', async () => {
     source = await scratchDatabase();
     await migrate(source);
-    platform = { ...(await testPlatform()), database: { source, bell: { ring() {} } } };
+    platform = { ...(await testPlatform()), database: new Database(source, { notify() {} }) };
   });
   after(() => source.destroy());
 

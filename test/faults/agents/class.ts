@@ -1,4 +1,5 @@
 /** Who is there: a club on the largest plan, one agent with a lesson as its material, and students who may ask it. */
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -20,7 +21,7 @@ export async function buildClass(source: DataSource, students: number): Promise<
       `INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Owner', $2, $3, $3)`,
       [ownerId, `${ownerId}@example.com`, now],
     );
-    const { organization_id: clubId } = await createOrganization(tx, ownerId, 'Harbour', now);
+    const { organization_id: clubId } = await createOrganization(new Transaction(tx), ownerId, 'Harbour', now);
     await tx.query(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'business', 'active')`, [clubId]);
     await tx.query(
       `INSERT INTO agents (id, club_id, public_id, name, status, daily_limit, answer_max_tokens, created_at, updated_at)
@@ -44,7 +45,7 @@ export async function buildClass(source: DataSource, students: number): Promise<
          VALUES ($1, $2, $3, $4, 'grant', $5, $5, $5)`,
         [newId(), clubId, id, deliveryId, now],
       );
-      tokens.push((await openSession(tx, 'student', id, now)).token);
+      tokens.push((await openSession(new Transaction(tx), 'student', id, now)).token);
     }
     return { clubId, agentId, publicId: 'bosun', tokens };
   });

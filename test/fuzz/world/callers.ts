@@ -1,4 +1,5 @@
 /** Who sends requests: members and students of the fuzzed club, of another one, and those without a living session. */
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { CallerKind } from '../../../contract/contract.ts';
 import type { Role } from '../../../entities/clubs/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -84,6 +85,6 @@ async function memberOf(clubId: Id, role: Role): Promise<Id> {
 
 async function newSession(kind: CallerKind, ownerId: Id): Promise<string> {
   const source = await testDatabase();
-  const { token } = await source.transaction((tx) => openSession(tx, kind, ownerId, clock.now()));
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, clock.now()));
   return token;
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { AddOn } from '../../../entities/billing/add-on.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { defineLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
@@ -58,13 +59,11 @@ describe('leases (ENG-2)', () => {
     await change({ leaseUntil: new Date(Date.now() - 1_000) });
     const second = await claim();
     if (!first || !second) throw new Error('Both claims hold the row in turn');
-    const { manager } = await testDatabase();
-    const lost = await lease
-      .record(manager, first, { status: 'failed', settledAt: now })
-      .catch((error: unknown) => error);
+    const db = new Queries((await testDatabase()).manager);
+    const lost = await lease.record(db, first, { status: 'failed', settledAt: now }).catch((error: unknown) => error);
     expect(lost).to.be.instanceOf(LeaseLost);
     expect(await stored()).to.include({ status: 'pending', fence: second.fence });
-    await lease.record(manager, second, { nextAttemptAt: new Date(now.getTime() + 1_000) });
+    await lease.record(db, second, { nextAttemptAt: new Date(now.getTime() + 1_000) });
     expect(await stored()).to.include({ status: 'pending', leaseUntil: null });
   });
 
@@ -72,8 +71,8 @@ describe('leases (ENG-2)', () => {
     const claimed = await claim();
     if (!claimed) throw new Error('The add-on is due');
     await change({ status: 'failed', settledAt: now });
-    const { manager } = await testDatabase();
-    const lost = await lease.record(manager, claimed, { paymentId: 'p' }).catch((error: unknown) => error);
+    const db = new Queries((await testDatabase()).manager);
+    const lost = await lease.record(db, claimed, { paymentId: 'p' }).catch((error: unknown) => error);
     expect([lost instanceof LeaseLost, (await stored()).paymentId]).to.deep.equal([true, null]);
   });
 });

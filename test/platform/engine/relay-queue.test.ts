@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
 import { newId, noClub, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { wakeRuns } from '../../../platform/engine/wakes.ts';
@@ -18,7 +18,7 @@ import type { Run } from '../../../platform/engine/workflow-types.ts';
 
 let source: DataSource;
 let database: Database;
-let rings = 0;
+let notified = 0;
 
 /** Ids whose order is the order of clubs. */
 const [clubA, clubB, clubC] = [newId(), newId(), newId()];
@@ -27,10 +27,10 @@ function useOutbox(): void {
   before('a database of its own: claims are over all clubs', async () => {
     source = await scratchDatabase();
     await migrate(source);
-    database = { source, bell: { ring: () => void (rings += 1) } };
+    database = new Database(source, { notify: () => void (notified += 1) });
   });
   beforeEach('empty it', async () => {
-    rings = 0;
+    notified = 0;
     await source.query(`TRUNCATE facts, wakes`);
   });
   after(() => source.destroy());
@@ -44,9 +44,9 @@ const wakeOf = (subjectId: Id, clubId: Id | null = clubA): Run => ({
   clubId,
   attributes: { EventType: 'student.created' },
 });
-const wakeNow = (...wakes: Run[]) => inTransaction(database, (tx) => wakeRuns(tx, wakes, new Date()));
+const wakeNow = (...wakes: Run[]) => database.transaction((tx) => wakeRuns(tx, wakes, new Date()));
 const record = (clubId: Id, studentId = newId()) =>
-  inTransaction(database, (tx) =>
+  database.transaction((tx) =>
     recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),
   );
 /** The time of the database, by whose clock leases are written. */
@@ -70,9 +70,9 @@ const letLeasesRunOut = (table: 'facts' | 'wakes') =>
 describe('facts (ENG-4)', () => {
   useOutbox();
 
-  it('are written with the change, and ring the bell once, after the commit', async () => {
+  it('are written with the change, and notify the relay once, after the commit', async () => {
     const [studentId, subjectId] = [newId(), newId()];
-    const id = await inTransaction(database, async (tx) => {
+    const id = await database.transaction(async (tx) => {
       const written = await recordFact(tx, {
         clubId: clubA,
         type: 'student.updated',
@@ -82,10 +82,10 @@ describe('facts (ENG-4)', () => {
         occurredAt: new Date(5),
       });
       await recordFact(tx, { clubId: clubA, type: 'student.removed', studentId, occurredAt: new Date(6) });
-      expect(rings).to.equal(0);
+      expect(notified).to.equal(0);
       return written;
     });
-    expect(rings).to.equal(1);
+    expect(notified).to.equal(1);
     const [first, second] = await everyFact();
     expect(first).to.deep.equal({
       id,
@@ -100,12 +100,14 @@ describe('facts (ENG-4)', () => {
   });
 
   it('of a rolled back transaction do not exist and do not ring', async () => {
-    await inTransaction(database, async (tx) => {
-      await recordFact(tx, { clubId: clubA, type: 'student.updated', studentId: newId(), occurredAt: new Date() });
-      throw new Error('changed our mind');
-    }).catch((error: Error) => expect(error.message).to.equal('changed our mind'));
+    await database
+      .transaction(async (tx) => {
+        await recordFact(tx, { clubId: clubA, type: 'student.updated', studentId: newId(), occurredAt: new Date() });
+        throw new Error('changed our mind');
+      })
+      .catch((error: Error) => expect(error.message).to.equal('changed our mind'));
     expect(await everyFact()).to.deep.equal([]);
-    expect(rings).to.equal(0);
+    expect(notified).to.equal(0);
   });
 
   it('are claimed by one relay only when four claim at once', async () => {
@@ -204,7 +206,7 @@ describe('wakes (ENG-3)', () => {
         attributes: { EventType: 'student.created' },
       },
     ]);
-    expect(rings).to.equal(1);
+    expect(notified).to.equal(1);
   });
 
   it('raise the sequence number of a wake that is not yet sent', async () => {
@@ -216,10 +218,10 @@ describe('wakes (ENG-3)', () => {
     expect(seqs).to.deep.equal({ [`webhook-delivery/${id}`]: '3', [`webhook-delivery/${other}`]: '1' });
   });
 
-  it('write no rows and do not ring the bell for an empty list', async () => {
+  it('write no rows and send no NOTIFY for an empty list', async () => {
     await wakeNow();
     expect(await rows()).to.deep.equal([]);
-    expect(rings).to.equal(0);
+    expect(notified).to.equal(0);
   });
 
   it('without a club are claimed as those of one club', async () => {

@@ -1,9 +1,9 @@
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { settleBudget } from '../../../domain/agents/budget/budget.ts';
 import { eraseConversations } from '../../../domain/agents/conversations/erasure.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { removeExpired, rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
@@ -69,7 +69,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
   it('wakes an ended answer until its cost is settled', async () => {
     const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
     const { database } = await testPlatform();
-    await inTransaction(database, (tx) =>
+    await database.transaction((tx) =>
       eraseConversations(tx, [conversationId], 'conversation_deleted', ago(2 * minute + second)),
     );
     const forget = () => database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [questionId]);
@@ -77,7 +77,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     await rescue();
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(true);
     await forget();
-    await inTransaction(database, (tx) => settleBudget(tx, answerId, 0n, now));
+    await database.transaction((tx) => settleBudget(tx, answerId, 0n, now));
     await rescue();
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(false);
   });
@@ -154,10 +154,10 @@ describe('rescue of overdue workflows (ENG-5)', () => {
         recipient: { administratorId },
         email,
       } as const;
-      await requestMail(tx, vault, reset, ago(3 * minute));
+      await requestMail(new Transaction(tx), vault, reset, ago(3 * minute));
       const about = { clubId: club.id, recipient: { studentId: student.id }, email: student.email };
-      await requestMail(tx, vault, { template: 'student_code', ...about }, ago(3 * minute));
-      await requestMail(tx, vault, { template: 'student_reset_password', ...about }, ago(minute));
+      await requestMail(new Transaction(tx), vault, { template: 'student_code', ...about }, ago(3 * minute));
+      await requestMail(new Transaction(tx), vault, { template: 'student_reset_password', ...about }, ago(minute));
     });
     await database.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
     expect(await rescue()).to.equal(2);

@@ -1,6 +1,5 @@
 /** Mails that are sent at once, refused for a while, and never taken. */
 import type { WorkflowHandle } from '@temporalio/client';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
@@ -16,7 +15,7 @@ async function requestedMail(refusals: number, now: Date): Promise<{ id: Id; clu
   const student = await buildStudent(clubId, { verified: false });
   const recipient = { studentId: student.id };
   const request = { template: 'student_verify_email', clubId, recipient, email: 'somebody@example.com' } as const;
-  await inTransaction(database, (tx) => requestMail(tx, vault, request, now));
+  await database.transaction((tx) => requestMail(tx, vault, request, now));
   const { mailbox } = await testStack();
   if (refusals > 0) mailbox.failNext({ at: 'rcpt', reply: 451, to: student.email, times: refusals });
   const { id } = await database.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });

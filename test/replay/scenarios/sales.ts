@@ -1,4 +1,5 @@
 /** What is sold: notices of sales, ends of subscriptions, and add-ons of clubs. */
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { WorkflowHandle } from '@temporalio/client';
 import { changeEnd } from '../../../domain/access/enrollments/enrollments.ts';
 import type { ChargeOutcome } from '../../../platform/infra/payments.ts';
@@ -77,7 +78,9 @@ export const salesScenarios: Scenarios = {
       });
       const { database } = await testPlatform();
       const end = new Date(Date.now() + 24 * second);
-      await database.source.transaction((tx) => changeEnd(tx, shop.club.id, enrollmentId, end, new Date()));
+      await database.source.transaction((tx) =>
+        changeEnd(new Transaction(tx), shop.club.id, enrollmentId, end, new Date()),
+      );
       await recorder.relays.real.carry();
       return handle;
     },

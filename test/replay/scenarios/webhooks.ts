@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Answer, Receiver } from '../../../dev/receiver.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { breakerRules } from '../../../domain/webhooks/endpoints/breaker.policy.ts';
 import { enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/endpoints/endpoint-states.ts';
@@ -172,7 +171,7 @@ const gateScenarios: Record<string, Play> = {
     await throttle(delivery, new Date(Date.now() + 4 * second - breakerRules.failingMs));
     const { database } = await testPlatform();
     const { clubId, endpoint } = delivery;
-    await inTransaction(database, (tx) => callGate(tx, { clubId, endpointId: endpoint.id }, new Date()));
+    await database.transaction((tx) => callGate(tx, { clubId, endpointId: endpoint.id }, new Date()));
     await recorder.relays.real.carry();
     return gateOf(recorder, delivery);
   },

@@ -1,4 +1,5 @@
 /** Clubs, their administrators and members, and their students: real rows, made by the domain's own functions where it has them. */
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Language, Role } from '../../../entities/clubs/values.ts';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -39,7 +40,7 @@ export async function buildAdministrator(): Promise<TestAdministrator> {
     `INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $5)`,
     [id, 'Ada Administrator', email, await passwordHash, new Date()],
   );
-  const { token } = await source.transaction((tx) => openSession(tx, 'admin', id, new Date()));
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), 'admin', id, new Date()));
   return { id, email, token };
 }
 
@@ -47,7 +48,9 @@ export async function buildAdministrator(): Promise<TestAdministrator> {
 export async function buildClub({ language }: { language?: Language } = {}): Promise<TestClub> {
   const source = await testDatabase();
   const owner = await buildAdministrator();
-  const club = await source.transaction((tx) => createOrganization(tx, owner.id, `Club ${owner.id}`, new Date()));
+  const club = await source.transaction((tx) =>
+    createOrganization(new Transaction(tx), owner.id, `Club ${owner.id}`, new Date()),
+  );
   if (language !== undefined)
     await source.query(`UPDATE clubs SET language = $2 WHERE id = $1`, [club.organization_id, language]);
   return { id: club.organization_id, owner };
@@ -78,6 +81,6 @@ export async function buildStudent(
     `INSERT INTO students (id, club_id, name, email, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, clubId, name, email, await passwordHash, verified ? new Date() : null, createdAt],
   );
-  const { token } = await source.transaction((tx) => openSession(tx, 'student', id, new Date()));
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), 'student', id, new Date()));
   return { id, email, token };
 }

@@ -1,6 +1,5 @@
 /** Questions as ASKING leaves them: accepted, reserved, and their answers waiting for their runs. */
 import { wake } from '../../../platform/engine/wakes.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
 import { testDatabase, testPlatform } from '../stack/database.ts';
@@ -77,7 +76,7 @@ export async function buildQuestion(
   const whose = conversation ?? (await buildConversation());
   const { clubId, agentId, studentId, conversationId } = whose;
   const [questionId, answerId] = [newId(), newId()];
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     await tx.query(
       `INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -97,7 +96,7 @@ export async function buildQuestion(
       ]);
     if (woken) await wake(tx, 'agentAnswer', [{ questionId, clubId, agentId }], acceptedAt);
   });
-  if (woken) database.bell.ring();
+  if (woken) database.notifier.notify();
   return { ...whose, questionId, answerId };
 }
 

@@ -1,4 +1,5 @@
 /** Sessions of accounts, and the secrets that their mails carry. */
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../entities/identity/values.ts';
 import { tokenText } from '../../../domain/mail/one-time-tokens.ts';
@@ -8,9 +9,8 @@ import { buildClub, buildStudent, type TestAdministrator, type TestStudent } fro
 
 /** A session of somebody who exists, which was ended. @returns its token */
 export async function endedSession(kind: CallerKind): Promise<string> {
-  const source = await testDatabase();
   const { token } = await buildCaller(kind);
-  await source.transaction((tx) => endSession(tx, kind, token));
+  await endSession(await testPlatform(), kind, token);
   return token;
 }
 
@@ -19,7 +19,7 @@ export async function expiredSession(kind: CallerKind): Promise<string> {
   const source = await testDatabase();
   const { id } = await buildCaller(kind);
   const opened = new Date(Date.now() - sessionLifetimeMs[kind] - 1_000);
-  const { token } = await source.transaction((tx) => openSession(tx, kind, id, opened));
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, id, opened));
   return token;
 }
 
@@ -46,6 +46,6 @@ export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<s
 /** A second session of somebody: another browser. @returns its token */
 export async function openFurtherSession(kind: CallerKind, ownerId: Id): Promise<string> {
   const source = await testDatabase();
-  const { token } = await source.transaction((tx) => openSession(tx, kind, ownerId, new Date()));
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, new Date()));
   return token;
 }

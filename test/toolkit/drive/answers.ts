@@ -3,7 +3,7 @@ import { answersChannel } from '../../../domain/agents/answers/answers-channel.t
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../../../domain/agents/agents.policy.ts';
 import { settleBudget } from '../../../domain/agents/budget/budget.ts';
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
@@ -19,7 +19,7 @@ interface CitationToWrite {
 /** Without a NOTIFY: the feed finds it when it polls. */
 export async function appendWithoutNotify(answerId: Id, ...texts: readonly string[]): Promise<void> {
   const source = await testDatabase();
-  await source.transaction((tx) => writeLog(tx, answerId, texts));
+  await source.transaction((manager) => writeLog(new Transaction(manager), answerId, texts));
 }
 
 /** Appends each text as an entry of its own, all in one transaction. */
@@ -72,7 +72,8 @@ export async function endAnswer(
   }: Ending = {},
 ): Promise<void> {
   const source = await testDatabase();
-  await source.transaction(async (tx) => {
+  await source.transaction(async (manager) => {
+    const tx = new Transaction(manager);
     if (text !== '') await writeLog(tx, answerId, [text]);
     await tx.query(
       `UPDATE agent_answers SET status = $2, error_code = $3, completed_at = $4,

@@ -1,6 +1,5 @@
 /** What students do in the classroom, and what takes their access away. */
 import { revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { OpenCourse, Learner } from '../builders/access.ts';
 import { testPlatform } from '../stack/database.ts';
@@ -8,7 +7,7 @@ import { call, type Answer } from './api.ts';
 
 export async function revokeEnrollment({ clubId }: OpenCourse, { enrollmentId }: Learner): Promise<void> {
   const { database } = await testPlatform();
-  await inTransaction(database, (tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
+  await database.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
 }
 
 /** What a student does in the classroom, over HTTP. */

@@ -1,6 +1,6 @@
 /** Webhook deliveries on their way: waiting for their end, waking their runs, ending their leases. */
-import { createBell } from '../../../platform/infra/postgres/notifier.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
+import { createNotifier } from '../../../platform/infra/postgres/notifier.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
@@ -18,8 +18,11 @@ export async function untilDelivery(id: Id, status: WebhookDelivery['status'], t
 export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
   const { database } = await testPlatform();
   const delivery = { id, clubId, endpointId: endpoint.id, eventType: 'student.updated' } as const;
-  const bell = createBell(database.source, () => {});
-  await inTransaction({ ...database, bell }, (tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
+  const notified = new Database(
+    database.source,
+    createNotifier(database.source, () => {}),
+  );
+  await notified.transaction((tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
 }
 
 /** Lets the lease of an attempt in flight run out now, by the database's clock: nobody waits its 25 s. */

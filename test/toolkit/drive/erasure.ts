@@ -1,5 +1,4 @@
 /** Files on their way out of the bucket: rounds of erasure, stores that fail or are slow meanwhile, and what is left of a file. */
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
@@ -63,10 +62,12 @@ export async function completed(
 export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[]): Promise<string> {
   const { database } = await mediaPlatform();
   const naming = { clubId, studentId: student.id, imageIds };
-  return inTransaction(database, (tx) => requireOwnImages(tx, naming)).then(
-    () => 'shown',
-    (error: Error & { code?: string }) => error.code ?? error.message,
-  );
+  return database
+    .transaction((tx) => requireOwnImages(tx, naming))
+    .then(
+      () => 'shown',
+      (error: Error & { code?: string }) => error.code ?? error.message,
+    );
 }
 
 /** The row in short: status, why it failed, whether the key and a time to erase it still stand. */

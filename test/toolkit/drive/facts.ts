@@ -1,6 +1,6 @@
 /** Facts as the product commits them, for the relay of the test to carry on. */
-import { createBell } from '../../../platform/infra/postgres/notifier.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
+import { createNotifier } from '../../../platform/infra/postgres/notifier.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -12,7 +12,7 @@ export async function commitFact(
   { type = 'student.updated', notified = true }: { type?: EventType; notified?: boolean } = {},
 ): Promise<Id> {
   const { database } = await testPlatform();
-  const bell = notified ? createBell(database.source, () => {}) : database.bell;
+  const notifier = notified ? createNotifier(database.source, () => {}) : database.notifier;
   const fact = { clubId, studentId, type, occurredAt: new Date() };
-  return inTransaction({ ...database, bell }, (tx) => recordFact(tx, fact));
+  return new Database(database.source, notifier).transaction((tx) => recordFact(tx, fact));
 }

@@ -1,4 +1,5 @@
 /** The step that indexes a source, and changes of the source meanwhile. */
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
 import { indexSource, type IndexingPlatform, type SourceStep } from '../../../domain/knowledge/indexing/source-step.ts';
 import { wantedAnew, wakeSources } from '../../../domain/knowledge/sources.ts';
@@ -60,7 +61,7 @@ export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
   const now = new Date();
   await database.source.transaction(async (tx) => {
     await tx.query(`UPDATE agent_sources SET ${wantedAnew} WHERE id = $2`, [now, id]);
-    await wakeSources(tx, clubId, [id], now);
+    await wakeSources(new Transaction(tx), clubId, [id], now);
   });
 }
 

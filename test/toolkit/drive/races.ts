@@ -1,5 +1,5 @@
 /** Requests that meet: all of them have begun before one of them may go on. */
-import type { Transaction } from '../../../platform/infra/postgres/transaction.ts';
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
@@ -32,8 +32,9 @@ export async function withOpenTransaction(
   const runner = (await testDatabase()).createQueryRunner();
   await runner.startTransaction();
   try {
-    await work(runner.manager);
-    await meanwhile(runner.manager);
+    const tx = new Transaction(runner.manager);
+    await work(tx);
+    await meanwhile(tx);
     await runner.commitTransaction();
   } finally {
     if (runner.isTransactionActive) await runner.rollbackTransaction();

@@ -1,4 +1,5 @@
 /** The operations on a club's webhook endpoints, called by its owner at the time of the test clock. */
+import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
 import { buildClub, buildStudent, type TestClub } from '../builders/clubs.ts';
@@ -64,7 +65,7 @@ function sessionOf({ owner }: TestClub): () => Promise<string> {
     if (Math.abs(clock.now().getTime() - session.openedAt) > 3_600_000) {
       const source = await testDatabase();
       const now = clock.now();
-      const { token } = await source.transaction((tx) => openSession(tx, 'admin', owner.id, now));
+      const { token } = await source.transaction((tx) => openSession(new Transaction(tx), 'admin', owner.id, now));
       session = { token, openedAt: now.getTime() };
     }
     return session.token;

@@ -1,15 +1,18 @@
 /** Databases that wrap the real one: every statement inside one transaction, transactions counted, ends recorded, connections lost. */
-import { sqlStateOf, type Transaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { DataSource, EntityManager } from 'typeorm';
+import { Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
 /** @returns a database whose every transaction and statement is part of `tx` */
 export function databaseOf(tx: Transaction): Database {
+  const { manager } = tx;
   const source = {
-    manager: tx,
-    queryRunner: tx.queryRunner,
-    query: (statement: string, parameters?: unknown[]) => tx.query(statement, parameters),
-    transaction: <T>(work: (inner: Transaction) => Promise<T>) => work(tx),
+    manager,
+    queryRunner: manager.queryRunner,
+    query: (statement: string, parameters?: unknown[]) => manager.query(statement, parameters),
+    transaction: <T>(work: (inner: EntityManager) => Promise<T>) => work(manager),
   };
-  return { source: source as unknown as Database['source'], bell: { ring() {} } };
+  return new Database(source as unknown as DataSource, { notify() {} });
 }
 
 /** @returns the same database, which counts its transactions: a second try tells of a deadlock */
@@ -19,7 +22,7 @@ export function countingTransactions(database: Database): Database & { transacti
     count++;
     return call(...parameters);
   });
-  return { source, bell: database.bell, transactions: () => count };
+  return Object.assign(new Database(source, database.notifier), { transactions: () => count });
 }
 
 /** @returns the same database, which keeps the SQLSTATEs of the transactions that Postgres has ended, repeated ones too */
@@ -34,7 +37,7 @@ export function recordingEnds(database: Database): Database & { ends: string[] }
       throw error;
     }
   });
-  return { source, bell: database.bell, ends };
+  return Object.assign(new Database(source, database.notifier), { ends });
 }
 
 /**
@@ -56,8 +59,13 @@ export function unreliable(database: Database, fails: () => 'before' | 'after' |
     driver: new Proxy(driver, { get: (target, key) => (key === 'master' ? master : member(target, key)) }),
   };
   const own = instead(instead(database.source, 'transaction', tried), 'query', tried);
-  const source = new Proxy(own, { get: (target, key) => (key === 'driver' ? parts.driver : member(target, key)) });
-  return { source, bell: database.bell };
+  const manager: EntityManager = new Proxy(instead(database.source.manager, 'query', tried), {
+    get: (target, key) => (key === 'dataSource' ? source : member(target, key)),
+  });
+  const source: DataSource = new Proxy(own, {
+    get: (target, key) => (key === 'driver' ? parts.driver : key === 'manager' ? manager : member(target, key)),
+  });
+  return new Database(source, database.notifier);
 }
 
 type Call = (...parameters: unknown[]) => unknown;

@@ -1,6 +1,6 @@
 /** What must hold after every step of the simulated engine: Postgres says what the model says, and nothing open is stranded. */
 import { expect } from 'chai';
-import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import { type Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { findEndpoint } from '../../../domain/webhooks/endpoints/endpoints.ts';
@@ -20,7 +20,7 @@ export async function expectAsInModel(engine: SimulatedEngine, { source }: Datab
   for (const row of rows) compareDelivery(engine, row);
   for (const [endpointId, endpoint] of engine.model.endpoints) {
     if (endpoint.deleted) continue;
-    const shown = await findEndpoint(source.manager, engine.clubId, endpointId, new Date(engine.now));
+    const shown = await findEndpoint(new Queries(source.manager), engine.clubId, endpointId, new Date(engine.now));
     if (shown.disabled_reason === 'failing' && endpoint.status === 'enabled') {
       expect(engine.model.isGivenUp(endpoint, Date.parse(shown.disabled_at ?? '')), 'given up in time').to.equal(true);
       engine.model.disable(endpointId, 'failing', Date.parse(shown.disabled_at ?? ''));

@@ -2,7 +2,7 @@
  * The engine's domain on a real Postgres, without Temporal: workflows are rows of a map that say when they look again, wakes
  * are carried by hand and can be lost or doubled, receivers answer when they are told to, and time passes when it is told to.
  */
-import { inTransaction, type Database } from '../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Platform } from '../../../domain/deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -80,7 +80,7 @@ export class SimulatedEngine {
   }
 
   async commitFact(studentId: Id, type: EventType): Promise<void> {
-    await inTransaction(this.database, (tx) =>
+    await this.database.transaction((tx) =>
       recordFact(tx, { clubId: this.clubId, type, studentId, occurredAt: new Date(this.now) }),
     );
   }

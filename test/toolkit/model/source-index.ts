@@ -9,7 +9,6 @@ import { languages, type Language } from '../../../entities/clubs/values.ts';
 import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import { updateClub } from '../../../domain/clubs/settings.ts';
-import { inTransaction } from '../../../platform/infra/postgres/transaction.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { updateCourse } from '../../../domain/learning/courses/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../domain/learning/courses/lessons.ts';
@@ -161,7 +160,7 @@ export async function openIndexedClub(): Promise<IndexedClub> {
 /** What an act about a file does, as the media library does it: the row, and the index in the same transaction. */
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
   const { database } = await testPlatform();
-  await inTransaction(database, async (tx) => {
+  await database.transaction(async (tx) => {
     await tx.query(`UPDATE media SET ${set} WHERE id = $1`, [id, ...values]);
     await syncSources(tx, clubId, { mediaIds: [id] }, new Date());
   });
@@ -184,7 +183,13 @@ const performances: Performances = {
   async create({ course, published }, { clubId, courses }, model) {
     const { database } = await testPlatform();
     const content = { title: 'a', content: 'a', published };
-    const { id } = await createLesson(database, clubId, at(courses, course).moduleIds[0] ?? '', content, new Date());
+    const { id } = await createLesson(
+      { database },
+      clubId,
+      at(courses, course).moduleIds[0] ?? '',
+      content,
+      new Date(),
+    );
     model.lessons.push({ id, course, ...content, removed: false });
     return [];
   },
@@ -192,7 +197,7 @@ const performances: Performances = {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
     const { database } = await testPlatform();
-    await updateLesson(database, clubId, lesson.id, given(changes), new Date());
+    await updateLesson({ database }, clubId, lesson.id, given(changes), new Date());
     const { title, content } = lesson;
     Object.assign(lesson, given(changes));
     return title === lesson.title && content === lesson.content ? [] : [lesson.id];
@@ -201,7 +206,7 @@ const performances: Performances = {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
     const { database } = await testPlatform();
-    await removeLesson(database, clubId, lesson.id, new Date());
+    await removeLesson({ database }, clubId, lesson.id, new Date());
     lesson.removed = true;
     return [];
   },
@@ -210,7 +215,7 @@ const performances: Performances = {
     const { title } = course;
     Object.assign(course, given(changes));
     const { database } = await testPlatform();
-    await updateCourse(database, clubId, at(courses, place).id, { ...course }, new Date());
+    await updateCourse({ database }, clubId, at(courses, place).id, { ...course }, new Date());
     return title === course.title ? [] : model.lessons.filter((one) => one.course === place).map(({ id }) => id);
   },
   async material({ agent: place, courses, lessons, files }, club, model) {
@@ -224,12 +229,12 @@ const performances: Performances = {
       media_ids: agent.files,
     };
     const { database } = await testPlatform();
-    await setMaterial(database, club.clubId, at(club.agents, place).id, material, new Date());
+    await setMaterial({ database }, club.clubId, at(club.agents, place).id, material, new Date());
     return [];
   },
   async agent({ agent, status }, { clubId, agents }, model) {
     const { database } = await testPlatform();
-    await updateAgent(database, clubId, at(agents, agent).id, { status }, new Date());
+    await updateAgent({ database }, clubId, at(agents, agent).id, { status }, new Date());
     at(model.agents, agent).status = status;
     return [];
   },
@@ -243,7 +248,7 @@ const performances: Performances = {
   },
   async language({ language }, { clubId }, model) {
     const { database } = await testPlatform();
-    await updateClub(database, clubId, { language }, new Date());
+    await updateClub({ database }, clubId, { language }, new Date());
     const hasChanged = language !== model.language;
     model.language = language;
     return hasChanged ? [...model.lessons, ...model.files].map(({ id }) => id) : [];

@@ -50,7 +50,7 @@ export async function serveApp({ resolve, env = {}, platform = (usual) => usual 
   });
   const app = createApp(
     platform({
-      services: {
+      deps: {
         ...usual,
         egress,
         storage,

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { Database } from '../../../platform/infra/postgres/transaction.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
 import type { AddressedPlatform, Platform } from '../../../domain/deps.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
@@ -33,11 +33,11 @@ export function platformOn(database: Database): Platform {
   return { database, vault: createVault(readConfig().masterKey) };
 }
 
-/** What domain functions need, on the test database; nobody listens to the bell. */
+/** What domain functions need, on the test database; nobody is notified. */
 export async function testPlatform(): Promise<AddressedPlatform> {
   const source = await testDatabase();
   return {
-    database: { source, bell: { ring() {} } },
+    database: new Database(source, { notify() {} }),
     vault: createVault(readConfig().masterKey),
     publicUrl: readConfig().api.publicUrl,
     classroomUrl: readConfig().classroomUrl,

@@ -1,6 +1,6 @@
 /** What the readers of event data share: what they get, and what they do when the record is not there. */
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
-import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import type { Queries } from '../../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 
 /** The student of the fact, as it stands now; removed students have no name and no e-mail any more. */
@@ -15,7 +15,7 @@ export interface SubjectStudent {
 
 /** Reads `data` of an event from the record as it is now; the student's row is locked by the caller. */
 export type DataReader<Data extends object> = (
-  tx: Transaction,
+  tx: Queries,
   fact: FactToTell,
   student: SubjectStudent,
   now: Date,

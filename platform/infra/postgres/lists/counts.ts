@@ -1,5 +1,5 @@
 /** How many records a club's list has: exact, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
-import { inTransaction, type Database, type Transaction } from '../transaction.ts';
+import type { Database, Queries } from '../database.ts';
 import type { TalliedList } from '../../../../entities/facts/values.ts';
 import type { Id } from '../../../core/ids.ts';
 
@@ -14,13 +14,13 @@ export interface Tallied {
 }
 
 /** @returns how many there are: tallies and the changes not yet folded into them, in one statement, and therefore of one moment */
-export async function countListed(tx: Transaction, { list, clubId, subjectId, marked }: Tallied): Promise<number> {
+export async function countListed(db: Queries, { list, clubId, subjectId, marked }: Tallied): Promise<number> {
   const parameters: unknown[] = [clubId, list];
   const conditions = ['club_id = $1', 'list = $2'];
   if (subjectId !== undefined) conditions.push(`subject_id = $${parameters.push(subjectId)}`);
   if (marked !== undefined) conditions.push(`marked = $${parameters.push(marked)}`);
   const where = conditions.join(' AND ');
-  const [counted] = await tx.query<{ total: number }[]>(
+  const [counted] = await db.query<{ total: number }[]>(
     `SELECT coalesce(sum(part), 0)::int AS total FROM (
        SELECT sum(records) FROM list_tallies WHERE ${where}
        UNION ALL SELECT sum(records) FROM list_tally_changes WHERE ${where}) AS parts (part)`,
@@ -37,7 +37,7 @@ const key = 'club_id, list, subject_id, marked';
  * @returns how many were folded
  */
 export async function foldListTallies(database: Database, limit: number): Promise<number> {
-  return inTransaction(database, async (tx) => {
+  return database.transaction(async (tx) => {
     const [folded] = await tx.query<{ changes: number; empty: boolean }[]>(
       `WITH taken AS (
          DELETE FROM list_tally_changes

@@ -1,18 +1,47 @@
-/** The one way to page: a page of rows and how many there are in all. */
+/** The one way to list: a page of rows, and how many there are in all. */
+import type { Queries } from '../database.ts';
+import { sql, type Columns, type Sql } from '../sql.ts';
 
-export interface Page {
+export interface PageRequest {
   /** From 1. */
   page: number;
   /** 1 to 100. */
   page_size: number;
 }
 
-export interface Listed<T> {
+export interface Page<T> {
   rows: T[];
   total: number;
 }
 
 /** @returns LIMIT and OFFSET */
-export function windowOf({ page, page_size: size }: Page): { limit: number; offset: number } {
+export function windowOf({ page, page_size: size }: PageRequest): { limit: number; offset: number } {
   return { limit: size, offset: (page - 1) * size };
+}
+
+export interface PagedList<Row> {
+  columns: Columns<Row>;
+  /** FROM and WHERE. */
+  from: Sql;
+  /** The order, which must be total. */
+  orderBy: Sql;
+  /** How many rows there are, where a tally knows; otherwise they are counted. */
+  total?: () => Promise<number>;
+}
+
+/** Counts the list, then reads one page of it. */
+export async function listPage<Row>(
+  db: Queries,
+  request: PageRequest,
+  { columns, from, orderBy, total = () => count(db, from) }: PagedList<Row>,
+): Promise<Page<Row>> {
+  const { limit, offset } = windowOf(request);
+  const all = await total();
+  const rows = await db.rows<Row>(sql`SELECT ${columns} ${from} ORDER BY ${orderBy} LIMIT ${limit} OFFSET ${offset}`);
+  return { rows, total: all };
+}
+
+async function count(db: Queries, from: Sql): Promise<number> {
+  const counted = await db.one<{ total: number }>(sql`SELECT count(*)::int AS total ${from}`);
+  return counted?.total ?? 0;
 }

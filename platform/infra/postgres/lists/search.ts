@@ -1,7 +1,7 @@
 /** Searching a club's list for a text, newest first, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
-import type { Transaction } from '../transaction.ts';
+import type { Queries } from '../database.ts';
 import type { Id } from '../../../core/ids.ts';
-import { windowOf, type Page } from './page.ts';
+import { windowOf, type PageRequest } from './page.ts';
 
 export interface SearchRules {
   /** A search finds as many, the newest; its total counts them. */
@@ -50,19 +50,19 @@ function makesTrigrams(text: string): boolean {
  * @returns their ids, newest first
  */
 export async function search(
-  tx: Transaction,
+  db: Queries,
   text: string,
   list: SearchedList,
   rules: SearchRules = searchRules,
 ): Promise<Id[]> {
-  const probed = await probe(tx, list, rules);
+  const probed = await probe(db, list, rules);
   if (probed.complete) return probed.ids;
-  if (!makesTrigrams(text)) return walk(tx, list, rules.walkWithoutIndex, rules.most);
+  if (!makesTrigrams(text)) return walk(db, list, rules.walkWithoutIndex, rules.most);
   if (probed.ids.length >= rules.common) {
-    const ids = await walk(tx, list, rules.walk, rules.most);
+    const ids = await walk(db, list, rules.walk, rules.most);
     if (ids.length === rules.most) return ids;
   }
-  return findByIndex(tx, list, rules.most);
+  return findByIndex(db, list, rules.most);
 }
 
 const newestFirst = ({ alias, orderedBy }: SearchedList) => `${alias}.${orderedBy} DESC, ${alias}.id DESC`;
@@ -72,12 +72,8 @@ const newest = (list: SearchedList, length: number) =>
   `(SELECT * FROM ${list.from} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${list.alias}`;
 
 /** @returns what fits among the newest, and whether that is all that a search finds */
-async function probe(
-  tx: Transaction,
-  list: SearchedList,
-  rules: SearchRules,
-): Promise<{ ids: Id[]; complete: boolean }> {
-  const [seen] = await tx.query<{ looked: number; ids: Id[] }[]>(
+async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promise<{ ids: Id[]; complete: boolean }> {
+  const [seen] = await db.query<{ looked: number; ids: Id[] }[]>(
     `SELECT count(*)::int AS looked,
             coalesce(array_agg(${list.alias}.id ORDER BY ${newestFirst(list)}) FILTER (WHERE ${list.matching}), '{}') AS ids
        FROM ${newest(list, rules.probe)}`,
@@ -88,8 +84,8 @@ async function probe(
 }
 
 /** @returns what fits among so many of the newest; it stops at as many as a search finds */
-async function walk(tx: Transaction, list: SearchedList, length: number, most: number): Promise<Id[]> {
-  const found = await tx.query<{ id: Id }[]>(
+async function walk(db: Queries, list: SearchedList, length: number, most: number): Promise<Id[]> {
+  const found = await db.query<{ id: Id }[]>(
     `SELECT ${list.alias}.id FROM ${newest(list, length)}
       WHERE ${list.matching} ORDER BY ${newestFirst(list)} LIMIT ${most}`,
     [...list.parameters],
@@ -99,11 +95,11 @@ async function walk(tx: Transaction, list: SearchedList, length: number, most: n
 
 /** Apart from the order, so that no plan walks the whole list in the hope of a match. */
 async function findByIndex(
-  tx: Transaction,
+  db: Queries,
   { from, alias, orderedBy, conditions, matching, parameters }: SearchedList,
   most: number,
 ): Promise<Id[]> {
-  const found = await tx.query<{ id: Id }[]>(
+  const found = await db.query<{ id: Id }[]>(
     `WITH found AS MATERIALIZED (
        SELECT ${alias}.id, ${alias}.${orderedBy} FROM ${from} WHERE ${conditions} AND ${matching})
      SELECT id FROM found ORDER BY ${orderedBy} DESC, id DESC LIMIT ${most}`,
@@ -113,7 +109,7 @@ async function findByIndex(
 }
 
 /** @returns those of them that stand on a page */
-export function pageOfIds(ids: readonly Id[], page: Page): readonly Id[] {
+export function pageOfIds(ids: readonly Id[], page: PageRequest): readonly Id[] {
   const { limit, offset } = windowOf(page);
   return ids.slice(offset, offset + limit);
 }

@@ -8,7 +8,6 @@ import {
   restoreAccess,
   revokeAccess,
 } from '../../../../domain/access/enrollments/enrollments.ts';
-import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../../../toolkit/builders/access.ts';
@@ -150,7 +149,7 @@ describe('enrollments against a model', () => {
               source: 'grant',
               endsAt,
             } as const;
-            const { enrollment, fresh } = await inTransaction(database, (tx) => grantAccess(tx, grant, now));
+            const { enrollment, fresh } = await database.transaction((tx) => grantAccess(tx, grant, now));
             expect(fresh).to.equal(wanted === 'access.granted');
             if (fresh) ids.push(enrollment.id);
             continue;
@@ -159,16 +158,18 @@ describe('enrollments against a model', () => {
           if (!one || id === undefined || removed.has(id)) continue;
           const before = await factCount();
           const wanted = model.change(one, done);
-          const change = await inTransaction(database, async (tx) => {
-            if (done.kind === 'move') await moveToCohort(tx, clubId, id, cohortIds[done.cohort] ?? '', now);
-            else if (done.kind === 'end')
-              await changeEnd(tx, clubId, id, done.hours === null ? null : at(one.startsAt + done.hours), now);
-            else if (done.kind === 'restore') await restoreAccess(tx, clubId, id, now);
-            else await revokeAccess(tx, clubId, id, done.kind === 'remove' ? 'removal' : 'revocation', now);
-          }).catch((error: unknown) => {
-            if (error instanceof DomainError) return error.code;
-            throw error;
-          });
+          const change = await database
+            .transaction(async (tx) => {
+              if (done.kind === 'move') await moveToCohort(tx, clubId, id, cohortIds[done.cohort] ?? '', now);
+              else if (done.kind === 'end')
+                await changeEnd(tx, clubId, id, done.hours === null ? null : at(one.startsAt + done.hours), now);
+              else if (done.kind === 'restore') await restoreAccess(tx, clubId, id, now);
+              else await revokeAccess(tx, clubId, id, done.kind === 'remove' ? 'removal' : 'revocation', now);
+            })
+            .catch((error: unknown) => {
+              if (error instanceof DomainError) return error.code;
+              throw error;
+            });
           if (done.kind === 'remove') removed.add(id);
           expect(change ?? ((await factCount()) > before ? model.facts.at(-1) : 'nothing')).to.equal(wanted);
         }

@@ -1,7 +1,7 @@
 /** A student who is removed while an import is open stays removed, whichever of the two comes first. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
-import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { studentsOf } from '../../../toolkit/assert/students.ts';
 import { buildClub, buildStudent, type TestClub } from '../../../toolkit/builders/clubs.ts';
 import { callsOf } from '../../../toolkit/drive/club-calls.ts';

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { readConfig } from '../../../../config.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
 import { stepAnswer, type AnswerStep } from '../../../../domain/agents/answers/answer-step.ts';
@@ -35,7 +36,12 @@ describe('an answer while Postgres is away', function () {
     const log = createDeltaLog({ source, ring() {}, onError() {}, async failpoint() {} });
     answering.model().next({ answer: chunks, delayMs: 50 });
     const stepping = stepAnswer(
-      { ...platform, log, database: { ...platform.database, source }, prompt: { ...platform.prompt, source } },
+      {
+        ...platform,
+        log,
+        database: new Database(source, platform.database.notifier),
+        prompt: { ...platform.prompt, source },
+      },
       question.questionId,
       Date.now(),
       new AbortController().signal,

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { foldAnswerLogs } from '../../../../domain/agents/answers/answer-logs.ts';
 import { stepAnswer } from '../../../../domain/agents/answers/answer-step.ts';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
-import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
 import { answerRow, callRows, chargeRow, logOf, monthOf } from '../../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../../toolkit/drive/answering.ts';
@@ -82,9 +81,7 @@ describe('upkeep of answers', function () {
       const stepping = answering.step(question.questionId);
       await until('first words', { timeoutMs: 10 * second }, async () => (await logOf(answerId)) !== '');
       const { database } = await testPlatform();
-      await inTransaction(database, (tx) =>
-        eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()),
-      );
+      await database.transaction((tx) => eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()));
       expect(await stepping).to.have.nested.property('outcome.error_code', 'conversation_deleted');
       expect(answering.model().closedByClient()).to.equal(1);
       expect(await logOf(answerId)).to.equal('');
@@ -103,7 +100,7 @@ describe('upkeep of answers', function () {
     it('before the call prevents it, and releases the reserve', async () => {
       const question = await buildQuestion();
       const { database } = await testPlatform();
-      await inTransaction(database, (tx) =>
+      await database.transaction((tx) =>
         eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
       );
       expect(await answering.step(question.questionId)).to.have.nested.property(
@@ -119,7 +116,9 @@ describe('upkeep of answers', function () {
       const platform = await answering.platform({
         async failpoint(name) {
           if (name !== 'answer_called') return;
-          await inTransaction((await testPlatform()).database, (tx) =>
+          await (
+            await testPlatform()
+          ).database.transaction((tx) =>
             eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
           );
         },
@@ -137,7 +136,9 @@ describe('upkeep of answers', function () {
       const platform = await answering.platform({
         async failpoint(name) {
           if (name !== 'answer_ending') return;
-          await inTransaction((await testPlatform()).database, (tx) =>
+          await (
+            await testPlatform()
+          ).database.transaction((tx) =>
             eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
           );
         },

@@ -1,3 +1,4 @@
+import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { budgetOf } from '../../../../domain/agents/budget/budget.ts';
@@ -16,7 +17,7 @@ const timeZone = async (clubId: string, name: string) =>
   (await testDatabase()).query(`UPDATE clubs SET time_zone = $2 WHERE id = $1`, [clubId, name]);
 const standing = async ({ clubId }: Asker, at = now) => {
   const { month, spentMicros, reservedMicros, limitMicros } = await budgetOf(
-    (await testDatabase()).manager,
+    new Queries((await testDatabase()).manager),
     clubId,
     at,
   );

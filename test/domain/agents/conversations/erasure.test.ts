@@ -1,7 +1,6 @@
 /** A conversation is deleted anywhere in the making of an answer: no word stays, and what was used is settled, once. */
 import { expect } from 'chai';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
-import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
 import { answerRow, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../../toolkit/drive/answering.ts';
 import { columnsHolding, testPlatform } from '../../../toolkit/stack/database.ts';
@@ -25,7 +24,7 @@ describe('deletion of a conversation during its answer', function () {
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
       const erase = () =>
-        inTransaction(database, (tx) =>
+        database.transaction((tx) =>
           eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
         );
       answering.model().next({ blocks: [{ deltas: [`First ${word} `, `second ${word} `, `third ${word}`] }] });

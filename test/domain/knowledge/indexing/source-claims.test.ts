@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { holdClaim } from '../../../../domain/knowledge/indexing/claims.ts';
 import { insertPassages, recordPassages, type Indexed } from '../../../../domain/knowledge/indexing/record.ts';
-import { inTransaction, type Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { passagesOf, sourceRow, textsOf } from '../../../toolkit/assert/sources.ts';
 import { book } from '../../../toolkit/builders/office-files.ts';
 import { buildFileSource, buildLessonSource, type TestSource } from '../../../toolkit/builders/sources.ts';
@@ -152,7 +152,7 @@ describe('the claim of a source', function () {
     const claim = await claimOf(source);
     const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.' }];
     const recording = database.source.transaction(async (tx) => {
-      await insertPassages(tx, claim, { title: 'T', language: 'en', pageCount: null, passages });
+      await insertPassages(new Transaction(tx), claim, { title: 'T', language: 'en', pageCount: null, passages });
       await alterSource(source, `updated_at = now()`); // by another connection: it would wait for ever
       const lock = `SELECT id FROM agent_sources WHERE id = $1 FOR UPDATE NOWAIT`;
       expect(await database.source.query(lock, [source.id])).to.deep.equal([{ id: source.id }]);
@@ -199,7 +199,7 @@ describe('the claim of a source', function () {
         (tx) => recordPassages(databaseOf(tx), claim, indexed, new Date()),
         async (tx) => {
           expect(await tx.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [source.id])).to.have.length(400);
-          taking = inTransaction(database, (other) => takeAway(other, source));
+          taking = database.transaction((other) => takeAway(other, source));
           await untilWaitingForLocks(1);
         },
       );

@@ -1,3 +1,4 @@
+import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { newId } from '../../../../platform/core/ids.ts';
 import { issueOnCompletion } from '../../../../domain/learning/certificates/certificates.ts';
@@ -12,7 +13,7 @@ const now = new Date('2026-03-02T09:15:00.000Z');
 async function complete(completion: { clubId: string; studentId: string; courseId: string }): Promise<void> {
   const { database } = await testPlatform();
   await database.source.transaction((tx) =>
-    issueOnCompletion(tx, 'https://club.example', { ...completion, completedAt }, now),
+    issueOnCompletion(new Transaction(tx), 'https://club.example', { ...completion, completedAt }, now),
   );
 }
 

@@ -1,3 +1,4 @@
+import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { assembleBody } from '../../../../domain/webhooks/events/bodies.ts';
 import {
@@ -28,7 +29,7 @@ async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promis
     createdAt: new Date('2026-02-20T08:00:00.123Z'),
     removed: false,
   };
-  return JSON.parse(await assembleBody(manager, fact, student, new Date()));
+  return JSON.parse(await assembleBody(new Queries(manager), fact, student, new Date()));
 }
 
 describe('certificate.issued', () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import type { EntityManager } from 'typeorm';
+import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { findCertificateByCode } from '../../../../domain/learning/certificates/reads.ts';
 
 describe('lookup of a certificate by its code', () => {
@@ -7,8 +8,9 @@ describe('lookup of a certificate by its code', () => {
     const asked: Record<string, string[]> = {};
     for (const typed of ['K7QM-4XPA-9T2F', 'K7QM-4XPA-9T2B', 'K7QM', '', '<script>', 'A'.repeat(2_000)]) {
       const statements: string[] = [];
-      const tx = { query: async (sql: string) => (statements.push(sql), []) } as unknown as Transaction;
-      const refusal: unknown = await findCertificateByCode(tx, typed).catch((error: unknown) => error);
+      const manager = { query: async (sql: string) => (statements.push(sql), []) } as unknown as EntityManager;
+      const db = new Queries(manager);
+      const refusal: unknown = await findCertificateByCode(db, typed).catch((error: unknown) => error);
       expect(refusal, typed).to.include({ code: 'not_found', message: 'No certificate has this code.' });
       asked[typed] = statements;
     }

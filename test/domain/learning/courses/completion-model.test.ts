@@ -1,4 +1,5 @@
 /** Random acts on a course, by a student and by administrators, against a model in a few lines: the same facts, the same progress. */
+import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -93,7 +94,7 @@ describe('a course that is completed and edited at the same time', function () {
         const really = async (act: Act, at: Date): Promise<unknown> => {
           if (act.kind === 'open' || act.kind === 'close')
             return updateCourse(
-              database,
+              { database },
               club.id,
               course.id,
               { status: act.kind === 'open' ? 'published' : 'draft' },
@@ -101,9 +102,9 @@ describe('a course that is completed and edited at the same time', function () {
             );
           const { id, publicId } = lessonOf(act.lesson);
           if (act.kind === 'complete') return completeLesson(platform, reader, publicId, at);
-          if (act.kind === 'undo') return undoCompletion(database, reader, publicId, at);
-          if (act.kind === 'remove') return removeLesson(database, club.id, id, at);
-          return updateLesson(database, club.id, id, { published: act.kind === 'publish' }, at);
+          if (act.kind === 'undo') return undoCompletion({ database }, reader, publicId, at);
+          if (act.kind === 'remove') return removeLesson({ database }, club.id, id, at);
+          return updateLesson({ database }, club.id, id, { published: act.kind === 'publish' }, at);
         };
 
         for (const act of sequence) {
@@ -112,7 +113,7 @@ describe('a course that is completed and edited at the same time', function () {
             (error: unknown) => error instanceof DomainError && error.code === 'not_found',
           );
           expect(outcome, JSON.stringify(act)).to.equal(model.do(act));
-          const { rows } = await listCourses(manager, reader, { page: 1, page_size: 20 }, new Date(now));
+          const { rows } = await listCourses(new Queries(manager), reader, { page: 1, page_size: 20 }, new Date(now));
           expect(
             rows.map((row) => [row.lesson_count, row.completed_lesson_count, row.completed_at !== undefined]),
             JSON.stringify(act),

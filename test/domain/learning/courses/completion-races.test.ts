@@ -1,7 +1,7 @@
 /** Completions that meet: each other, an undo, and whatever takes the lesson away; over HTTP and on the real database. */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
-import type { Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { completeLesson, undoCompletion } from '../../../../domain/learning/courses/completion.ts';
 import { updateCourse } from '../../../../domain/learning/courses/courses.ts';
@@ -87,7 +87,7 @@ describe('concurrent completions', () => {
       await classroom.complete(first);
       const inOpen = (tx: Transaction) =>
         undoneFirst
-          ? undoCompletion(databaseOf(tx), reader(), first, new Date())
+          ? undoCompletion({ database: databaseOf(tx) }, reader(), first, new Date())
           : completeLesson({ database: databaseOf(tx), publicUrl }, reader(), second, new Date());
       await begunDuring(inOpen, () => (undoneFirst ? classroom.complete(second) : classroom.undo(first)));
       expect(await completionsOf(learner.id)).to.deep.equal([
@@ -103,10 +103,17 @@ describe('a completion and a change that takes its lesson away', () => {
   /** What an administrator does, or a removal: inside an open transaction. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
-      updateLesson(databaseOf(tx), club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),
-    'the lesson is removed': (tx) => removeLesson(databaseOf(tx), club.id, course.lessons[0]?.id ?? '', new Date()),
+      updateLesson(
+        { database: databaseOf(tx) },
+        club.id,
+        course.lessons[0]?.id ?? '',
+        { published: false },
+        new Date(),
+      ),
+    'the lesson is removed': (tx) =>
+      removeLesson({ database: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', new Date()),
     'the course is unpublished': (tx) =>
-      updateCourse(databaseOf(tx), club.id, course.id, { status: 'draft' }, new Date()),
+      updateCourse({ database: databaseOf(tx) }, club.id, course.id, { status: 'draft' }, new Date()),
     'access is revoked': (tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date()),
     'the student is removed': (tx) => removeStudent(platformOn(databaseOf(tx)), club.id, learner.id, new Date()),
   };
@@ -169,7 +176,7 @@ describe('a completion and a change that takes its lesson away', () => {
     const [only = ''] = await start(1);
     const further = { title: 'Further', published: true };
     const { body } = await begunDuring(
-      (tx) => createLesson(databaseOf(tx), club.id, course.moduleId, further, new Date()),
+      (tx) => createLesson({ database: databaseOf(tx) }, club.id, course.moduleId, further, new Date()),
       () => classroom.complete(only),
     );
     expect(body.data.course).to.include({ lesson_count: 2, completed_lesson_count: 1 });

@@ -1,7 +1,6 @@
 /** Points and levels against a model of EVT-19, through the domain's own functions. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { createLevel, deleteLevel, updateLevel } from '../../../../domain/learning/engagement/levels.ts';
@@ -63,7 +62,7 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
   const taken = (but?: Id) => [...model.levels].some(([id, from]) => from === points && id !== but);
   if (act === 'create') {
     const refused = taken() ? 'points_taken' : undefined;
-    const made = createLevel(database, clubId, { name: 'Level', points }, new Date());
+    const made = createLevel({ database }, clubId, { name: 'Level', points }, new Date());
     expect(await codeOf(made)).to.equal(refused);
     if (refused === undefined) model.levels.set((await made).id, points);
     return;
@@ -72,12 +71,12 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
   if (id === undefined) return;
   if (act === 'move') {
     const refused = taken(id) ? 'points_taken' : undefined;
-    expect(await codeOf(updateLevel(database, clubId, id, { points }))).to.equal(refused);
+    expect(await codeOf(updateLevel({ database }, clubId, id, { points }))).to.equal(refused);
     if (refused === undefined) model.levels.set(id, points);
     return;
   }
   const refused = model.reached.has(id) ? 'in_use' : undefined;
-  expect(await codeOf(deleteLevel(database, clubId, id, new Date()))).to.equal(refused);
+  expect(await codeOf(deleteLevel({ database }, clubId, id, new Date()))).to.equal(refused);
   if (refused === undefined) model.levels.delete(id);
 }
 
@@ -97,9 +96,7 @@ describe('points and levels', () => {
           }
           const given = step.cause ?? { kind: 'manual' as const, id: newId() };
           const { points } = step;
-          await inTransaction(database, (tx) =>
-            awardPoints(tx, { clubId, studentId, points, cause: given }, new Date()),
-          );
+          await database.transaction((tx) => awardPoints(tx, { clubId, studentId, points, cause: given }, new Date()));
           awardInModel(model, `${given.kind} ${given.id}`, points);
         }
         const told = await database.source.query<{ id: Id; type: string }[]>(
@@ -107,7 +104,7 @@ describe('points and levels', () => {
           [studentId],
         );
         expect(told).to.deep.equal(model.told.map((id) => ({ id, type: 'student.level_reached' })));
-        const standing = await ownStandingOf(database.source.manager, clubId, studentId);
+        const standing = await ownStandingOf(database, clubId, studentId);
         const byPoints = [...model.levels].toSorted(([, a], [, b]) => a - b);
         expect({ points: standing.points, level: standing.level?.id, next: standing.next?.id }).to.deep.equal({
           points: model.points,
@@ -123,15 +120,15 @@ describe('points and levels', () => {
     const { database } = await testPlatform();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);
-    await createLevel(database, clubId, { name: 'Deckhand', points: 1 }, new Date());
+    await createLevel({ database }, clubId, { name: 'Deckhand', points: 1 }, new Date());
     const given = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
-    const crash = inTransaction(database, async (tx) => {
+    const crash = database.transaction(async (tx) => {
       await awardPoints(tx, given, new Date());
       throw new Error('the process ends here');
     });
     expect(await crash.catch((error: Error) => error.message)).to.equal('the process ends here');
-    expect((await ownStandingOf(database.source.manager, clubId, studentId)).points).to.equal(0);
-    await inTransaction(database, (tx) => awardPoints(tx, given, new Date()));
-    expect((await ownStandingOf(database.source.manager, clubId, studentId)).level?.name).to.equal('Deckhand');
+    expect((await ownStandingOf(database, clubId, studentId)).points).to.equal(0);
+    await database.transaction((tx) => awardPoints(tx, given, new Date()));
+    expect((await ownStandingOf(database, clubId, studentId)).level?.name).to.equal('Deckhand');
   });
 });

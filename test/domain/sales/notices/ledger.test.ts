@@ -1,3 +1,4 @@
+import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { changeEnd, revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -257,7 +258,7 @@ describe('cancellation of a subscription', () => {
     const { database } = await testPlatform();
     const sooner = new Date(Date.now() + day);
     const [{ id } = { id: '' }] = await accessOf(shop);
-    await database.source.transaction((tx) => changeEnd(tx, shop.club.id, id, sooner, new Date()));
+    await database.source.transaction((tx) => changeEnd(new Transaction(tx), shop.club.id, id, sooner, new Date()));
     await sell(shop, canceled(shop, { current_period_end: later }));
     expect((await accessOf(shop))[0]?.endsAt).to.deep.equal(sooner);
   });
@@ -267,7 +268,9 @@ describe('cancellation of a subscription', () => {
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
     const { database } = await testPlatform();
     const [{ id } = { id: '' }] = await accessOf(shop);
-    await database.source.transaction((tx) => revokeAccess(tx, shop.club.id, id, 'revocation', new Date()));
+    await database.source.transaction((tx) =>
+      revokeAccess(new Transaction(tx), shop.club.id, id, 'revocation', new Date()),
+    );
     const again = {
       purchase: { id: 'two', amount: 1, currency: 'EUR', paid_at: '2026-04-01T00:00:00Z' },
       ...subscribed,

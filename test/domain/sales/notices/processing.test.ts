@@ -45,7 +45,7 @@ describe('a notice that cannot be carried out', () => {
     expect(await noticeRow(id)).to.include({ status: 'failed', errorCode: 'limit_reached' });
     expect(await factTypes(shop.club.id)).to.deep.equal([]);
     await buildPlan(shop.club.id, 'professional');
-    await replayNotice((await testPlatform()).database, shop.club.id, id, new Date());
+    await replayNotice(await testPlatform(), shop.club.id, id, new Date());
     expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
   });
 
@@ -54,7 +54,7 @@ describe('a notice that cannot be carried out', () => {
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'to-come' } }));
     await stepNotice(id);
     await buildProduct(shop.club.id, { externalId: 'to-come' });
-    await replayNotice((await testPlatform()).database, shop.club.id, id, new Date());
+    await replayNotice(await testPlatform(), shop.club.id, id, new Date());
     await stepNotice(id);
     expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null, attemptCount: 2 });
     expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
@@ -214,7 +214,7 @@ describe('upkeep of notices', () => {
     expect((await retainNotices(database, new Date())).rows.notices).to.be.at.least(1);
     expect((await noticeRow(kept)).body).not.to.equal(null);
     expect(await noticeRow(old)).to.include({ body: null, status: 'failed' });
-    const error: unknown = await replayNotice(database, shop.club.id, old, new Date()).catch(
+    const error: unknown = await replayNotice({ database }, shop.club.id, old, new Date()).catch(
       (thrown: unknown) => thrown,
     );
     expect(error).to.have.property('code', 'payload_purged');

@@ -106,9 +106,7 @@ describe('body of a fact about a sale', () => {
       occurredAt: new Date(),
     };
     const subject = { id: student.id, name: 'S', email: null, verified: false, createdAt: new Date(), removed: false };
-    const told: unknown = await assembleBody(database.source.manager, fact, subject, new Date()).catch(
-      (error: unknown) => error,
-    );
+    const told: unknown = await assembleBody(database, fact, subject, new Date()).catch((error: unknown) => error);
     expect(told).to.be.an.instanceOf(Error).and.have.property('message', 'The record of a fact purchase.paid is gone');
   });
 });

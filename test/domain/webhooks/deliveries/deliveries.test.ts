@@ -1,3 +1,4 @@
+import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import { newId } from '../../../../platform/core/ids.ts';
@@ -26,9 +27,13 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 describe('delivery history of an endpoint', () => {
   const delivering = useDeliveries();
   const list = async ({ clubId, endpoint }: Subscription, filter: Partial<DeliveryFilter> = {}) =>
-    listDeliveries((await testDatabase()).manager, clubId, endpoint.id, { page: 1, page_size: 20, ...filter });
+    listDeliveries(new Queries((await testDatabase()).manager), clubId, endpoint.id, {
+      page: 1,
+      page_size: 20,
+      ...filter,
+    });
   const find = async ({ clubId, endpoint, id }: TestWebhookDelivery) =>
-    findDelivery((await testDatabase()).manager, clubId, endpoint.id, id);
+    findDelivery(new Queries((await testDatabase()).manager), clubId, endpoint.id, id);
   const codeOf = async (promise: Promise<unknown>) => {
     const error = await promise.catch((failure: unknown) => failure);
     return error instanceof DomainError ? error.code : error;

@@ -210,7 +210,7 @@ describe('delivery tallies', () => {
     const first = await insert(source.manager, clubId, [endpointId], event);
     await withOpenTransaction(
       async (tx) => {
-        await insert(tx, clubId, [endpointId], event);
+        await insert(tx.manager, clubId, [endpointId], event);
         await tx.query(`UPDATE webhook_deliveries SET status = 'failed' WHERE event_id = $1`, [first]);
       },
       async () => {

@@ -1,5 +1,6 @@
+import type { DataSource, EntityManager } from 'typeorm';
 import { expect } from 'chai';
-import type { Database, Transaction } from '../../../../platform/infra/postgres/transaction.ts';
+import { Database, type Transaction } from '../../../../platform/infra/postgres/database.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
@@ -99,7 +100,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
             }
             return rows;
           },
-        });
+        } as unknown as EntityManager);
         const ended = await tendGate({ database, vault: platform.vault }, endpoint.id, Date.now());
         expect(ended).to.deep.equal({ done: true, outcome: 'open' });
       },
@@ -115,14 +116,14 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
 
   /** What enableEndpoint and the last step of the gate do, in the one transaction that is held open. */
   async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
-    const within = { database: nestedIn(tx), vault: (await testPlatform()).vault };
+    const within = { database: nestedIn(tx.manager), vault: (await testPlatform()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());
     expect(await tendGate(within, endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
   }
 });
 
 /** A database whose transactions are parts of one that is already open. */
-function nestedIn(tx: object): Database {
-  const source = { transaction: (work: (inner: object) => Promise<unknown>) => work(tx) };
-  return { source, bell: { ring() {} } } as unknown as Database;
+function nestedIn(manager: EntityManager): Database {
+  const source = { manager, transaction: (work: (inner: object) => Promise<unknown>) => work(manager) };
+  return new Database(source as unknown as DataSource, { notify() {} });
 }

@@ -1,4 +1,3 @@
-import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
@@ -172,7 +171,7 @@ describe('change of the breaker', () => {
     const { database, vault } = await testPlatform();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });
-    await inTransaction(database, (tx) => closeEndpoint(tx, vault, { id: endpoint.id, clubId }, 'manual', new Date()));
+    await database.transaction((tx) => closeEndpoint(tx, vault, { id: endpoint.id, clubId }, 'manual', new Date()));
     expect((await endpointRow(endpoint.id)).releasePage).to.equal(0);
   });
 });

@@ -1,7 +1,6 @@
 /** Canceling an endpoint's queue, and attempts in flight meanwhile (HOOK-9). */
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
-import { inTransaction } from '../../../../platform/infra/postgres/transaction.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
@@ -72,7 +71,7 @@ describe('cancellation of an endpoint’s queue', () => {
     }
     const idle = ['succeeded', 'failed', 'canceled by a removal'];
     const wakes = await wakesBy(subscription.clubId, () =>
-      inTransaction(database, (tx) => cancelSome(tx, subscription.endpoint.id, new Date())),
+      database.transaction((tx) => cancelSome(tx, subscription.endpoint.id, new Date())),
     );
     const busy = [...deliveries].filter(([name]) => !idle.includes(name));
     expect(wakes).to.deep.equal(busy.map(([, delivery]) => deliveryRun(delivery)).toSorted());
@@ -100,7 +99,7 @@ describe('cancellation of an endpoint’s queue', () => {
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
     const delivery = await buildWebhookDelivery(other);
-    await inTransaction(database, (tx) => cancelSome(tx, subscription.endpoint.id, new Date()));
+    await database.transaction((tx) => cancelSome(tx, subscription.endpoint.id, new Date()));
     expect((await deliveryRow(delivery.id)).status).to.equal('pending');
   });
 

@@ -1,3 +1,4 @@
+import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { newId } from '../../../../platform/core/ids.ts';
@@ -28,7 +29,7 @@ const factOf = (type: EventType) => ({
 describe('body of an event', () => {
   const bodyOf = async (fact: FactToTell, of = student): Promise<unknown> => {
     const { manager } = await testDatabase();
-    return JSON.parse(await assembleBody(manager, fact, of, new Date()));
+    return JSON.parse(await assembleBody(new Queries(manager), fact, of, new Date()));
   };
 
   for (const type of ['student.created', 'student.updated'] as const) {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Database } from '../../../../platform/infra/postgres/transaction.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { fanOut, fanOutEach } from '../../../../domain/webhooks/events/fan-out.ts';

@@ -1,14 +1,8 @@
 import { expect } from 'chai';
 import { QueryFailedError } from 'typeorm';
-import { createBell, relayChannel } from '../../../../platform/infra/postgres/notifier.ts';
-import {
-  inTransaction,
-  LookedTooEarly,
-  pauseBeforeRepetition,
-  ringAfterCommit,
-  sqlStateOf,
-  violates,
-} from '../../../../platform/infra/postgres/transaction.ts';
+import { createNotifier, relayChannel } from '../../../../platform/infra/postgres/notifier.ts';
+import { Database, LookedTooEarly, pauseBeforeRepetition } from '../../../../platform/infra/postgres/database.ts';
+import { sqlStateOf, violates } from '../../../../platform/infra/postgres/errors.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
 import { until } from '../../../toolkit/drive/until.ts';
@@ -17,17 +11,19 @@ import { until } from '../../../toolkit/drive/until.ts';
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
   const { database } = await testPlatform();
   let tries = 0;
-  const outcome = await inTransaction(database, async (tx) => {
-    tries += 1;
-    if (tries <= times) {
-      await tx.query(`DO $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${sqlState}'; END $$`);
-    }
-    return 'done';
-  }).catch((error: unknown) => sqlStateOf(error));
+  const outcome = await database
+    .transaction(async (tx) => {
+      tries += 1;
+      if (tries <= times) {
+        await tx.query(`DO $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${sqlState}'; END $$`);
+      }
+      return 'done';
+    })
+    .catch((error: unknown) => sqlStateOf(error));
   return { tries, outcome };
 }
 
-describe('inTransaction', () => {
+describe('Database.transaction', () => {
   it('repeats a transaction that a serialization failure or deadlock ended, three tries in all', async () => {
     for (const sqlState of ['40001', '40P01']) {
       expect(await ended(sqlState, 2), `${sqlState} twice`).to.deep.equal({ tries: 3, outcome: 'done' });
@@ -47,10 +43,12 @@ describe('inTransaction', () => {
   it('repeats a transaction that threw LookedTooEarly, three tries in all', async () => {
     const { database } = await testPlatform();
     let tries = 0;
-    const outcome: unknown = await inTransaction(database, async () => {
-      tries += 1;
-      throw new LookedTooEarly();
-    }).catch((error: unknown) => error);
+    const outcome: unknown = await database
+      .transaction(async () => {
+        tries += 1;
+        throw new LookedTooEarly();
+      })
+      .catch((error: unknown) => error);
     expect(outcome).to.be.an.instanceOf(LookedTooEarly);
     expect(tries).to.equal(3);
   });
@@ -62,26 +60,28 @@ describe('inTransaction', () => {
   it('writes nothing when the transaction throws', async () => {
     const { database } = await testPlatform();
     const club = await buildClub();
-    await inTransaction(database, async (tx) => {
-      await tx.query(`UPDATE clubs SET name = 'half' WHERE id = $1`, [club.id]);
-      throw new Error('changed our mind');
-    }).catch(() => undefined);
+    await database
+      .transaction(async (tx) => {
+        await tx.query(`UPDATE clubs SET name = 'half' WHERE id = $1`, [club.id]);
+        throw new Error('changed our mind');
+      })
+      .catch(() => undefined);
     const [row] = await database.source.query<{ name: string }[]>(`SELECT name FROM clubs WHERE id = $1`, [club.id]);
     expect(row?.name).to.not.equal('half');
   });
 
-  it('rings the bell once after a commit with work for the relay, and not without (ENG-14)', async () => {
+  it('notifies the relay once after a commit with work for it, and not without (ENG-14)', async () => {
     const { source } = (await testPlatform()).database;
-    let rings = 0;
-    const database = { source, bell: { ring: () => void (rings += 1) } };
-    await inTransaction(database, async (tx) => {
-      ringAfterCommit(tx);
-      ringAfterCommit(tx);
-      expect(rings).to.equal(0);
+    let calls = 0;
+    const database = new Database(source, { notify: () => void (calls += 1) });
+    await database.transaction(async (tx) => {
+      tx.notifyRelay();
+      tx.notifyRelay();
+      expect(calls).to.equal(0);
     });
-    expect(rings).to.equal(1);
-    await inTransaction(database, () => Promise.resolve());
-    expect(rings).to.equal(1);
+    expect(calls).to.equal(1);
+    await database.transaction(() => Promise.resolve());
+    expect(calls).to.equal(1);
   });
 });
 
@@ -105,8 +105,8 @@ describe('violates', () => {
   });
 });
 
-describe('the bell', () => {
-  it('sends NOTIFY, and coalesces rings while a NOTIFY is in flight into one more', async () => {
+describe('the notifier', () => {
+  it('sends NOTIFY, and coalesces calls while a NOTIFY is in flight into one more', async () => {
     const source = await testDatabase();
     const sent: string[] = [];
     let finish: () => void = () => {};
@@ -118,25 +118,25 @@ describe('the bell', () => {
         });
       },
     };
-    const bell = createBell(slow as unknown as typeof source, () => {});
-    for (let rings = 0; rings < 5; rings++) bell.ring();
+    const notifier = createNotifier(slow as unknown as typeof source, () => {});
+    for (let calls = 0; calls < 5; calls++) notifier.notify();
     expect(sent).to.deep.equal([`NOTIFY ${relayChannel}`]);
     finish();
     await until('the second', { timeoutMs: 1_000 }, () => Promise.resolve(sent.length === 2));
     finish();
-    bell.ring();
+    notifier.notify();
     await until('the third', { timeoutMs: 1_000 }, () => Promise.resolve(sent.length >= 3));
     expect(sent).to.have.length(3);
   });
 
-  it('reports a failed NOTIFY, and tries again at the next ring', async () => {
+  it('reports a failed NOTIFY, and tries again at the next call', async () => {
     const source = await testDatabase();
     const failures: unknown[] = [];
     const broken = { query: () => Promise.reject(new Error('down')) };
-    const bell = createBell(broken as unknown as typeof source, (error) => failures.push(error));
-    bell.ring();
+    const notifier = createNotifier(broken as unknown as typeof source, (error) => failures.push(error));
+    notifier.notify();
     await until('the failure', { timeoutMs: 1_000 }, () => Promise.resolve(failures.length === 1));
-    bell.ring();
+    notifier.notify();
     await until('the second failure', { timeoutMs: 1_000 }, () => Promise.resolve(failures.length === 2));
   });
 });

@@ -1,3 +1,4 @@
+import { Queries } from '../../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { EventType } from '../../../../../platform/core/event-types.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
@@ -37,7 +38,9 @@ describe('bodies of access events', () => {
     const { manager } = await testDatabase();
     const subject = { subjectId: enrollment.id, studentId: enrollment.studentId };
     const fact = { id: newId(), clubId, type, details, occurredAt: startsAt, ...subject };
-    const body = JSON.parse(await assembleBody(manager, fact, { id: enrollment.studentId, ...student }, now));
+    const body = JSON.parse(
+      await assembleBody(new Queries(manager), fact, { id: enrollment.studentId, ...student }, now),
+    );
     expect(eventFaults(type, body)).to.deep.equal([]);
     return body.data;
   };

@@ -1,6 +1,7 @@
+import { Queries } from '../../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { inTransaction, sqlStateOf } from '../../../../../platform/infra/postgres/transaction.ts';
+import { sqlStateOf } from '../../../../../platform/infra/postgres/errors.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
 import type { TalliedList } from '../../../../../entities/facts/values.ts';
 import { countListed, foldListTallies } from '../../../../../platform/infra/postgres/lists/counts.ts';
@@ -78,12 +79,14 @@ const refusals = new Set(['40P01', '23503']);
 async function perform(scene: Scene, act: string, digit: number, undone: boolean): Promise<void> {
   const { database } = await testPlatform();
   const regret = new Error('undone');
-  await inTransaction(database, async (tx) => {
-    await tx.query(acts[act]?.(scene, digit) ?? '');
-    if (undone) throw regret;
-  }).catch((error: unknown) => {
-    if (error !== regret && !refusals.has(sqlStateOf(error) ?? '')) throw error;
-  });
+  await database
+    .transaction(async (tx) => {
+      await tx.query(acts[act]?.(scene, digit) ?? '');
+      if (undone) throw regret;
+    })
+    .catch((error: unknown) => {
+      if (error !== regret && !refusals.has(sqlStateOf(error) ?? '')) throw error;
+    });
 }
 
 /** Every total of every list, as the lists give them and as counted one by one, at one moment. */
@@ -101,7 +104,7 @@ async function totals({ clubId, courses, deliveries }: Scene) {
             [clubId, subjectId ?? null, marked ?? null],
           );
           const place = `${list} ${subjects.indexOf(subjectId)} ${String(marked)}`;
-          found[place] = [await countListed(tx, { list, clubId, subjectId, marked }), row?.n ?? 0];
+          found[place] = [await countListed(new Queries(tx), { list, clubId, subjectId, marked }), row?.n ?? 0];
         }
       }
     }

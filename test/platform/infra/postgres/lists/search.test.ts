@@ -1,3 +1,4 @@
+import { Queries } from '../../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
 import { search, searchRules } from '../../../../../platform/infra/postgres/lists/search.ts';
@@ -28,7 +29,7 @@ describe('search in a list of 12,000 students', () => {
 
   const list = async (filter: Partial<StudentFilter>) => {
     const { manager } = await testDatabase();
-    const { rows, total } = await listStudents(manager, clubId, { page: 1, page_size: 100, ...filter });
+    const { rows, total } = await listStudents(new Queries(manager), clubId, { page: 1, page_size: 100, ...filter });
     return { names: rows.map(({ name }) => name), total };
   };
   const numbers = (names: readonly string[]) => names.map((name) => Number(/^N(\d+)/.exec(name)?.[1]));
@@ -83,7 +84,7 @@ describe('search in a list of 12,000 students', () => {
       matching: 'student.name ILIKE $2',
       parameters: [clubId, `%${text}%`],
     };
-    const ids = await search(manager, text, everybody, { ...searchRules, ...rules });
+    const ids = await search(new Queries(manager), text, everybody, { ...searchRules, ...rules });
     const rows = await manager.query<{ id: Id; name: string }[]>(`SELECT id, name FROM students WHERE id = ANY ($1)`, [
       ids,
     ]);

@@ -1,0 +1,88 @@
+/** What administrators do to enrollments by hand: each change in its transaction, answered with the record as it is then. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { instantOf } from '../../../platform/core/instants.ts';
+import type { DatabaseDeps } from '../../deps.ts';
+import { changeEnd, grantByHand, moveToCohort, restoreAccess, revokeAccess, type Enrollment } from './enrollments.ts';
+import { readEnrollment } from './listing.ts';
+
+type EnrollmentRecord = RecordOf<'Enrollment'>;
+
+/** @throws DomainError not_found (student, delivery or cohort), delivery_archived, invalid_request, already_enrolled */
+export async function grantEnrollment(
+  deps: DatabaseDeps,
+  clubId: Id,
+  input: Parameters<typeof grantByHand>[2],
+  now: Date,
+): Promise<EnrollmentRecord> {
+  return changed(deps, clubId, now, (tx) => grantByHand(tx, clubId, input, now));
+}
+
+/** @throws DomainError not_found */
+export async function revokeEnrollment(
+  deps: DatabaseDeps,
+  clubId: Id,
+  enrollmentId: Id,
+  now: Date,
+): Promise<EnrollmentRecord> {
+  return changed(deps, clubId, now, (tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', now));
+}
+
+/** @throws DomainError not_found, enrollment_not_revoked, already_enrolled */
+export async function restoreEnrollment(
+  deps: DatabaseDeps,
+  clubId: Id,
+  enrollmentId: Id,
+  now: Date,
+): Promise<EnrollmentRecord> {
+  return changed(deps, clubId, now, (tx) => restoreAccess(tx, clubId, enrollmentId, now));
+}
+
+/** @throws DomainError not_found (enrollment or cohort), enrollment_revoked */
+export async function moveEnrollment(
+  deps: DatabaseDeps,
+  clubId: Id,
+  enrollmentId: Id,
+  cohortId: Id,
+  now: Date,
+): Promise<EnrollmentRecord> {
+  return changed(deps, clubId, now, (tx) => moveToCohort(tx, clubId, enrollmentId, cohortId.toLowerCase(), now));
+}
+
+/**
+ * @param end absent for an access without an end
+ * @throws DomainError not_found, enrollment_revoked, invalid_request, already_enrolled
+ */
+export async function setEnrollmentEnd(
+  deps: DatabaseDeps,
+  clubId: Id,
+  enrollmentId: Id,
+  end: string | undefined,
+  now: Date,
+): Promise<EnrollmentRecord> {
+  const endsAt = end === undefined ? null : instantOf(end, 'ends_at');
+  return changed(deps, clubId, now, (tx) => changeEnd(tx, clubId, enrollmentId, endsAt, now));
+}
+
+/** Takes the access and hides the enrollment. @throws DomainError not_found */
+export async function removeEnrollment(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  enrollmentId: Id,
+  now: Date,
+): Promise<void> {
+  await database.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'removal', now));
+}
+
+async function changed(
+  { database }: DatabaseDeps,
+  clubId: Id,
+  now: Date,
+  change: (tx: Transaction) => Promise<Enrollment>,
+): Promise<EnrollmentRecord> {
+  return database.transaction(async (tx) => {
+    const { id } = await change(tx);
+    return readEnrollment(tx, clubId, id, now);
+  });
+}

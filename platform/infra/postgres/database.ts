@@ -1,0 +1,127 @@
+/** Postgres: statements, transactions, and the NOTIFY after a commit that left work for the relay. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DataSource, EntityManager } from 'typeorm';
+import { sqlStateOf } from './errors.ts';
+import type { Sql } from './sql.ts';
+
+/** Runs statements: on any connection of the pool, or in a transaction on its own. Reads ask for no more than this. */
+export class Queries {
+  /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
+  readonly manager: EntityManager;
+
+  constructor(manager: EntityManager) {
+    this.manager = manager;
+  }
+
+  /** @returns the rows that a statement selects or returns */
+  async rows<Row>(statement: Sql): Promise<Row[]> {
+    const result = await this.#send(statement);
+    return (isCounted(result) ? result[0] : result) as Row[];
+  }
+
+  /** @returns the first row */
+  async one<Row>(statement: Sql): Promise<Row | undefined> {
+    const [row] = await this.rows<Row>(statement);
+    return row;
+  }
+
+  /** @returns how many rows an UPDATE or a DELETE changed; 0 for any other statement */
+  async run(statement: Sql): Promise<number> {
+    const result = await this.#send(statement);
+    return isCounted(result) ? result[1] : 0;
+  }
+
+  /** A statement with its own parameter numbers, answered as TypeORM answers. Being replaced by the methods above. */
+  query<T>(text: string, values?: unknown[]): Promise<T> {
+    return this.manager.query<T>(text, values);
+  }
+
+  #send(statement: Sql): Promise<unknown[]> {
+    const values: unknown[] = [];
+    const text = statement.render(values);
+    return this.manager.query(text, values);
+  }
+}
+
+/** TypeORM answers UPDATE and DELETE with [rows, count], and any other statement with rows, which are objects. */
+function isCounted(result: unknown[]): result is [unknown[], number] {
+  return result.length === 2 && typeof result[1] === 'number';
+}
+
+/** A transaction in progress: the unit in which state, facts and wakes are written together. */
+export class Transaction extends Queries {
+  #leavesWork = false;
+
+  /** Notifies the relays once this transaction has committed. */
+  notifyRelay(): void {
+    this.#leavesWork = true;
+  }
+
+  get leavesWork(): boolean {
+    return this.#leavesWork;
+  }
+}
+
+export interface Notifier {
+  /** Tells every relay that facts or wakes were committed. A lost NOTIFY costs a relay's poll interval, nothing else. */
+  notify(): void;
+}
+
+/** Postgres as the domain sees it. */
+export class Database extends Queries {
+  readonly source: DataSource;
+  readonly notifier: Notifier;
+
+  constructor(source: DataSource, notifier: Notifier) {
+    super(source.manager);
+    this.source = source;
+    this.notifier = notifier;
+  }
+
+  /**
+   * Runs `work` in one transaction. It tries up to three times, with a short pause between, if Postgres ended the transaction
+   * for a passing conflict or the work threw LookedTooEarly. It notifies the relay after the commit if the work asked for
+   * it, and never inside: a NOTIFY inside makes commits queue behind one another (ENG-14).
+   */
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const { result, leavesWork } = await this.source.transaction(async (manager) => {
+          const tx = new Transaction(manager);
+          return { result: await work(tx), leavesWork: tx.leavesWork };
+        });
+        if (leavesWork) this.notifier.notify();
+        return result;
+      } catch (error) {
+        if (tries === maxTries || !isPassing(error)) throw error;
+        await pause(pauseBeforeRepetition(Math.random()));
+      }
+    }
+  }
+}
+
+/** Postgres found two transactions in each other's way and ended ours. Nothing was written: it is safe to retry. */
+const passingConflicts = new Set(['40001', '40P01']);
+const maxTries = 3;
+
+/** A row that was read without a lock has changed by the time it is locked. Nothing was written: it is safe to retry. */
+export class LookedTooEarly extends Error {
+  override name = 'LookedTooEarly';
+  code = 'looked_too_early';
+}
+
+/** Bounds of the pause before a repetition, in milliseconds: about as long as a transaction takes. */
+const repetitionPause = { leastMs: 5, mostMs: 50 } as const;
+
+/**
+ * @param random from 0 to 1: two transactions in each other's way must not come back together
+ * @returns milliseconds before a transaction is tried again
+ */
+export function pauseBeforeRepetition(random: number): number {
+  const { leastMs, mostMs } = repetitionPause;
+  return leastMs + random * (mostMs - leastMs);
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof LookedTooEarly || passingConflicts.has(sqlStateOf(error) ?? '');
+}

@@ -1,0 +1,19 @@
+/** Errors of Postgres, whether TypeORM has wrapped them or the driver itself threw them. */
+import { DatabaseError } from 'pg';
+import { QueryFailedError } from 'typeorm';
+
+/** @returns the five-character SQLSTATE of a failed statement, or undefined for any other error */
+export function sqlStateOf(error: unknown): string | undefined {
+  return causeOf(error)?.code;
+}
+
+/** @returns whether the statement failed because of this unique constraint or index */
+export function violates(error: unknown, constraint: string): boolean {
+  const cause = causeOf(error);
+  return cause?.code === '23505' && cause.constraint === constraint;
+}
+
+function causeOf(error: unknown): DatabaseError | undefined {
+  const cause = error instanceof QueryFailedError ? error.driverError : error;
+  return cause instanceof DatabaseError ? cause : undefined;
+}

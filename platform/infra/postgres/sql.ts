@@ -1,0 +1,69 @@
+/** Parameterised SQL that composes: `sql` numbers the parameters, and a nested `sql` brings its own. */
+import { getMetadataArgsStorage } from 'typeorm';
+
+/** Text with holes: each hole is a parameter, or another piece of SQL. */
+export class Sql {
+  readonly #strings: readonly string[];
+  readonly #parts: readonly unknown[];
+
+  constructor(strings: readonly string[], parts: readonly unknown[]) {
+    this.#strings = strings;
+    this.#parts = parts;
+  }
+
+  /** @param values receives the parameters @returns the text, with `$1`, `$2` … in place of them */
+  render(values: unknown[]): string {
+    return this.#strings.reduce((text, string, index) => {
+      const part = this.#parts[index - 1];
+      return text + (part instanceof Sql ? part.render(values) : `$${values.push(part)}`) + string;
+    });
+  }
+}
+
+/** A statement or a piece of one. A value in `${…}` becomes a parameter, a piece of SQL is inserted. */
+export const sql = (strings: TemplateStringsArray, ...parts: unknown[]): Sql => new Sql(strings, parts);
+
+/** Text that is inserted as it stands: names from our own code. Never text from outside. */
+export const raw = (text: string): Sql => new Sql([text], []);
+
+/** Conditions joined by AND. `undefined` stands for an absent filter and is left out; at least one must remain. */
+export function all(conditions: readonly (Sql | undefined)[]): Sql {
+  return conditions.filter((one) => one !== undefined).reduce((left, right) => sql`${left} AND ${right}`);
+}
+
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** A class of `entities/`. */
+export type Entity<E = object> = new () => E;
+export type Column<E> = Extract<keyof E, string>;
+
+/** @returns the table that holds an entity's rows */
+export function tableOf(entity: Entity): string {
+  const table = getMetadataArgsStorage().tables.find(({ target }) => target === entity);
+  if (typeof table?.name !== 'string') throw new Error(`${entity.name} is not an entity`);
+  return table.name;
+}
+
+/** A column list such as `error_code AS "errorCode"`, typed as the row that it selects. */
+export class Columns<Row> extends Sql {
+  declare readonly row: Row;
+
+  /** Adds computed columns, such as `` sql`body IS NULL AS purged` ``. */
+  and<More>(computed: Sql): Columns<Row & More> {
+    return new Columns<Row & More>(['', ', ', ''], [this, computed]);
+  }
+}
+
+/** @param alias of the table in the statement, where it has one */
+export function columns<E extends object, K extends Column<E>>(
+  _entity: Entity<E>,
+  properties: readonly K[],
+  alias = '',
+): Columns<Pick<E, K>> {
+  const table = alias === '' ? '' : `${alias}.`;
+  const selected = (property: K) => {
+    const column = snakeCase(property);
+    return column === property ? `${table}${column}` : `${table}${column} AS "${property}"`;
+  };
+  return new Columns([properties.map(selected).join(', ')], []);
+}

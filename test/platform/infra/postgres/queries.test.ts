@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { Club } from '../../../../entities/clubs/club.ts';
+import type { Queries } from '../../../../platform/infra/postgres/database.ts';
+import { listPage } from '../../../../platform/infra/postgres/lists/page.ts';
+import { prepared } from '../../../../platform/infra/postgres/prepared.ts';
+import { columns, sql } from '../../../../platform/infra/postgres/sql.ts';
+import { buildClub } from '../../../toolkit/builders/clubs.ts';
+import { testPlatform } from '../../../toolkit/stack/database.ts';
+
+describe('Queries', () => {
+  let db: Queries;
+  let clubId: string;
+  before(async () => {
+    db = (await testPlatform()).database;
+    clubId = (await buildClub()).id;
+  });
+
+  const named = () => sql`UPDATE clubs SET name = name WHERE id = ${clubId}`;
+  const returning = () => sql`${named()} RETURNING ${columns(Club, ['id'])}`;
+
+  it('answers every kind of statement with its rows alone', async () => {
+    const rows = [{ id: clubId }];
+    expect(await db.rows(sql`SELECT id FROM clubs WHERE id = ${clubId}`), 'SELECT').to.deep.equal(rows);
+    expect(await db.rows(returning()), 'UPDATE … RETURNING').to.deep.equal(rows);
+    expect(await db.rows(named()), 'UPDATE').to.deep.equal([]);
+    expect(await db.rows(sql`WITH given AS (SELECT 1) ${returning()}`), 'WITH … UPDATE').to.deep.equal(rows);
+    expect(await db.rows(sql`WITH changed AS (${returning()}) SELECT id FROM changed`), 'WITH … SELECT').to.deep.equal(
+      rows,
+    );
+    expect(await db.rows(sql`DELETE FROM clubs WHERE id = ${clubId} AND false RETURNING id`), 'DELETE').to.deep.equal(
+      [],
+    );
+    expect(await db.rows(sql`SELECT 1 AS a UNION ALL SELECT 2 ORDER BY a`), 'two rows').to.deep.equal([
+      { a: 1 },
+      { a: 2 },
+    ]);
+    expect(
+      await db.rows(sql`INSERT INTO facts (id, club_id, type, student_id, occurred_at)
+        SELECT id, id, 'student.created', id, now() FROM clubs WHERE false RETURNING id`),
+      'INSERT … RETURNING',
+    ).to.deep.equal([]);
+  });
+
+  it('answers with the first row, or with undefined', async () => {
+    expect(await db.one(returning())).to.deep.equal({ id: clubId });
+    expect(await db.one(sql`SELECT id FROM clubs WHERE false`)).to.equal(undefined);
+  });
+
+  it('counts the rows that an UPDATE or a DELETE changed', async () => {
+    expect(await db.run(named())).to.equal(1);
+    expect(await db.run(returning())).to.equal(1);
+    expect(await db.run(sql`DELETE FROM clubs WHERE id = ${clubId} AND false`)).to.equal(0);
+    expect(await db.run(sql`SELECT 1`)).to.equal(0);
+  });
+
+  it('runs prepared statements on its own connection in a transaction, and on the pool outside', async () => {
+    const { database } = await testPlatform();
+    const backend = prepared<{ pid: number }>('queries_test_backend', 'SELECT pg_backend_pid() AS pid');
+    await database.transaction(async (tx) => {
+      const own = await tx.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
+      expect(await backend(tx, [])).to.deep.equal([own]);
+    });
+    expect(await backend(database, [])).to.have.length(1);
+  });
+
+  it('lists a page, and counts all that the list holds', async () => {
+    const numbers = { columns: sql`n` as never, from: sql`FROM generate_series(1, ${7}) AS n`, orderBy: sql`n DESC` };
+    expect(await listPage<{ n: number }>(db, { page: 2, page_size: 3 }, numbers)).to.deep.equal({
+      rows: [{ n: 4 }, { n: 3 }, { n: 2 }],
+      total: 7,
+    });
+    expect(await listPage(db, { page: 4, page_size: 3 }, numbers)).to.deep.equal({ rows: [], total: 7 });
+  });
+});

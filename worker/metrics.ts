@@ -82,7 +82,7 @@ interface BacklogGauge {
   help: string;
   labelNames?: ['workflow'];
   /** Selects `value`, and `label` where the gauge has one. */
-  sql: string;
+  sql: string | (() => string);
 }
 
 /** Gauges that are read from Postgres when they are asked for. @returns takes them away again */
@@ -119,7 +119,7 @@ export function registerBacklogGauges(source: DataSource): () => void {
       name: 'workflow_rows_due',
       help: 'Rows whose workflow has something to do now and that no worker has leased, by workflow type; counted up to 10,000.',
       labelNames: ['workflow'],
-      sql: countOfDueRows(source),
+      sql: () => countOfDueRows(source),
     },
   ];
   for (const { name, help, labelNames = [], sql } of gauges) {
@@ -129,7 +129,8 @@ export function registerBacklogGauges(source: DataSource): () => void {
       labelNames,
       async collect() {
         // With Postgres away the others still count: just then they are wanted.
-        const rows = await Promise.race([source.query<Backlog[]>(sql), sleep(collectMs, [])]).catch(() => []);
+        const text = typeof sql === 'string' ? sql : sql();
+        const rows = await Promise.race([source.query<Backlog[]>(text), sleep(collectMs, [])]).catch(() => []);
         if (labelNames.length > 0) for (const { label, value } of rows) gauge.set({ workflow: label }, value);
         else gauge.set(rows[0]?.value ?? Number.NaN);
       },

@@ -152,5 +152,5 @@ export async function findAnswerToFollow(
   );
   if (!answer) throw notFound('message');
   if (answer.written) return answer.id;
-  throw new DomainError('invalid_request', '`from` is beyond what has been written of the answer.');
+  throw new DomainError('invalid_request', '`from` is beyond the end of the answer so far.');
 }

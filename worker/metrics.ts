@@ -36,7 +36,7 @@ export const answerTokens = new Counter({
 
 export const answerCosts = new Counter({
   name: 'agent_cost_micros_total',
-  help: 'What answers have cost in millionths of a US dollar, by model; the operator pays for requests of which nothing was heard.',
+  help: 'What answers have cost in millionths of a US dollar, by model; the operator pays for requests without a recorded outcome.',
   labelNames: ['model', 'payer'],
 });
 
@@ -54,7 +54,7 @@ export const sources = new Counter({
 
 export const rescued = new Counter({
   name: 'sweeper_rescued_total',
-  help: 'Workflows that the sweeper had to poke because their row was overdue: 0 in normal life.',
+  help: 'Workflows that the sweeper started or signaled because their row was overdue; constant in normal life.',
 });
 
 export const relayed = new Counter({

@@ -42,7 +42,7 @@ export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitat
 
 /** The one answer for every token that cannot be spent (ACC-4). */
 export const tokenGone = () =>
-  new DomainError('token_gone', 'This link or code is no longer good: it was used, has expired or never existed.');
+  new DomainError('token_gone', 'This link or code is not valid: it was used, has expired or never existed.');
 
 /**
  * Issues a token. It is derived from its id, so that it can be mailed later, and again, without being kept anywhere.

@@ -120,7 +120,10 @@ async function reserve(
 function namesOf({ fileName: given, title }: Announced): { fileName: string; title: string } {
   const fileName = tidyFileName(given);
   if (fileName === undefined)
-    throw new DomainError('invalid_request', 'file_name must be a name: no path, and no characters that are not seen.');
+    throw new DomainError(
+      'invalid_request',
+      'file_name must be a plain name, without a path and without invisible characters.',
+    );
   const tidy = tidyName(title ?? fileName);
   if (tidy === '') throw new DomainError('invalid_request', 'title must have a letter.');
   return { fileName, title: tidy };

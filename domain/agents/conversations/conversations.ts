@@ -153,5 +153,5 @@ export async function findAnswerToFollow(
        FROM agent_answers WHERE conversation_id = ${conversationId} AND ${messageId} IN (id, question_id)`);
   if (!answer) throw notFound('message');
   if (answer.written) return answer.id;
-  throw new DomainError('invalid_request', '`from` is beyond what has been written of the answer.');
+  throw new DomainError('invalid_request', '`from` is beyond the end of the answer so far.');
 }

@@ -62,7 +62,7 @@ function handlerOf({ operationId, notImplemented }: ContractOperation): AnyOpera
     throw new Error(
       handler
         ? `${operationId} has a handler: take it off contract/not-implemented.ts`
-        : `${operationId} has no handler: write api/operations/…, see docs/adding-an-operation.md`,
+        : `${operationId} has no handler: write api/operations/…, see docs/how-to/add-an-operation.md`,
     );
   }
   return handler ?? (() => Promise.reject(new DomainError('not_implemented', 'This operation is not built yet.')));

@@ -57,10 +57,10 @@ export async function throttledEndpointRecovers(
   say(
     `   student.updated has to wait for the breaker: ${waiting.status}, ${(await read()).pending_deliveries} pending`,
   );
-  say(`   what its gate is waiting for, in words: ${gate}`);
+  say(`   what its gate waits for: ${gate}`);
 
   scene.isBroken = false;
-  say('   the receiver is mended; a resend by hand does not wait for the breaker, and is its probe');
+  say('   the receiver works again; a resend by hand does not wait for the breaker, and is its probe');
   expectOk(
     await administrator.POST(`${deliveriesPath}/{deliveryId}/resend`, {
       params: { path: { ...path, deliveryId: waiting.id } },
@@ -74,7 +74,7 @@ export async function throttledEndpointRecovers(
     throw new Problem('The breaker was not reset.');
   const total = expectOk(await quiet.GET(deliveriesPath, { params: { path, query: { status: 'succeeded' } } })).total;
   say(
-    `   accepted: the breaker is at zero, and the gate let the rest go; ${total} deliveries succeeded, 0 are pending`,
+    `   accepted: the breaker is at zero, and the gate released the rest; ${total} deliveries succeeded, 0 are pending`,
   );
   return { endpointId: endpoint.id, secret, gate };
 }

@@ -76,7 +76,7 @@ export async function fromSaleToCertificate(
     }),
   ).data;
 
-  say('\n9. The shop posts a notice of a sale, twice, to somebody unknown');
+  say('\n9. The shop posts the notice of a sale to an unknown buyer, twice');
   const email = `berta.${randomBytes(3).toString('hex')}@example.com`;
   const notice = {
     event: 'purchase.paid',
@@ -120,7 +120,7 @@ export async function fromSaleToCertificate(
   if (certificate === undefined) throw new Problem('The completed course brought no certificate.');
   say(`   ${student.name} has the certificate ${certificate.code_formatted}`);
 
-  say('\n11. Anybody verifies it, and the receiver has heard of each step once');
+  say('\n11. Anybody can verify it, and the receiver got each event once');
   const verified = await fetch(certificate.verify_url, { headers: { accept: 'application/json' } });
   const said = (await verified.json()) as { data: { state: string; student_name?: string } };
   say(`   GET ${new URL(certificate.verify_url).pathname} → ${verified.status}: ${said.data.state}`);

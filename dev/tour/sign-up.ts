@@ -83,7 +83,7 @@ export async function fromSignUpToDelivery(
   if (first?.headers['webhook-id'] !== second?.headers['webhook-id'])
     throw new Problem('The two attempts differ in webhook-id.');
 
-  say('\n5. The same delivery, as the API tells it');
+  say('\n5. The same delivery, as the API shows it');
   const delivery = await until('The end of the delivery', async () => {
     const read = expectOk(
       await quiet.GET(`${deliveriesPath}/{deliveryId}`, { params: { path: { ...path, deliveryId } } }),

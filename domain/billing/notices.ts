@@ -35,7 +35,7 @@ export async function receiveNotice(
   if (webhookSecret === undefined)
     throw new DomainError('not_configured', 'This environment has no payment processor.');
   const event = readEvent(verified(rawBody, signature, webhookSecret, now), planOfPrice);
-  if (event === undefined) throw new DomainError('malformed_request', 'The body is no event.');
+  if (event === undefined) throw new DomainError('malformed_request', 'The body is not an event.');
   const outcome = await receiveEvent(database, event, now);
   onEvent({ id: event.id, type: event.type, outcome: outcome ?? 'repeated' });
 }

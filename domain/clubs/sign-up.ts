@@ -5,6 +5,7 @@ import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { Platform } from '../deps.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { createOrganization } from './organizations.ts';
@@ -21,11 +22,10 @@ export async function signUpAdministrator(
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
   const done = await database.transaction(async (tx) => {
-    const [created] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (email) DO NOTHING RETURNING id`,
-      [newId(), tidyName(input.name), email, passwordHash, now],
-    );
+    const created = await tx.one<{
+      id: Id;
+    }>(sql`INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES (${newId()}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})
+       ON CONFLICT (email) DO NOTHING RETURNING id`);
     if (created) {
       await createOrganization(tx, created.id, input.organization.name, now);
       const recipient = { administratorId: created.id };

@@ -1,6 +1,7 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
 import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
@@ -18,9 +19,8 @@ export async function holdStudent(
   clubId: Id,
   studentId: Id,
 ): Promise<{ name: string; email: string }> {
-  const [student] = await tx.query<{ name: string; email: string }[]>(
-    `SELECT name, email FROM students WHERE id = $1 AND club_id = $2 AND removed_at IS NULL FOR NO KEY UPDATE`,
-    [studentId, clubId],
+  const student = await tx.one<{ name: string; email: string }>(
+    sql`SELECT name, email FROM students WHERE id = ${studentId} AND club_id = ${clubId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
   if (!student) throw notFound('student');
   return student;
@@ -58,11 +58,10 @@ export async function findOrOpenAccount(
   if (known !== undefined) return { studentId: known, created: false };
   if (!places) throw new LookedTooEarly();
 
-  const [created] = await tx.query<{ id: Id }[]>(
-    `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
-    [newId(), clubId, tidyName(account.name), email, now],
-  );
+  const created = await tx.one<{
+    id: Id;
+  }>(sql`INSERT INTO students (id, club_id, name, email, created_at) VALUES (${newId()}, ${clubId}, ${tidyName(account.name)}, ${email}, ${now})
+     ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
   // Somebody was given the address by a correction: nobody is added by others while the count is held.
   if (!created) throw new LookedTooEarly();
   await takePlaces(tx, clubId, places, now);

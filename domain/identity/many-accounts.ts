@@ -1,6 +1,7 @@
 /** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
 import { holdStudentCount } from '../billing/allowances.ts';
 import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */
@@ -50,9 +51,8 @@ export async function findOrOpenAccounts(
 }
 
 async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
-  const [row] = await tx.query<{ known: number }[]>(
-    `SELECT count(*)::int AS known FROM students WHERE club_id = $1 AND email = ANY ($2)`,
-    [clubId, people.map(({ email }) => email)],
+  const row = await tx.one<{ known: number }>(
+    sql`SELECT count(*)::int AS known FROM students WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)})`,
   );
   return row?.known ?? 0;
 }
@@ -62,9 +62,8 @@ async function holdByAddress(
   clubId: Id,
   people: readonly ListedPerson[],
 ): Promise<{ id: Id; email: string }[]> {
-  return tx.query<{ id: Id; email: string }[]>(
-    `SELECT id, email FROM students WHERE club_id = $1 AND email = ANY ($2) ORDER BY id FOR NO KEY UPDATE`,
-    [clubId, people.map(({ email }) => email)],
+  return tx.rows<{ id: Id; email: string }>(
+    sql`SELECT id, email FROM students WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)}) ORDER BY id FOR NO KEY UPDATE`,
   );
 }
 
@@ -78,11 +77,8 @@ async function insert(
   const rows = people
     .map(({ email, name }) => ({ id: newId(), email, name }))
     .toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  return tx.query<{ id: Id; email: string }[]>(
-    `INSERT INTO students (id, club_id, name, email, created_at)
-     SELECT person.id, $2, person.name, person.email, $3
-       FROM unnest($1::uuid[], $4::text[], $5::text[]) WITH ORDINALITY AS person (id, name, email, place) ORDER BY place
-     ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`,
-    [rows.map(({ id }) => id), clubId, now, rows.map(({ name }) => name), rows.map(({ email }) => email)],
-  );
+  return tx.rows<{ id: Id; email: string }>(sql`INSERT INTO students (id, club_id, name, email, created_at)
+     SELECT person.id, ${clubId}, person.name, person.email, ${now}
+       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[]) WITH ORDINALITY AS person (id, name, email, place) ORDER BY place
+     ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
 }

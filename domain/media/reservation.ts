@@ -1,7 +1,9 @@
 /** Uploads as they begin: a row that says what is to come, and the address where it is put. */
+import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
@@ -61,11 +63,8 @@ export async function reserveAgentImage(
 
 /** Images that no question shows have a time at which they go. The student is held. @throws DomainError too_many_images */
 async function requireRoom(tx: Transaction, studentId: Id): Promise<void> {
-  const [row] = await tx.query<{ unused: number }[]>(
-    `SELECT count(*)::int AS unused FROM media
-      WHERE owner_id = $1 AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`,
-    [studentId],
-  );
+  const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
+      WHERE owner_id = ${studentId} AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`);
   if ((row?.unused ?? 0) < mediaRules.mostUnusedImages) return;
   throw new DomainError(
     'too_many_images',
@@ -90,26 +89,23 @@ async function reserve(
   const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
   const stored = await database.transaction(async (tx) => {
     await mayReserve(tx);
-    await tx.query(
-      `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, file_name, mime, object_key,
-                          upload_expires_at, erases_at, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, 'objstore', 'uploading', $7, $8, $9, $10, $11, $12, $12)`,
-      [
-        id,
-        owner.clubId,
-        purpose,
-        owner.studentId ?? null,
-        kindOf(announced.mime),
-        title,
-        fileName,
-        announced.mime,
-        objectKey,
-        expiresAt,
-        // Whatever breaks off from here on, the row says when somebody takes it up.
-        new Date(expiresAt.getTime() + mediaRules.completionMs),
-        now,
-      ],
-    );
+    await tx.manager.insert(Media, {
+      id,
+      clubId: owner.clubId,
+      purpose,
+      ownerId: owner.studentId ?? null,
+      kind: kindOf(announced.mime),
+      title,
+      provider: 'objstore',
+      status: 'uploading',
+      fileName,
+      mime: announced.mime,
+      objectKey,
+      uploadExpiresAt: expiresAt,
+      erasesAt: new Date(expiresAt.getTime() + mediaRules.completionMs),
+      createdAt: now,
+      updatedAt: now,
+    });
     return loadMedia(tx, owner, id);
   });
   if (!stored) throw new Error('A file vanished inside the transaction that reserved it');
@@ -124,7 +120,10 @@ async function reserve(
 function namesOf({ fileName: given, title }: Announced): { fileName: string; title: string } {
   const fileName = tidyFileName(given);
   if (fileName === undefined)
-    throw new DomainError('invalid_request', 'file_name must be a name: no path, and no characters that are not seen.');
+    throw new DomainError(
+      'invalid_request',
+      'file_name must be a plain name, without a path and without invisible characters.',
+    );
   const tidy = tidyName(title ?? fileName);
   if (tidy === '') throw new DomainError('invalid_request', 'title must have a letter.');
   return { fileName, title: tidy };

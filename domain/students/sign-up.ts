@@ -3,6 +3,7 @@ import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimLink, expectClaimable } from '../access/links/claims.ts';
 import { holdPlaces, takePlaces } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Platform } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
@@ -37,11 +38,10 @@ export async function signUpStudent(platform: Platform, clubId: Id, input: SignU
     if (code !== undefined) await expectClaimable(tx, clubId, code, now);
     // Before the e-mail is looked up: a club without a place answers all alike, whether or not it is known.
     const places = await holdPlaces(tx, clubId, 1, 'person');
-    const [created] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
-      [newId(), clubId, tidyName(input.name), email, passwordHash, now],
-    );
+    const created = await tx.one<{
+      id: Id;
+    }>(sql`INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES (${newId()}, ${clubId}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})
+       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
     if (created) {
       await takePlaces(tx, clubId, places, now);
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
@@ -75,9 +75,8 @@ async function answerRepeatedSignUp(
 }
 
 async function passwordOf({ database }: Platform, clubId: Id, foldedEmail: string): Promise<string | null> {
-  const [student] = await database.source.query<{ passwordHash: string | null }[]>(
-    `SELECT password_hash AS "passwordHash" FROM students WHERE club_id = $1 AND email = $2`,
-    [clubId, foldedEmail],
+  const student = await database.one<{ passwordHash: string | null }>(
+    sql`SELECT password_hash AS "passwordHash" FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail}`,
   );
   return student?.passwordHash ?? null;
 }

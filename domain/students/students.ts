@@ -1,4 +1,5 @@
 /** Students as administrators change them: create, correct, remove. Each may concern every context. */
+import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { grantAccess } from '../access/enrollments/enrollments.ts';
@@ -93,11 +94,10 @@ export async function removeStudent(
     const { email } = await holdStudent(tx, clubId, studentId);
     // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
     await noteAddressLeft(tx, vault, { clubId, studentId, email });
-    await tx.query(
-      `UPDATE students
-          SET name = 'Removed student', email = NULL, password_hash = NULL, avatar_url = NULL, verified_at = NULL, removed_at = $2
-        WHERE id = $1`,
-      [studentId, now],
+    await tx.manager.update(
+      Student,
+      { id: studentId },
+      { name: 'Removed student', email: null, passwordHash: null, avatarUrl: null, verifiedAt: null, removedAt: now },
     );
     for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, { clubId, studentId, email }, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });

@@ -1,6 +1,7 @@
 /** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
 import { holdPlaces, requireStudents } from '../../billing/allowances.ts';
 import { LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
@@ -106,9 +107,8 @@ async function reportedBefore(
   accounts: ReadonlyMap<string, FoundAccount>,
 ): Promise<ReadonlySet<Id>> {
   const ids = [...accounts.values()].filter(({ created }) => !created).map(({ studentId }) => studentId);
-  const rows = await tx.query<{ studentId: Id }[]>(
-    `SELECT student_id AS "studentId" FROM student_import_rows WHERE import_id = $1 AND student_id = ANY ($2)`,
-    [importId, ids],
+  const rows = await tx.rows<{ studentId: Id }>(
+    sql`SELECT student_id AS "studentId" FROM student_import_rows WHERE import_id = ${importId} AND student_id = ANY (${ids})`,
   );
   return new Set(rows.map(({ studentId }) => studentId));
 }
@@ -165,12 +165,9 @@ async function tellAndGrant(
 }
 
 async function insertReport(tx: Transaction, importId: Id, report: readonly ReportRow[]): Promise<void> {
-  await tx.query(
-    `INSERT INTO student_import_rows (import_id, row, outcome, code, column_name, student_id)
-     SELECT $1, (one->>'row')::int, one->>'outcome', one->>'code', one->>'column', (one->>'studentId')::uuid
-       FROM jsonb_array_elements($2::jsonb) AS one`,
-    [importId, JSON.stringify(report)],
-  );
+  await tx.run(sql`INSERT INTO student_import_rows (import_id, row, outcome, code, column_name, student_id)
+     SELECT ${importId}, (one->>'row')::int, one->>'outcome', one->>'code', one->>'column', (one->>'studentId')::uuid
+       FROM jsonb_array_elements(${JSON.stringify(report)}::jsonb) AS one`);
 }
 
 async function advance(
@@ -182,25 +179,11 @@ async function advance(
 ): Promise<void> {
   const countOf = (outcome: RowOutcome) => report.filter((row) => row.outcome === outcome).length;
   const isLast = cursor === held.fileBytes;
-  await tx.query(
-    `UPDATE student_imports
-        SET status = CASE WHEN $3 THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, $2),
-            completed_at = CASE WHEN $3 THEN $2::timestamptz END, cursor = $4, next_row = $5,
-            created_count = created_count + $6, existing_count = existing_count + $7, failed_count = failed_count + $8,
-            rows_total = CASE WHEN $3 THEN created_count + existing_count + failed_count + $9 ELSE rows_total END,
-            looks_at = $10
-      WHERE id = $1`,
-    [
-      held.id,
-      now,
-      isLast,
-      cursor,
-      nextRow,
-      countOf('created'),
-      countOf('existing'),
-      countOf('failed'),
-      report.length,
-      new Date(now.getTime() + importRules.silenceMs),
-    ],
-  );
+  await tx.run(sql`UPDATE student_imports
+        SET status = CASE WHEN ${isLast} THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, ${now}),
+            completed_at = CASE WHEN ${isLast} THEN ${now}::timestamptz END, cursor = ${cursor}, next_row = ${nextRow},
+            created_count = created_count + ${countOf('created')}, existing_count = existing_count + ${countOf('existing')}, failed_count = failed_count + ${countOf('failed')},
+            rows_total = CASE WHEN ${isLast} THEN created_count + existing_count + failed_count + ${report.length} ELSE rows_total END,
+            looks_at = ${new Date(now.getTime() + importRules.silenceMs)}
+      WHERE id = ${held.id}`);
 }

@@ -54,7 +54,7 @@ function refuseOtherEncodings(head: Buffer): void {
   const mark = head.toString('hex', 0, 2);
   const firstLine = head.includes('\n') ? head.subarray(0, head.indexOf('\n')) : head;
   if (mark === 'feff' || mark === 'fffe' || firstLine.includes(0)) {
-    throw new DomainError('invalid_request', 'The file must be text in UTF-8: this is UTF-16, or no text.');
+    throw new DomainError('invalid_request', 'The file must be text in UTF-8: this is UTF-16, or is not text.');
   }
 }
 

@@ -1,4 +1,5 @@
 /** A step of an import: one batch of rows in one transaction, which also records how far the file is done (ENG-2). */
+import { StudentImport } from '../../../entities/access/student-import.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -50,10 +51,11 @@ async function cleanUp({ database, storage }: ImportPlatform, stored: StoredImpo
   await storage.remove(fileKeyOf(stored));
   await forgetAddresses(database, stored.id);
   const mayStillArrive = stored.fileBytes === null && now < uploadEnds(stored);
-  await database.source.query(`UPDATE student_imports SET looks_at = $2 WHERE id = $1`, [
-    stored.id,
-    mayStillArrive ? new Date(uploadEnds(stored)) : null,
-  ]);
+  await database.manager.update(
+    StudentImport,
+    { id: stored.id },
+    { looksAt: mayStillArrive ? new Date(uploadEnds(stored)) : null },
+  );
   return mayStillArrive ? goingOn(stored, uploadEnds(stored)) : { done: true, outcome: stored.status };
 }
 

@@ -1,6 +1,7 @@
 /** How much a student may still ask an agent: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Budget } from '../budget/budget.ts';
@@ -34,11 +35,11 @@ export async function countQuestions(
   { agentId, studentId }: { agentId: Id; studentId: Id },
   now: Date,
 ): Promise<Used> {
-  const [row] = await db.query<{ questions: number; oldest: Date | null }[]>(
-    `SELECT count(*)::int AS questions, min(asked_at) AS oldest FROM agent_questions
-      WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3`,
-    [agentId, studentId, new Date(now.getTime() - windowMs)],
-  );
+  const row = await db.one<{
+    questions: number;
+    oldest: Date | null;
+  }>(sql`SELECT count(*)::int AS questions, min(asked_at) AS oldest FROM agent_questions
+      WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}`);
   const oldest = row?.oldest?.getTime();
   return { questions: row?.questions ?? 0, resetsAt: oldest === undefined ? undefined : new Date(oldest + windowMs) };
 }
@@ -58,11 +59,10 @@ export async function refuseBeyondLimit(
   const message = `This agent takes ${dailyLimit} questions in 24 hours from each student.`;
   if (dailyLimit === 0) throw new DomainError('daily_limit_reached', message);
   // The cap may have been lowered: as many must leave the window as there are too many.
-  const [leaving] = await tx.query<{ askedAt: Date }[]>(
-    `SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3
-      ORDER BY asked_at OFFSET $4 LIMIT 1`,
-    [agentId, studentId, new Date(now.getTime() - windowMs), questions - dailyLimit - 1],
-  );
+  const leaving = await tx.one<{
+    askedAt: Date;
+  }>(sql`SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
+      ORDER BY asked_at OFFSET ${questions - dailyLimit - 1} LIMIT 1`);
   const leavesAt = (leaving?.askedAt ?? now).getTime() + windowMs;
   throw new DomainError('daily_limit_reached', message, Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000)));
 }

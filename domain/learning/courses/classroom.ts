@@ -5,6 +5,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -130,11 +131,8 @@ export async function holdVisibleLesson(
   publicId: string,
   now: Date,
 ): Promise<VisibleLesson> {
-  const [held] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM courses
-      WHERE id = (SELECT course_id FROM lessons WHERE club_id = $1 AND public_id = $2) FOR SHARE`,
-    [reader.clubId, publicId],
-  );
+  const held = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
+      WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
   // Before it was held, the public id can have gone to a lesson of another course: that one was not what was asked for.
   if (lesson.courseId !== held?.id) throw noLesson();

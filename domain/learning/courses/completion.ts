@@ -1,6 +1,7 @@
 /** Completing lessons and, by that, courses (EVT-14, EVT-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -58,9 +59,8 @@ export async function undoCompletion(
   await database.transaction(async (tx) => {
     await holdStudent(tx, reader.clubId, reader.id);
     const lesson = await holdVisibleLesson(tx, reader, publicId, now);
-    await tx.query(
-      `UPDATE lesson_progress SET completed = false, updated_at = $3 WHERE student_id = $1 AND lesson_id = $2 AND completed`,
-      [reader.id, lesson.id, now],
+    await tx.run(
+      sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
   });
 }
@@ -72,28 +72,23 @@ async function markCompleted(
   lessonId: Id,
   now: Date,
 ): Promise<{ firstCompletedAt: Date; fresh: boolean }> {
-  const inserted = await tx.query<unknown[]>(
-    `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
-     VALUES ($1, $2, $3, $4, true, $4) ON CONFLICT (student_id, lesson_id) DO NOTHING RETURNING 1`,
-    [reader.id, lessonId, reader.clubId, now],
-  );
+  const inserted =
+    await tx.rows(sql`INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
+     VALUES (${reader.id}, ${lessonId}, ${reader.clubId}, ${now}, true, ${now}) ON CONFLICT (student_id, lesson_id) DO NOTHING RETURNING 1`);
   if (inserted.length > 0) return { firstCompletedAt: now, fresh: true };
-  const [[row]] = await tx.query<[{ firstCompletedAt: Date }[], number]>(
-    `UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE $3 END
-      WHERE student_id = $1 AND lesson_id = $2 RETURNING first_completed_at AS "firstCompletedAt"`,
-    [reader.id, lessonId, now],
-  );
+  const row = await tx.one<{
+    firstCompletedAt: Date;
+  }>(sql`UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE ${now} END
+      WHERE student_id = ${reader.id} AND lesson_id = ${lessonId} RETURNING first_completed_at AS "firstCompletedAt"`);
   if (!row) throw new Error('A first completion vanished, though the student is held');
   return { firstCompletedAt: row.firstCompletedAt, fresh: false };
 }
 
 /** @returns whether it was not completed before */
 async function markCourseCompleted(tx: Transaction, reader: Reader, courseId: Id, now: Date): Promise<boolean> {
-  const inserted = await tx.query<unknown[]>(
-    `INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (student_id, course_id) DO NOTHING RETURNING 1`,
-    [reader.id, courseId, reader.clubId, now],
-  );
+  const inserted =
+    await tx.rows(sql`INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES (${reader.id}, ${courseId}, ${reader.clubId}, ${now})
+     ON CONFLICT (student_id, course_id) DO NOTHING RETURNING 1`);
   return inserted.length > 0;
 }
 

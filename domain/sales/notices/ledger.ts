@@ -1,5 +1,6 @@
 /** Carrying out what a notice tells: whose sale it is, then the purchase and the subscription, in one transaction. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { findOrOpenAccount } from '../../identity/accounts.ts';
@@ -86,15 +87,12 @@ export interface KnownOwner extends Owner {
 
 /** Of a charge, those of the purchase and of its subscription: one, as long as they agree. */
 async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
-  return tx.query<Owner[]>(
-    `SELECT DISTINCT ON (student_id) student_id AS "studentId", product.id AS "productId", product.external_id AS "productExternalId"
-       FROM (SELECT 1 AS place, student_id, product_id FROM purchases WHERE club_id = $1 AND platform = $2 AND external_id = $3
+  return tx.rows<Owner>(sql`SELECT DISTINCT ON (student_id) student_id AS "studentId", product.id AS "productId", product.external_id AS "productExternalId"
+       FROM (SELECT 1 AS place, student_id, product_id FROM purchases WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${ids.purchaseId ?? null}
               UNION ALL
-             SELECT 2, student_id, product_id FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $4) sale
+             SELECT 2, student_id, product_id FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${ids.subscriptionId ?? null}) sale
        JOIN products product ON product.id = sale.product_id
-      ORDER BY student_id, place`,
-    [clubId, platform, ids.purchaseId ?? null, ids.subscriptionId ?? null],
-  );
+      ORDER BY student_id, place`);
 }
 
 /**
@@ -106,17 +104,15 @@ export async function holdKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleI
   const [known, other] = await findKnownOwners(tx, ledger, ids);
   if (other) throw new NoticeRefusal('sale_mismatch');
   if (!known) return undefined;
-  const [student] = await tx.query<{ email: string | null; removed: boolean }[]>(
-    `SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = $1 FOR NO KEY UPDATE`,
-    [known.studentId],
+  const student = await tx.one<{ email: string | null; removed: boolean }>(
+    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${known.studentId} FOR NO KEY UPDATE`,
   );
   return { ...known, email: student?.email ?? null, removed: student?.removed ?? true };
 }
 
 async function findProduct(tx: Transaction, { clubId, platform }: Ledger, externalId: string): Promise<Id> {
-  const [product] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM products WHERE club_id = $1 AND platform = $2 AND external_id = $3 FOR SHARE`,
-    [clubId, platform, externalId],
+  const product = await tx.one<{ id: Id }>(
+    sql`SELECT id FROM products WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId} FOR SHARE`,
   );
   if (!product) throw new NoticeRefusal('unknown_product');
   return product.id;

@@ -169,10 +169,10 @@ function readerOf(env: Environment, problems: string[]) {
     url,
     secret: (name: string) => new Secret(text(name)),
     secretUrl: (name: string, protocols: readonly string[]) => new Secret(url(name, undefined, protocols)),
-    integer(name: string, fallback: number, least: number, most: number): number {
+    integer(name: string, fallback: number, least: number, max: number): number {
       const value = Number(valueOf(name) ?? fallback);
-      if (Number.isInteger(value) && value >= least && value <= most) return value;
-      problems.push(`${name} must be a whole number from ${least} to ${most}`);
+      if (Number.isInteger(value) && value >= least && value <= max) return value;
+      problems.push(`${name} must be a whole number from ${least} to ${max}`);
       return fallback;
     },
     oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {

@@ -5,7 +5,7 @@
  * through `start`, which asks for a place; the activities give it back and report how each endpoint answers. One for a process.
  */
 import { webhookDeliveryActivities, type WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
-import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
+import type { DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { slots } from './task-queues.ts';
 
@@ -17,7 +17,7 @@ export interface LocalAttempts {
    */
   start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
   /** The activities of deliveries, local or not: the end of a step frees its place, and each attempt is reported. */
-  activities(platform: DeliveryPlatform): WebhookDeliveryActivities;
+  activities(deps: DeliveryDeps): WebhookDeliveryActivities;
 }
 
 /** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
@@ -33,11 +33,11 @@ export function createLocalAttempts(): LocalAttempts {
         throw error;
       });
     },
-    activities(platform) {
+    activities(deps) {
       const { attemptDelivery } = webhookDeliveryActivities({
-        ...platform,
+        ...deps,
         onAttempt(attempt) {
-          platform.onAttempt(attempt);
+          deps.onAttempt(attempt);
           admission.report(attempt.endpointId, { ok: attempt.outcome === 'succeeded', tookMs: attempt.durationMs });
         },
       });

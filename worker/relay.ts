@@ -21,15 +21,15 @@ import { relayed, relayErrors } from './metrics.ts';
 import type { WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
-export const mostInFlight = 32;
+export const maxInFlight = 32;
 /** Of these, facts of one club: what waits for a place of one busy endpoint must not hold up the others. */
-const mostOfAClub = 8;
+const maxPerClub = 8;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
 /** A relay that has not read its work for so long cannot. */
 const aliveMs = 15_000;
 
-export interface RelayPlatform {
+export interface RelayDeps {
   database: Database;
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
@@ -47,32 +47,32 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-export function startRelay(platform: RelayPlatform): Relay {
+export function startRelay(deps: RelayDeps): Relay {
   let stopped = false;
-  let rung = false;
+  let notified = false;
   let lookedAt = performance.now();
   let wakeUp = () => {};
   const inFlight = new Set<Promise<void>>();
   const factsOfClub = new Map<string, number>();
-  const ring = () => {
-    rung = true;
+  const notify = () => {
+    notified = true;
     wakeUp();
   };
   const listener = listen({
-    databaseUrl: platform.databaseUrl,
+    databaseUrl: deps.databaseUrl,
     name: 'club-relay',
     channel: relayChannel,
-    ring,
-    onFailure: (error) => platform.log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls'),
+    onNotify: notify,
+    onFailure: (error) => deps.log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls'),
   });
 
   async function run(): Promise<void> {
     while (!stopped) {
-      rung = false;
-      const room = mostInFlight - inFlight.size;
+      notified = false;
+      const room = maxInFlight - inFlight.size;
       const taken = room > 0 ? await takeUp(room) : 0;
-      if (stopped || taken > 0 || rung) continue;
-      await nextRing(pollMs);
+      if (stopped || taken > 0 || notified) continue;
+      await nextNotification(pollMs);
     }
   }
 
@@ -80,28 +80,28 @@ export function startRelay(platform: RelayPlatform): Relay {
   async function takeUp(room: number): Promise<number> {
     try {
       // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
-      const wakes = await claimWakes(platform.database.source, Math.ceil(room / 2));
+      const wakes = await claimWakes(deps.database.source, Math.ceil(room / 2));
       for (const wake of wakes) {
         carry(
           'wake',
-          () => sendWake(platform, wake),
-          () => deferWake(platform.database.source, wake),
+          () => sendWake(deps, wake),
+          () => deferWake(deps.database.source, wake),
         );
       }
-      const full = [...factsOfClub].filter(([, count]) => count >= mostOfAClub).map(([clubId]) => clubId);
-      const facts = await claimFacts(platform.database.source, Math.ceil(room / 2), mostOfAClub, full);
+      const full = [...factsOfClub].filter(([, count]) => count >= maxPerClub).map(([clubId]) => clubId);
+      const facts = await claimFacts(deps.database.source, Math.ceil(room / 2), maxPerClub, full);
       lookedAt = performance.now();
       for (const fact of facts) {
         carry(
           'fact',
           () => tellInTurn(fact),
-          () => deferFact(platform.database.source, fact.id),
+          () => deferFact(deps.database.source, fact.id),
         );
       }
       return wakes.length + facts.length;
     } catch (error) {
-      platform.log.error({ error: describeError(error) }, 'the relay cannot read its work');
-      await nextRing(pollMs);
+      deps.log.error({ error: describeError(error) }, 'the relay cannot read its work');
+      await nextNotification(pollMs);
       return 0;
     }
   }
@@ -109,7 +109,7 @@ export function startRelay(platform: RelayPlatform): Relay {
   async function tellInTurn(fact: FactToTell): Promise<void> {
     factsOfClub.set(fact.clubId, (factsOfClub.get(fact.clubId) ?? 0) + 1);
     try {
-      await tellFact(platform, fact);
+      await tellFact(deps, fact);
     } finally {
       const left = (factsOfClub.get(fact.clubId) ?? 1) - 1;
       if (left > 0) factsOfClub.set(fact.clubId, left);
@@ -125,25 +125,25 @@ export function startRelay(platform: RelayPlatform): Relay {
         relayed.inc({ kind });
       } catch (error) {
         relayErrors.inc({ kind });
-        platform.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
+        deps.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
         await putOff().catch(() => {});
       }
     };
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
-      ring();
+      notify();
     });
     inFlight.add(carried);
   }
 
-  function nextRing(timeoutMs: number): Promise<void> {
+  function nextNotification(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       wakeUp = () => {
         clearTimeout(timer);
         resolve();
       };
-      if (rung) wakeUp();
+      if (notified) wakeUp();
     });
   }
 
@@ -152,7 +152,7 @@ export function startRelay(platform: RelayPlatform): Relay {
     isAlive: () => performance.now() - lookedAt < aliveMs,
     async stop() {
       stopped = true;
-      ring();
+      notify();
       await running;
       await Promise.all(inFlight);
       await listener.stop();
@@ -161,10 +161,7 @@ export function startRelay(platform: RelayPlatform): Relay {
 }
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact(
-  { database, workflows, localAttempts, failpoint }: RelayPlatform,
-  fact: FactToTell,
-): Promise<void> {
+async function tellFact({ database, workflows, localAttempts, failpoint }: RelayDeps, fact: FactToTell): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
     caused.push(...(await consume(database, [fact], new Date())));
@@ -178,7 +175,7 @@ async function tellFact(
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
-async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
+async function sendWake({ database, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && wake.seq === '1';
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));

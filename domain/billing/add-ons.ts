@@ -10,7 +10,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
 import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
 import { addOnCurrency, addOns } from './plans.policy.ts';
-import { chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
+import { chargeClaimed, claimColumns, type AddOnDeps, type ClaimedAddOn } from './settling.ts';
 
 type AddOnRecord = RecordOf<'AddOn'>;
 
@@ -31,17 +31,12 @@ const paymentFailed = () =>
  * @returns the add-on, active or pending
  * @throws DomainError not_configured, payment_failed, add_on_exists
  */
-export async function buyAddOn(
-  platform: AddOnPlatform,
-  clubId: Id,
-  purchase: Purchase,
-  now: Date,
-): Promise<AddOnRecord> {
-  if (!platform.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
+export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, now: Date): Promise<AddOnRecord> {
+  if (!deps.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
   const id = purchase.id.toLowerCase();
-  const claimed = await platform.database.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
-  if (claimed) await chargeClaimed(platform, claimed, now, { wakeAfter: true });
-  const bought = await findPurchase(platform.database, clubId, { ...purchase, id });
+  const claimed = await deps.database.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
+  if (claimed) await chargeClaimed(deps, claimed, now, { wakeAfter: true });
+  const bought = await findPurchase(deps.database, clubId, { ...purchase, id });
   if (bought.status === 'failed') throw paymentFailed();
   return bought;
 }

@@ -37,28 +37,28 @@ export interface HeldPlaces {
 }
 
 /**
- * Holds the club's count of students until the transaction ends. It comes first in the order of locks, before any student
- * (docs/explanation/architecture.md#locks): who holds a student does not ask for it.
+ * Locks the club's count of students until the transaction ends. It comes first in the order of locks, before any student
+ * (docs/explanation/architecture.md#locks): a transaction that has locked a student must not ask for it.
  */
-export async function holdStudentCount(tx: Transaction, clubId: Id): Promise<void> {
+export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${clubId}, 0)
      ON CONFLICT (club_id) DO UPDATE SET students = counted.students`);
 }
 
 /**
- * Holds places for students that are about to be added: two who want the last one come one after the other. The cost does
+ * Locks the club's count for students that are about to be added: of two requests for the last place, one waits. The cost does
  * not depend on how many there are. Takes the count's lock, which comes before any student's.
  * @throws DomainError limit_reached, where the plan does not bill overage
  */
-export async function holdPlaces(
+export async function lockPlaces(
   tx: Transaction,
   clubId: Id,
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<HeldPlaces> {
-  // Before the changes are folded, never after: one who holds changes and waits for the count would stand in the way of one
+  // Before the changes are rolled up, never after: one who holds changes and waits for the count would stand in the way of one
   // who holds the count and comes back for more places.
-  await holdStudentCount(tx, clubId);
+  await lockStudentCount(tx, clubId);
   const row = await tx.one<{
     students: number;
     plan: PlanName | null;
@@ -101,5 +101,5 @@ export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPl
  * @throws DomainError limit_reached, where the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {
-  await takePlaces(tx, clubId, await holdPlaces(tx, clubId, more), now);
+  await takePlaces(tx, clubId, await lockPlaces(tx, clubId, more), now);
 }

@@ -7,7 +7,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import type { DatabaseDeps, Platform } from '../deps.ts';
+import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { requestMail } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
@@ -56,7 +56,7 @@ export async function listMembers(db: Queries, clubId: Id, page: PageRequest): P
  * @throws DomainError role_not_permitted if somebody who is no owner would make one, or take one's invitation back; already_member
  */
 export async function inviteMember(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   clubId: Id,
   by: Id,
   input: { email: string; role: Role },
@@ -98,7 +98,7 @@ export async function inviteMember(
  * @throws DomainError token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
-  { database }: Platform,
+  { database }: VaultDeps,
   input: { token: string; name?: string; password?: string },
   now: Date,
 ): Promise<AdministratorSession> {
@@ -161,7 +161,7 @@ export async function changeMemberRole(
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
     mayTouchOwners(actor, role, current);
-    if (current === 'owner' && role !== 'owner') await keepAnOwner(tx, clubId, administratorId);
+    if (current === 'owner' && role !== 'owner') await requireOtherOwner(tx, clubId, administratorId);
     await tx.manager.update(Membership, { clubId, administratorId }, { role });
     const [row] = await tx.query<MemberRow[]>(`SELECT * FROM (${membersSql}) AS member WHERE "administratorId" = $2`, [
       clubId,
@@ -179,7 +179,7 @@ export async function removeMember({ database }: DatabaseDeps, clubId: Id, by: I
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
     mayTouchOwners(actor, current);
-    if (current === 'owner') await keepAnOwner(tx, clubId, administratorId);
+    if (current === 'owner') await requireOtherOwner(tx, clubId, administratorId);
     await tx.manager.delete(Membership, { clubId, administratorId });
   });
 }
@@ -229,7 +229,7 @@ function mayTouchOwners(by: Role, ...touched: Role[]): void {
   }
 }
 
-async function keepAnOwner(tx: Transaction, clubId: Id, leaving: Id): Promise<void> {
+async function requireOtherOwner(tx: Transaction, clubId: Id, leaving: Id): Promise<void> {
   const other = await tx.one(
     sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND role = 'owner' AND administrator_id <> ${leaving} LIMIT 1`,
   );

@@ -37,7 +37,7 @@ export async function updateClub(
 ): Promise<Club> {
   return database.transaction(async (tx) => {
     const before = await readClub(tx, clubId, 'FOR NO KEY UPDATE');
-    if (input.time_zone !== undefined) await expectTimeZone(tx, input.time_zone);
+    if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
     const language = input.language ?? before.language;
     await tx.run(
       sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : tidyName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
@@ -56,7 +56,7 @@ async function readClub(db: Queries, clubId: Id, lock = ''): Promise<ClubRow> {
 }
 
 /** Both must know it: Postgres counts months in it, and Node hours of a day. */
-async function expectTimeZone(tx: Transaction, name: string): Promise<void> {
+async function requireTimeZone(tx: Transaction, name: string): Promise<void> {
   const known = await tx.rows(sql`SELECT 1 FROM pg_timezone_names WHERE name = ${name}`);
   if (known.length === 0 || !isKnownHere(name))
     throw new DomainError('invalid_request', 'time_zone must be a name of the IANA time zone database.');

@@ -3,7 +3,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Platform } from '../deps.ts';
+import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import { confirmAddress } from './confirmation.ts';
@@ -22,7 +22,7 @@ type Profile = RecordOf<'AdministratorProfile'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInAdministrator(
-  { database }: Platform,
+  { database }: VaultDeps,
   { email, password }: { email: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
@@ -54,7 +54,7 @@ export async function signInAdministrator(
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
-  { database }: Platform,
+  { database }: VaultDeps,
   token: string,
   now: Date,
 ): Promise<AdministratorSession> {
@@ -67,17 +67,17 @@ export async function verifyAdministratorEmail(
 }
 
 /** Mails the confirmation again, to whom it is still missing from. */
-export async function resendAdministratorVerification(platform: Platform, email: string, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'administrator_verify_email', email, now, (known) => !known.verified);
+export async function resendAdministratorVerification(deps: VaultDeps, email: string, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'administrator_verify_email', email, now, (known) => !known.verified);
 }
 
-export async function requestAdministratorPasswordReset(platform: Platform, email: string, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'administrator_reset_password', email, now, () => true);
+export async function requestAdministratorPasswordReset(deps: VaultDeps, email: string, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmAdministratorPasswordReset(
-  { database }: Platform,
+  { database }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
@@ -143,7 +143,7 @@ export async function findAdministratorByEmail(
 }
 
 async function mailIfKnown(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   template: 'administrator_verify_email' | 'administrator_reset_password',
   email: string,
   now: Date,

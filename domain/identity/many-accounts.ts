@@ -1,6 +1,6 @@
 /** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
-import { holdStudentCount } from '../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { lockStudentCount } from '../billing/allowances.ts';
+import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
@@ -22,7 +22,7 @@ export interface FoundAccount {
  * @param people no address twice
  * @param room how many of so many new accounts may be opened; the first in the list are
  * @returns by address; without those for whom there was no room
- * @throws LookedTooEarly (an account came or went since the look)
+ * @throws StaleRead (an account came or went since the look)
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
@@ -36,17 +36,17 @@ export async function findOrOpenAccounts(
     for (const { id, email } of found) accounts.set(email, { studentId: id, created });
   };
   const isCountHeld = (await countByAddress(tx, clubId, people)) < people.length;
-  if (isCountHeld) await holdStudentCount(tx, clubId);
-  note(await holdByAddress(tx, clubId, people), false);
+  if (isCountHeld) await lockStudentCount(tx, clubId);
+  note(await lockByAddress(tx, clubId, people), false);
   const unknown = people.filter(({ email }) => !accounts.has(email));
   if (unknown.length === 0) return accounts;
   // Somebody was removed, or has another address, since the look: students are held by now, it is too late for the count.
-  if (!isCountHeld) throw new LookedTooEarly();
+  if (!isCountHeld) throw new StaleRead();
 
   const opened = unknown.slice(0, await room(unknown.length));
   note(await insert(tx, clubId, opened, now), true);
   // Somebody was given one of the addresses by a correction: nobody is added by others while the count is held.
-  if (opened.some(({ email }) => !accounts.has(email))) throw new LookedTooEarly();
+  if (opened.some(({ email }) => !accounts.has(email))) throw new StaleRead();
   return accounts;
 }
 
@@ -57,7 +57,7 @@ async function countByAddress(tx: Transaction, clubId: Id, people: readonly List
   return row?.known ?? 0;
 }
 
-async function holdByAddress(
+async function lockByAddress(
   tx: Transaction,
   clubId: Id,
   people: readonly ListedPerson[],

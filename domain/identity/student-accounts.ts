@@ -3,7 +3,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Platform } from '../deps.ts';
+import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
@@ -23,7 +23,7 @@ type StudentSession = RecordOf<'StudentSession'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInStudent(
-  { database }: Platform,
+  { database }: VaultDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -51,7 +51,7 @@ export async function signInStudent(
 }
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
-export async function verifyStudentEmail({ database }: Platform, token: string, now: Date): Promise<StudentSession> {
+export async function verifyStudentEmail({ database }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
   return database.transaction(async (tx) => {
     const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
     if (spent.studentId === null) throw tokenGone();
@@ -61,21 +61,21 @@ export async function verifyStudentEmail({ database }: Platform, token: string, 
 }
 
 /** Mails the confirmation again, to whom it is still missing from. */
-export async function resendStudentVerification(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'student_verify_email', who, now, (student) => !student.verified);
+export async function resendStudentVerification(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_verify_email', who, now, (student) => !student.verified);
 }
 
-export async function requestStudentPasswordReset(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'student_reset_password', who, now);
+export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_reset_password', who, now);
 }
 
-export async function requestStudentCode(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'student_code', who, now);
+export async function requestStudentCode(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_code', who, now);
 }
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmStudentPasswordReset(
-  { database }: Platform,
+  { database }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -95,7 +95,7 @@ export async function confirmStudentPasswordReset(
 
 /** @throws DomainError token_gone for a wrong, used, expired or unknown code and for an unknown e-mail alike */
 export async function exchangeStudentCode(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   { club_id: clubId, email, code }: EmailInClub & { code: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -134,7 +134,7 @@ export async function findStudentByEmail(
 }
 
 async function mailIfKnown(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   template: MailTemplate,
   { club_id: clubId, email }: EmailInClub,
   now: Date,

@@ -8,7 +8,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { mediaRules } from './media.policy.ts';
-import type { MediaPlatform } from './media.ts';
+import type { MediaDeps } from './media.ts';
 
 /** Files of a round, and how long a round goes on beginning with the next: its step has a minute, a file at most 40 s. */
 const erasedARound = 200;
@@ -24,14 +24,14 @@ const removal = (now: Date) => sql`removed_at = ${now}, updated_at = ${now}, tit
  * Takes a file out of the library; what agents have learnt from it goes with it.
  * @throws DomainError not_found
  */
-export async function removeMedia(platform: MediaPlatform, clubId: Id, mediaId: Id, now: Date): Promise<void> {
-  await platform.database.transaction(async (tx) => {
+export async function removeMedia(deps: MediaDeps, clubId: Id, mediaId: Id, now: Date): Promise<void> {
+  await deps.database.transaction(async (tx) => {
     const removed = await tx.run(sql`
       UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL`);
     if (removed === 0) throw notFound('file');
     await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
   });
-  await eraseFile(platform, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+  await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
 }
 
 /** The student's row is held by the caller. Upkeep erases the files. */
@@ -65,8 +65,8 @@ export interface ErasureCounts {
  * Erases what is due, a round of it. Repetition and company do no harm: what is gone already is erased again.
  * @returns what it did, and whether there may be more to do at once
  */
-export async function eraseDue(platform: MediaPlatform, now: Date): Promise<ErasureCounts & { more: boolean }> {
-  const { database } = platform;
+export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
+  const { database } = deps;
   const due = await database.rows<{ id: Id }>(
     sql`SELECT id FROM media WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${erasedARound}`,
   );
@@ -75,7 +75,7 @@ export async function eraseDue(platform: MediaPlatform, now: Date): Promise<Eras
   for (const { id } of due) {
     if (performance.now() > ends) return { ...counts, more: true };
     try {
-      await eraseFile(platform, id, now);
+      await eraseFile(deps, id, now);
       counts.erased += 1;
     } catch {
       const again = new Date(now.getTime() + againMs);
@@ -92,7 +92,7 @@ export async function eraseDue(platform: MediaPlatform, now: Date): Promise<Eras
  * comes at the same moment finds it so, or was first.
  * @throws whatever the store throws; the row is due as before then
  */
-export async function eraseFile({ database, storage }: MediaPlatform, mediaId: Id, now: Date): Promise<void> {
+export async function eraseFile({ database, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   // Of what is ready and stands, unused images alone are ever due.
   await database.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,

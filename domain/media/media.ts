@@ -15,7 +15,7 @@ import type {
 } from '../../entities/media/values.ts';
 import { isTextType, mediaRules, screenTypeOf, type MediaError } from './media.policy.ts';
 
-export interface MediaPlatform {
+export interface MediaDeps {
   database: Database;
   storage: ObjectStore;
 }

@@ -7,11 +7,11 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
-import { holdStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
-import { kindOf, mediaRules, mostBytes } from './media.policy.ts';
-import { loadMedia, presentMedia, type MediaOwner, type MediaPlatform } from './media.ts';
+import { kindOf, mediaRules, maxBytes } from './media.policy.ts';
+import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './media.ts';
 
 /** What a caller says of a file before it is there; none of it is believed once it is. */
 export interface Announced {
@@ -29,13 +29,8 @@ export interface Reservation {
 }
 
 /** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large) */
-export async function reserveMedia(
-  platform: MediaPlatform,
-  clubId: Id,
-  announced: Announced,
-  now: Date,
-): Promise<Reservation> {
-  return reserve(platform, { clubId }, announced, async () => {}, now);
+export async function reserveMedia(deps: MediaDeps, clubId: Id, announced: Announced, now: Date): Promise<Reservation> {
+  return reserve(deps, { clubId }, announced, async () => {}, now);
 }
 
 /**
@@ -43,17 +38,17 @@ export async function reserveMedia(
  * @throws DomainError invalid_request, feature_not_in_plan, too_many_images, not_found (the student was removed meanwhile)
  */
 export async function reserveAgentImage(
-  platform: MediaPlatform,
+  deps: MediaDeps,
   owner: Required<MediaOwner>,
   announced: Announced,
   now: Date,
 ): Promise<Reservation> {
   return reserve(
-    platform,
+    deps,
     owner,
     announced,
     async (tx) => {
-      await holdStudent(tx, owner.clubId, owner.studentId);
+      await lockStudent(tx, owner.clubId, owner.studentId);
       await requireFeature(tx, owner.clubId, 'agents', 'person');
       await requireRoom(tx, owner.studentId);
     },
@@ -65,15 +60,15 @@ export async function reserveAgentImage(
 async function requireRoom(tx: Transaction, studentId: Id): Promise<void> {
   const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
       WHERE owner_id = ${studentId} AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`);
-  if ((row?.unused ?? 0) < mediaRules.mostUnusedImages) return;
+  if ((row?.unused ?? 0) < mediaRules.maxUnusedImages) return;
   throw new DomainError(
     'too_many_images',
-    `You have ${mediaRules.mostUnusedImages} images that no question shows. Ask with some of them first.`,
+    `You have ${mediaRules.maxUnusedImages} images that no question shows. Ask with some of them first.`,
   );
 }
 
 async function reserve(
-  { database, storage }: MediaPlatform,
+  { database, storage }: MediaDeps,
   owner: MediaOwner,
   announced: Announced,
   mayReserve: (tx: Transaction) => Promise<void>,
@@ -81,7 +76,7 @@ async function reserve(
 ): Promise<Reservation> {
   const purpose: MediaPurpose = owner.studentId === undefined ? 'library' : 'agent_image';
   const { fileName, title } = namesOf(announced);
-  const most = mostBytes(purpose, announced.mime);
+  const most = maxBytes(purpose, announced.mime);
   if (announced.sizeBytes > most)
     throw new DomainError('invalid_request', `size_bytes: a file of this type has at most ${most} bytes.`);
   const id = newId();

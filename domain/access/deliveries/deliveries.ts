@@ -1,5 +1,5 @@
 /** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
-import { Delivery } from '../../../entities/access/delivery.ts';
+import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import type { EntityTarget } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { DeliveryKind } from '../../../entities/access/values.ts';
@@ -12,7 +12,7 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { keepCohort } from '../enrollments/cohorts.ts';
+import { lockCohortForShare } from '../enrollments/cohorts.ts';
 
 type DeliveryRecord = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
@@ -35,7 +35,7 @@ type DeliveryRow = OpeningRow & {
   archivedAt: Date | null;
 };
 
-const deliveryColumns = columns(Delivery, [
+const deliveryColumns = columns(AccessDelivery, [
   'id',
   'name',
   'kind',
@@ -105,9 +105,9 @@ export async function createDelivery(
 ): Promise<DeliveryRecord> {
   return database.transaction(async (tx) => {
     const opens = rowOf(input.opens);
-    await expectOpening(tx, clubId, opens);
+    await requireOpening(tx, clubId, opens);
     const id = newId();
-    await tx.manager.insert(Delivery, {
+    await tx.manager.insert(AccessDelivery, {
       id,
       clubId,
       name: tidyName(input.name),
@@ -137,11 +137,11 @@ export async function updateDelivery(
   now: Date,
 ): Promise<DeliveryRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdDelivery(tx, clubId, deliveryId);
+    const before = await lockDelivery(tx, clubId, deliveryId);
     const opens = input.opens ? rowOf(input.opens) : before;
-    if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
+    if (input.opens) await requireChangeableOpening(tx, clubId, before, opens);
     await tx.manager.update(
-      Delivery,
+      AccessDelivery,
       { id: deliveryId },
       {
         name: input.name === undefined ? before.name : tidyName(input.name),
@@ -185,9 +185,9 @@ async function setArchived(
   archived: boolean,
   now: Date,
 ): Promise<DeliveryRecord> {
-  const before = await holdDelivery(tx, clubId, deliveryId);
+  const before = await lockDelivery(tx, clubId, deliveryId);
   if ((before.archivedAt !== null) === archived) return presentDelivery(before);
-  await tx.manager.update(Delivery, { id: deliveryId }, { archivedAt: archived ? now : null, updatedAt: now });
+  await tx.manager.update(AccessDelivery, { id: deliveryId }, { archivedAt: archived ? now : null, updatedAt: now });
   return findDelivery(tx, clubId, deliveryId);
 }
 
@@ -199,13 +199,13 @@ async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = ''):
   return delivery;
 }
 
-/** Holds it against changes, and against those who would grant it (`keepDelivery`). @throws DomainError not_found */
-function holdDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+/** Locks the delivery's row until the transaction ends; changes and grants (`lockDeliveryForShare`) wait. @throws DomainError not_found */
+function lockDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
   return readDelivery(tx, clubId, deliveryId, 'FOR NO KEY UPDATE');
 }
 
-/** Reads what is about to be granted; it stays as it is until the transaction ends. @throws DomainError not_found */
-export function keepDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+/** Reads a delivery that is about to be granted, with a shared lock until the transaction ends. @throws DomainError not_found */
+export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
   return readDelivery(tx, clubId, deliveryId, 'FOR SHARE');
 }
 
@@ -221,26 +221,26 @@ export function grantable({ delivery, now }: { delivery: string; now: string }):
 }
 
 /** @throws DomainError not_found if one of them is none of the club's */
-export async function expectDeliveries(tx: Transaction, clubId: Id, deliveryIds: readonly Id[]): Promise<void> {
+export async function requireDeliveries(tx: Transaction, clubId: Id, deliveryIds: readonly Id[]): Promise<void> {
   const strangers = await tx.one(sql`SELECT 1 FROM unnest(${deliveryIds}::uuid[]) AS given (id)
       WHERE NOT EXISTS (SELECT FROM access_deliveries delivery WHERE delivery.id = given.id AND delivery.club_id = ${clubId}) LIMIT 1`);
   if (strangers) throw notFound('delivery');
 }
 
 /** @throws DomainError not_found for a course or agent that is none of the club's, or a cohort that is none of the course's */
-async function expectOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
+async function requireOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
   const id = opens.kind === 'agent' ? opens.agentId : opens.courseId;
   if (!(await tx.manager.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);
-  if (opens.cohortId !== null) await keepCohort(tx, opens.courseId, opens.cohortId);
+  if (opens.cohortId !== null) await lockCohortForShare(tx, opens.courseId, opens.cohortId);
 }
 
-async function expectChangeableOpening(
+async function requireChangeableOpening(
   tx: Transaction,
   clubId: Id,
   before: OpeningRow & { id: Id },
   opens: OpeningRow,
 ): Promise<void> {
-  await expectOpening(tx, clubId, opens);
+  await requireOpening(tx, clubId, opens);
   const same =
     opens.courseId === before.courseId && opens.cohortId === before.cohortId && opens.agentId === before.agentId;
   if (same) return;

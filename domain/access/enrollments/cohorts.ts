@@ -39,16 +39,16 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
 }
 
 /** @throws DomainError not_found for a course of another club */
-async function expectCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
+async function requireCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
   const rows = await db.rows(sql`SELECT 1 FROM courses WHERE id = ${courseId} AND club_id = ${clubId}`);
   if (rows.length === 0) throw notFound('course');
 }
 
 /**
- * Finds a cohort of the course, and keeps it from being deleted until the transaction ends.
+ * Finds a cohort of the course, with a shared lock: it cannot be deleted until the transaction ends.
  * @throws DomainError not_found for a cohort of another course
  */
-export async function keepCohort(tx: Transaction, courseId: Id | null, cohortId: Id): Promise<CohortDates> {
+export async function lockCohortForShare(tx: Transaction, courseId: Id | null, cohortId: Id): Promise<CohortDates> {
   const cohort = await tx.one<CohortDates>(
     sql`SELECT starts_at AS "startsAt", ends_at AS "endsAt" FROM cohorts WHERE id = ${cohortId} AND course_id = ${courseId} FOR SHARE`,
   );
@@ -63,7 +63,7 @@ export async function listCohorts(
   courseId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'Cohort'>>> {
-  await expectCourse(db, clubId, courseId);
+  await requireCourse(db, clubId, courseId);
   const { rows, total } = await listPage(db, page, {
     columns: cohortColumns,
     from: sql`FROM cohorts WHERE course_id = ${courseId}`,
@@ -81,10 +81,10 @@ export async function createCohort(
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
   return database.transaction(async (tx) => {
-    await expectCourse(tx, clubId, courseId);
+    await requireCourse(tx, clubId, courseId);
     const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
     const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
-    refuseEmptySpan({ startsAt, endsAt });
+    requireNonEmptySpan({ startsAt, endsAt });
     const id = newId();
     await tx.manager.insert(Cohort, {
       id,
@@ -96,7 +96,7 @@ export async function createCohort(
       createdAt: now,
       updatedAt: now,
     });
-    return presentCohort(await holdCohort(tx, clubId, id));
+    return presentCohort(await lockCohort(tx, clubId, id));
   });
 }
 
@@ -112,7 +112,7 @@ export async function updateCohort(
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
   return database.transaction(async (tx) => {
-    const before = await holdCohort(tx, clubId, cohortId);
+    const before = await lockCohort(tx, clubId, cohortId);
     const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
     const after: CohortRow = {
       ...before,
@@ -121,7 +121,7 @@ export async function updateCohort(
       ...(endsAt !== undefined && { endsAt }),
       updatedAt: now,
     };
-    refuseEmptySpan(after);
+    requireNonEmptySpan(after);
     await tx.manager.update(
       Cohort,
       { id: cohortId },
@@ -137,7 +137,7 @@ export async function updateCohort(
  */
 export async function deleteCohort({ database }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdCohort(tx, clubId, cohortId);
+    await lockCohort(tx, clubId, cohortId);
     const users = await tx.one<{
       delivery: boolean;
       enrollment: boolean;
@@ -150,8 +150,8 @@ export async function deleteCohort({ database }: DatabaseDeps, clubId: Id, cohor
   });
 }
 
-/** Holds it against changes, and against those who would enroll somebody in it. @throws DomainError not_found */
-async function holdCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<CohortRow> {
+/** Locks the cohort's row until the transaction ends; changes and enrollments wait. @throws DomainError not_found */
+async function lockCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<CohortRow> {
   const cohort = await tx.one<CohortRow>(
     sql`SELECT ${cohortColumns} FROM cohorts WHERE id = ${cohortId} AND club_id = ${clubId} FOR UPDATE`,
   );
@@ -159,7 +159,7 @@ async function holdCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<Co
   return cohort;
 }
 
-function refuseEmptySpan({ startsAt, endsAt }: CohortDates): void {
+function requireNonEmptySpan({ startsAt, endsAt }: CohortDates): void {
   if (startsAt !== null && endsAt !== null && endsAt <= startsAt)
     throw new DomainError('invalid_request', '`ends_at` must be after `starts_at`.');
 }

@@ -9,16 +9,16 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { optionalInstant } from '../../../platform/core/instants.ts';
-import { holdStudent } from '../../identity/accounts.ts';
-import { keepCohort } from './cohorts.ts';
-import { grantable, keepDelivery } from '../deliveries/deliveries.ts';
+import { lockStudent } from '../../identity/accounts.ts';
+import { lockCohortForShare } from './cohorts.ts';
+import { grantable, lockDeliveryForShare } from '../deliveries/deliveries.ts';
 import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import { changeOfEnd, periodOf } from './enrollments.policy.ts';
 import {
   findEnrollment,
   findStanding,
   hasEnded,
-  holdEnrollment,
+  lockEnrollment,
   recordAccess,
   supersede,
   type EnrollmentRow,
@@ -54,9 +54,9 @@ export interface Granted {
  *   end that is not after the beginning)
  */
 export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<Granted> {
-  await holdStudent(tx, grant.clubId, grant.studentId);
+  await lockStudent(tx, grant.clubId, grant.studentId);
   // Before it is looked what the student has: 404 comes before 409.
-  if (grant.cohortId !== undefined) await keepCohortOf(tx, grant.clubId, grant.deliveryId, grant.cohortId);
+  if (grant.cohortId !== undefined) await lockCohortOfForShare(tx, grant.clubId, grant.deliveryId, grant.cohortId);
   const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
   if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))
     return { enrollment: standing, fresh: false };
@@ -115,18 +115,18 @@ export async function termsOf(
   grant: Omit<Grant, 'studentId' | 'source'>,
   now: Date,
 ): Promise<{ cohortId: Id | null; startsAt: Date; endsAt: Date | null }> {
-  const delivery = await keepDelivery(tx, grant.clubId, grant.deliveryId);
+  const delivery = await lockDeliveryForShare(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
-  const cohort = cohortId === null ? undefined : await keepCohort(tx, delivery.courseId, cohortId);
+  const cohort = cohortId === null ? undefined : await lockCohortForShare(tx, delivery.courseId, cohortId);
   // What is sold is given: the platform goes on selling until somebody ends that there.
   if (delivery.archivedAt !== null && grant.originId === undefined)
     throw new DomainError('delivery_archived', 'The delivery is archived: it is not granted any more.');
   const period = periodOf(grant, delivery, cohort, now);
-  refuseEmptyPeriod(period.startsAt, period.endsAt);
+  requireNonEmptyPeriod(period.startsAt, period.endsAt);
   return { cohortId, ...period };
 }
 
-function refuseEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
+function requireNonEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
   if (endsAt !== null && endsAt <= startsAt)
     throw new DomainError('invalid_request', '`ends_at` must be after `starts_at`.');
 }
@@ -143,7 +143,7 @@ export async function revokeAccess(
   reason: RevocationReason,
   now: Date,
 ): Promise<EnrollmentRow> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
   if (before.revokedAt !== null && reason !== 'removal') return before;
   const revokedAt = before.revokedAt ?? now;
   await tx.manager.update(Enrollment, { id: enrollmentId }, { revokedAt, revokedReason: reason, updatedAt: now });
@@ -157,7 +157,7 @@ export async function revokeAccess(
  * @throws DomainError not_found, enrollment_not_revoked, already_enrolled (the student has the delivery anew)
  */
 export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: Id, now: Date): Promise<EnrollmentRow> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
   if (before.revokedAt === null) throw new DomainError('enrollment_not_revoked', 'The enrollment is not revoked.');
   await takePlace(tx, before, now);
   await tx.manager.update(Enrollment, { id: enrollmentId }, { revokedAt: null, revokedReason: null, updatedAt: now });
@@ -191,11 +191,11 @@ export async function changeEnd(
   endsAt: Date | null,
   now: Date,
 ): Promise<EnrollmentRow> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
-  refuseRevoked(before);
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
+  requireNotRevoked(before);
   const change = changeOfEnd(before.endsAt, endsAt);
   if (change === undefined) return before;
-  refuseEmptyPeriod(before.startsAt, endsAt);
+  requireNonEmptyPeriod(before.startsAt, endsAt);
   if (!hasEnded({ ...before, endsAt }, now)) await takePlace(tx, before, now);
   await tx.manager.update(Enrollment, { id: before.id }, { endsAt, updatedAt: now });
   const after: EnrollmentRow = { ...before, endsAt };
@@ -215,9 +215,9 @@ export async function moveToCohort(
   cohortId: Id,
   now: Date,
 ): Promise<EnrollmentRow> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
-  await keepCohortOf(tx, clubId, before.deliveryId, cohortId);
-  refuseRevoked(before);
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
+  await lockCohortOfForShare(tx, clubId, before.deliveryId, cohortId);
+  requireNotRevoked(before);
   if (cohortId === before.cohortId) return before;
   await tx.manager.update(Enrollment, { id: enrollmentId }, { cohortId, updatedAt: now });
   const after: EnrollmentRow = { ...before, cohortId };
@@ -231,13 +231,13 @@ export async function moveToCohort(
   return after;
 }
 
-/** Keeps a cohort of the delivery's course. @throws DomainError not_found (delivery, or a cohort of another course) */
-async function keepCohortOf(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
-  const { courseId } = await keepDelivery(tx, clubId, deliveryId);
-  await keepCohort(tx, courseId, cohortId);
+/** Locks a cohort of the delivery's course for share. @throws DomainError not_found (delivery, or a cohort of another course) */
+async function lockCohortOfForShare(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
+  const { courseId } = await lockDeliveryForShare(tx, clubId, deliveryId);
+  await lockCohortForShare(tx, courseId, cohortId);
 }
 
-function refuseRevoked({ revokedAt }: EnrollmentRow): void {
+function requireNotRevoked({ revokedAt }: EnrollmentRow): void {
   if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked: restore it first.');
 }
 

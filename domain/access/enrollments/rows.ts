@@ -8,7 +8,7 @@ import type { FactDetails } from '../../../entities/facts/values.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import type { EnrollmentTimes } from './enrollments.policy.ts';
 
@@ -43,10 +43,10 @@ export async function findEnrollment(db: Queries, clubId: Id, enrollmentId: Id):
   return enrollment;
 }
 
-/** Finds it and holds its student's row; what is returned was read after. @throws DomainError not_found */
-export async function holdEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<EnrollmentRow> {
+/** Locks the student's row, then reads the enrollment. @throws DomainError not_found */
+export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<EnrollmentRow> {
   const { studentId } = await findEnrollment(tx, clubId, enrollmentId);
-  await holdStudent(tx, clubId, studentId);
+  await lockStudent(tx, clubId, studentId);
   return findEnrollment(tx, clubId, enrollmentId);
 }
 

@@ -1,6 +1,6 @@
 /** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
-import { holdPlaces, requireStudents } from '../../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { lockPlaces, requireStudents } from '../../billing/allowances.ts';
+import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -12,7 +12,7 @@ import { readRemovedAddresses } from './removals.ts';
 import type { FileRow, Person, ReadRows } from './rows.ts';
 import type { ImportColumn, ImportError, RowCode, RowOutcome } from '../../../entities/access/values.ts';
 import { hasImportEnded, importRules } from './imports.policy.ts';
-import { endImport, holdImport, type StoredImport } from './imports.ts';
+import { endImport, lockImport, type StoredImport } from './imports.ts';
 import { grantToMany } from '../enrollments/many-grants.ts';
 
 /** Rows that follow the cursor, and where the cursor is after them. */
@@ -35,7 +35,7 @@ interface ReportRow {
  * Does the batch, unless it was done meanwhile or the import has ended. The import's row is held first: whoever cancels
  * waits for the batch, and nobody holds a student while waiting for an import.
  * @param before the import as it was when the batch was read
- * @throws LookedTooEarly (somebody was removed meanwhile)
+ * @throws StaleRead (somebody was removed meanwhile)
  * @throws DomainError not_found, delivery_archived, invalid_request: a delivery that cannot be given any more
  */
 export async function recordBatch(
@@ -45,7 +45,7 @@ export async function recordBatch(
   batch: Batch,
   now: Date,
 ): Promise<void> {
-  const held = await holdImport(tx, before.id);
+  const held = await lockImport(tx, before.id);
   if (held.cursor !== before.cursor || hasImportEnded(held.status)) return;
 
   const people = onceEach(batch.rows);
@@ -60,7 +60,7 @@ export async function recordBatch(
   );
   // Whoever was removed while their row was waited for, or before their account was opened, is noted by now.
   const isRemovedSince = await readRemovedAddresses(tx, vault, held.id);
-  if (wanted.some(({ email }) => isRemovedSince(email))) throw new LookedTooEarly();
+  if (wanted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const known = await reportedBefore(tx, held.id, accounts);
   const report = batch.rows.map((row) => reportOn(row, people, accounts, known, isRemoved));
   await tellAndGrant(tx, vault, held, report, people, now);
@@ -72,7 +72,7 @@ export async function recordBatch(
 /** Takes as many of these places for students as the club's plan has. @returns how many */
 async function placesFor(tx: Transaction, clubId: Id, wanted: number, now: Date): Promise<number> {
   const has = (places: number) =>
-    holdPlaces(tx, clubId, places).then(
+    lockPlaces(tx, clubId, places).then(
       () => true,
       (error: unknown) => {
         if (error instanceof DomainError && error.code === 'limit_reached') return false;

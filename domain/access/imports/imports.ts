@@ -56,10 +56,10 @@ export async function loadImport(db: Queries, importId: Id): Promise<StoredImpor
 }
 
 /**
- * Holds its row for the rest of the transaction. Others may go on to name it: who notes an address with it holds a student.
+ * Locks the import's row until the transaction ends. Other transactions can still insert rows that reference it.
  * @throws Error if there is none: imports are not removed
  */
-export async function holdImport(tx: Transaction, importId: Id): Promise<StoredImport> {
+export async function lockImport(tx: Transaction, importId: Id): Promise<StoredImport> {
   await tx.run(sql`SELECT FROM student_imports WHERE id = ${importId} FOR NO KEY UPDATE`);
   const held = await loadImport(tx, importId);
   if (!held) throw new Error('An import vanished');
@@ -133,7 +133,7 @@ export async function cancelImport(
 ): Promise<RecordOf<'StudentImport'>> {
   return database.transaction(async (tx) => {
     await findImport(tx, clubId, importId);
-    const { status } = await holdImport(tx, importId);
+    const { status } = await lockImport(tx, importId);
     if (status === 'canceled') return findImport(tx, clubId, importId);
     if (hasImportEnded(status)) throw new DomainError('import_ended', 'The import has ended already.');
     await endImport(tx, { id: importId, clubId }, { status: 'canceled' }, now);

@@ -11,7 +11,7 @@ import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
 import type { ImportError } from '../../../entities/access/values.ts';
 import { importRules } from './imports.policy.ts';
-import { endImport, fileKeyOf, findImport, holdImport } from './imports.ts';
+import { endImport, fileKeyOf, findImport, lockImport } from './imports.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
@@ -88,7 +88,7 @@ async function acceptFile(
   { size, lines }: Measured,
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
-  const { status } = await holdImport(tx, upload.id);
+  const { status } = await lockImport(tx, upload.id);
   if (status === 'uploading') {
     await tx.manager.update(
       StudentImport,
@@ -113,7 +113,7 @@ async function breakOff(
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
   return database.transaction(async (tx) => {
-    const { status } = await holdImport(tx, upload.id);
+    const { status } = await lockImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
     return findImport(tx, upload.clubId, upload.id);
   });

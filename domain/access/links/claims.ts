@@ -5,7 +5,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { grantable } from '../deliveries/deliveries.ts';
 import { grantAccess } from '../enrollments/enrollments.ts';
 import { foldCode, noLink, requireClaimable, type LinkState } from './links.policy.ts';
@@ -38,7 +38,7 @@ async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lo
  * What a sign-up asks before it looks whether the e-mail is known, so that its answer does not tell.
  * @throws DomainError not_found, registration_link_used_up
  */
-export async function expectClaimable(tx: Transaction, clubId: Id, code: string, now: Date): Promise<void> {
+export async function requireClaimableLink(tx: Transaction, clubId: Id, code: string, now: Date): Promise<void> {
   requireClaimable(await findLink(tx, clubId, code, now), now);
 }
 
@@ -49,7 +49,7 @@ export async function expectClaimable(tx: Transaction, clubId: Id, code: string,
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
-  await holdStudent(tx, clubId, studentId);
+  await lockStudent(tx, clubId, studentId);
   const link = await findLink(tx, clubId, code, now, 'FOR NO KEY UPDATE OF link');
   const answer = (deliveries: string[]): Claim => ({ club_name: link.clubName, name: link.name, deliveries });
   const earlier = await namesOfClaim(tx, link.id, studentId);

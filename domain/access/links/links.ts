@@ -14,7 +14,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { expectDeliveries } from '../deliveries/deliveries.ts';
+import { requireDeliveries } from '../deliveries/deliveries.ts';
 import { noLink } from './links.policy.ts';
 
 type RegistrationLinkRecord = RecordOf<'RegistrationLink'>;
@@ -115,7 +115,7 @@ export async function createLink(
     const expiresAt = optionalInstant(input.expires_at, 'expires_at') ?? null;
     if (expiresAt !== null && expiresAt <= now)
       throw new DomainError('invalid_request', '`expires_at` must be in the future.');
-    await expectDeliveries(tx, clubId, input.delivery_ids);
+    await requireDeliveries(tx, clubId, input.delivery_ids);
     const id = newId();
     const code = input.code ?? madeCode();
     await tx
@@ -151,7 +151,7 @@ export async function updateLink(
     const expiresAt = changedInstant(input.expires_at, 'expires_at');
     await findLink(tx, classrooms, clubId, linkId, 'FOR NO KEY UPDATE OF link');
     if (input.delivery_ids) {
-      await expectDeliveries(tx, clubId, input.delivery_ids);
+      await requireDeliveries(tx, clubId, input.delivery_ids);
       await setDeliveries(tx, linkId, input.delivery_ids);
     }
     await tx.query(

@@ -14,16 +14,16 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { reserveBudget } from '../budget/budget.ts';
 import { historyOf } from '../prompt/history.ts';
-import { countQuestions, mostCostOf, presentLimits, refuseBeyondLimit, type AgentTerms } from './limits.ts';
+import { countQuestions, maxCostOf, presentLimits, requireWithinLimit, type AgentTerms } from './limits.ts';
 import { conversationColumns, presentConversation, presentTurns, type ConversationRow } from './messages.ts';
 import { requireOwnImages } from '../../media/agent-images.ts';
 import { titleOf } from './title.policy.ts';
 
-export interface AskingPlatform {
+export interface AskingDeps {
   database: Database;
   storage: ObjectStore;
   model: AskedModel;
@@ -45,7 +45,7 @@ export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
  *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, not_configured
  */
 export async function askAgent(
-  { database, storage, model }: AskingPlatform,
+  { database, storage, model }: AskingDeps,
   student: Reader,
   publicId: string,
   asked: RecordOf<'AgentMessageCreation'>,
@@ -53,7 +53,7 @@ export async function askAgent(
 ): Promise<Accepted> {
   const questionId = asked.id.toLowerCase();
   return database.transaction(async (tx) => {
-    await holdStudent(tx, student.clubId, student.id);
+    await lockStudent(tx, student.clubId, student.id);
     const agent = await findOpenAgent(tx, student.clubId, publicId, model);
     await requireFeature(tx, student.clubId, 'agents', 'person');
     await requireEntitlement(tx, student, agent.id, now);
@@ -78,9 +78,9 @@ export async function askAgent(
     for (const [position, { id }] of images.entries())
       await tx.manager.insert(AgentQuestionImage, { questionId, position, mediaId: id });
     const used = await countQuestions(tx, turn, now);
-    await refuseBeyondLimit(tx, agent, student.id, used, now);
+    await requireWithinLimit(tx, agent, student.id, used, now);
     const history = asked.conversation_id ? await historyOf(tx, conversation.id) : [];
-    const micros = mostCostOf(agent, { history, question: asked.content, images: images.length }, now);
+    const micros = maxCostOf(agent, { history, question: asked.content, images: images.length }, now);
     await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');

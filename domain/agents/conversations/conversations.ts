@@ -8,7 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { findOpenAgent, requireEntitlement, type AskedModel } from './asking.ts';
 import { budgetOf } from '../budget/budget.ts';
@@ -123,7 +123,7 @@ export async function removeConversation(
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdStudent(tx, student.clubId, student.id);
+    await lockStudent(tx, student.clubId, student.id);
     const { id } = await findConversation(tx, student, conversationId);
     await eraseConversations(tx, [id], 'conversation_deleted', now);
   });

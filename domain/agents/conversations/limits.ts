@@ -5,9 +5,9 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Budget } from '../budget/budget.ts';
-import { mostOutputTokens } from '../prompt/models.policy.ts';
+import { maxOutputTokens } from '../prompt/models.policy.ts';
 import { worstCost } from '../prompt/prices.policy.ts';
-import { mostPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
+import { maxPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
 
 /** "A per-student cap over 24 hours." */
 const windowMs = 24 * 3_600_000;
@@ -48,7 +48,7 @@ export async function countQuestions(
  * @param used with the question that is asked
  * @throws DomainError daily_limit_reached, with the seconds until a slot returns; without them where none ever does
  */
-export async function refuseBeyondLimit(
+export async function requireWithinLimit(
   tx: Transaction,
   { id: agentId, dailyLimit }: AgentTerms,
   studentId: Id,
@@ -79,7 +79,7 @@ export function presentLimits(
     used: questions,
     remaining: Math.max(0, agent.dailyLimit - questions),
     ...(resetsAt && { resets_at: resetsAt.toISOString() }),
-    club_budget_exhausted: budget.spentMicros + mostCostOf(agent, leastQuestion, now) > budget.limitMicros,
+    club_budget_exhausted: budget.spentMicros + maxCostOf(agent, leastQuestion, now) > budget.limitMicros,
   };
 }
 
@@ -87,10 +87,10 @@ export function presentLimits(
 const leastQuestion = { history: [], question: '?', images: 0 };
 
 /** @returns the most that the answer to such a question can cost, in millionths of a US dollar */
-export function mostCostOf(
+export function maxCostOf(
   { instructions, model, answerMaxTokens }: AgentTerms,
   asked: Omit<PromptParts, 'instructions'>,
   now: Date,
 ): bigint {
-  return worstCost(model, mostPromptTokens({ instructions, ...asked }), mostOutputTokens(model, answerMaxTokens), now);
+  return worstCost(model, maxPromptTokens({ instructions, ...asked }), maxOutputTokens(model, answerMaxTokens), now);
 }

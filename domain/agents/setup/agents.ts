@@ -92,13 +92,13 @@ export async function findAgent(db: Queries, clubId: Id, agentId: Id): Promise<A
 }
 
 /** @throws DomainError not_found for an agent of another club */
-export async function expectAgent(db: Queries, clubId: Id, agentId: Id): Promise<void> {
+export async function requireAgent(db: Queries, clubId: Id, agentId: Id): Promise<void> {
   const rows = await db.rows(sql`SELECT 1 FROM agents WHERE id = ${agentId} AND club_id = ${clubId}`);
   if (rows.length === 0) throw notFound('agent');
 }
 
-/** Holds the agent for the rest of the transaction: its changes and those of its material take turns here. @throws DomainError not_found */
-export async function holdAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
+/** Locks the agent's row until the transaction ends: changes of the agent and its material run one at a time. @throws DomainError not_found */
+export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
   const held = await tx.one<{ status: AgentStatus }>(
     sql`SELECT status FROM agents WHERE id = ${agentId} AND club_id = ${clubId} FOR NO KEY UPDATE`,
   );
@@ -119,7 +119,7 @@ export async function updateAgent(
   now: Date,
 ): Promise<AgentSettings> {
   return database.transaction(async (tx) => {
-    const before = await holdAgent(tx, clubId, agentId);
+    const before = await lockAgent(tx, clubId, agentId);
     const status = input.status ?? before.status;
     if (status === 'published' && before.status !== 'published') await requireFeature(tx, clubId, 'agents');
     await tx

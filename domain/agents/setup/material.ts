@@ -5,7 +5,7 @@ import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { expectAgent, holdAgent } from './agents.ts';
+import { requireAgent, lockAgent } from './agents.ts';
 import type { MaterialKind } from '../agents.policy.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 
@@ -26,7 +26,7 @@ const fieldNames = Object.keys(fields) as Field[];
 
 /** @returns the material in the order in which it was named, without what was removed since @throws DomainError not_found */
 export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promise<Material> {
-  await expectAgent(db, clubId, agentId);
+  await requireAgent(db, clubId, agentId);
   const [material] = await db.query<Material[]>(
     `SELECT ${fieldNames
       .map((field) => {
@@ -54,8 +54,8 @@ export async function setMaterial(
   now: Date,
 ): Promise<Material> {
   return database.transaction(async (tx) => {
-    await holdAgent(tx, clubId, agentId);
-    for (const field of fieldNames) await expectNamed(tx, clubId, field, material[field]);
+    await lockAgent(tx, clubId, agentId);
+    for (const field of fieldNames) await requireNamed(tx, clubId, field, material[field]);
     const gone = await tx.rows<
       Record<'courseId' | 'lessonId' | 'mediaId', Id | null>
     >(sql`DELETE FROM agent_materials WHERE agent_id = ${agentId}
@@ -76,7 +76,7 @@ export async function setMaterial(
   });
 }
 
-async function expectNamed(tx: Transaction, clubId: Id, field: Field, ids: readonly Id[]): Promise<void> {
+async function requireNamed(tx: Transaction, clubId: Id, field: Field, ids: readonly Id[]): Promise<void> {
   const { noun, named } = fields[field];
   const stranger = await tx.one<{
     place: number;

@@ -7,9 +7,9 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { AddressedPlatform } from '../../deps.ts';
+import type { AddressedDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
 import { findCertificate } from './reads.ts';
 import { presentCertificate, type CertificateRow } from './records.ts';
@@ -44,7 +44,7 @@ export async function issueOnCompletion(
   { clubId, studentId, courseId, completedAt }: Completion,
   now: Date,
 ): Promise<void> {
-  const student = await holdStudent(tx, clubId, studentId);
+  const student = await lockStudent(tx, clubId, studentId);
   const course = await readPrint(tx, { clubId, studentId, courseId });
   if (!course.certificateOnCompletion || (await hasOne(tx, studentId, courseId))) return;
   const completed = { ...course, completedAt };
@@ -57,14 +57,14 @@ export async function issueOnCompletion(
  * @throws DomainError not_found (student or course), certificate_exists
  */
 export async function issueCertificate(
-  { database, publicUrl }: AddressedPlatform,
+  { database, publicUrl }: AddressedDeps,
   clubId: Id,
   { student_id: studentId, course_id: courseId }: { student_id: Id; course_id: Id },
   now: Date,
   draw: () => string = drawCode,
 ): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
-    const student = await holdStudent(tx, clubId, studentId);
+    const student = await lockStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
     if (await hasOne(tx, studentId, courseId))
       throw new DomainError('certificate_exists', 'The student has a certificate of this course already.');
@@ -129,13 +129,13 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
  * @throws DomainError not_found, certificate_withdrawn
  */
 export async function reissueCertificate(
-  { database }: AddressedPlatform,
+  { database }: AddressedDeps,
   clubId: Id,
   certificateId: Id,
 ): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
-    const { studentId, courseId } = await holdCertificate(tx, clubId, certificateId);
-    const student = await holdStudent(tx, clubId, studentId);
+    const { studentId, courseId } = await lockCertificate(tx, clubId, certificateId);
+    const student = await lockStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
     await tx.run(sql`UPDATE certificates
           SET version = version + 1, student_name = ${student.name}, student_email = ${student.email}, course_title = ${course.courseTitle}, club_name = ${course.clubName},
@@ -150,14 +150,14 @@ export async function reissueCertificate(
  * @throws DomainError not_found, certificate_revoked, certificate_withdrawn
  */
 export async function revokeCertificate(
-  { database }: AddressedPlatform,
+  { database }: AddressedDeps,
   clubId: Id,
   certificateId: Id,
   reason: string,
   now: Date,
 ): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
-    const { revokedAt } = await holdCertificate(tx, clubId, certificateId);
+    const { revokedAt } = await lockCertificate(tx, clubId, certificateId);
     if (revokedAt !== null) throw certificateRevoked();
     await tx.manager.update(Certificate, { id: certificateId }, { revokedAt: now, revokedReason: reason });
     return presentCertificate(await findCertificate(tx, clubId, certificateId));
@@ -170,7 +170,7 @@ const certificateWithdrawn = () =>
 const certificateRevoked = () => new DomainError('certificate_revoked', 'The certificate is revoked.');
 
 /**
- * Refuses what is done with a certificate that says something.
+ * For actions that need a valid certificate.
  * @throws DomainError certificate_withdrawn, certificate_revoked
  */
 export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
@@ -179,10 +179,10 @@ export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
 }
 
 /**
- * Holds the student's row, removed or not, and reads the certificate as nobody else can change it now.
+ * Locks the student's row, removed or not, then reads the certificate: nobody else can change it now.
  * @throws DomainError not_found, also for one of another club; certificate_withdrawn
  */
-async function holdCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {
+async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {
   await tx.run(sql`SELECT FROM students student JOIN certificates certificate ON certificate.student_id = student.id
       WHERE certificate.id = ${certificateId} AND certificate.club_id = ${clubId} FOR NO KEY UPDATE OF student`);
   const certificate = await findCertificate(tx, clubId, certificateId);

@@ -121,11 +121,11 @@ export async function findVisibleLesson(
 }
 
 /**
- * The same, with the lesson's course held as it is for the rest of the transaction: whoever would unpublish or remove
- * something of it waits. The caller holds the student first, so that access stays as well.
+ * Like `findVisibleLesson`, with a shared lock on the lesson's course: unpublishing or removing any part of it waits until
+ * the transaction ends. The caller locks the student first, so that access stays as well.
  * @throws DomainError not_found
  */
-export async function holdVisibleLesson(
+export async function lockVisibleLessonForShare(
   tx: Transaction,
   reader: Reader,
   publicId: string,

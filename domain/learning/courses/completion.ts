@@ -3,11 +3,11 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
+import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { issueOnCompletion } from '../certificates/certificates.ts';
-import { holdVisibleLesson, readProgress } from './classroom.ts';
+import { lockVisibleLessonForShare, readProgress } from './classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { awardPoints } from '../engagement/points.ts';
 
@@ -19,14 +19,14 @@ import { awardPoints } from '../engagement/points.ts';
  * @throws DomainError not_found where the student does not see the lesson: nothing is written
  */
 export async function completeLesson(
-  { database, publicUrl }: Pick<AddressedPlatform, 'database' | 'publicUrl'>,
+  { database, publicUrl }: Pick<AddressedDeps, 'database' | 'publicUrl'>,
   reader: Reader,
   publicId: string,
   now: Date,
 ): Promise<RecordOf<'LessonCompletion'>> {
   return database.transaction(async (tx) => {
-    await holdStudent(tx, reader.clubId, reader.id);
-    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
+    await lockStudent(tx, reader.clubId, reader.id);
+    const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
     const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
     if (fresh) {
       await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
@@ -57,8 +57,8 @@ export async function undoCompletion(
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdStudent(tx, reader.clubId, reader.id);
-    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
+    await lockStudent(tx, reader.clubId, reader.id);
+    const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
     await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );

@@ -16,8 +16,8 @@ type CourseRecord = RecordOf<'Course'>;
 type CourseOutline = RecordOf<'CourseOutline'>;
 
 /** What a course may hold, so that its outline and an order of it stay of a readable size. */
-export const mostModules = 100;
-export const mostLessons = 500;
+export const maxModules = 100;
+export const maxLessons = 500;
 
 export const courseFull = (message: string) => new DomainError('course_full', message);
 
@@ -104,12 +104,12 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Holds the course for the rest of the transaction: whatever changes it, its modules or its lessons takes turns here, and
- * waits for completions that are being judged (they share the row).
+ * Locks the course's row until the transaction ends: changes of the course, its modules and its lessons run one at a time,
+ * and wait for completions that are being judged (they share the lock).
  * @returns what was read after
  * @throws DomainError not_found
  */
-export async function holdCourse(
+export async function lockCourse(
   tx: Transaction,
   clubId: Id,
   courseId: Id,
@@ -134,7 +134,7 @@ export async function updateCourse(
   now: Date,
 ): Promise<CourseOutline> {
   return database.transaction(async (tx) => {
-    const before = await holdCourse(tx, clubId, courseId);
+    const before = await lockCourse(tx, clubId, courseId);
     await tx
       .query(
         `UPDATE courses
@@ -181,12 +181,12 @@ export async function orderCourse(
     lessonIds: lessonIds.map((lessonId) => lessonId.toLowerCase()),
   }));
   return database.transaction(async (tx) => {
-    await holdCourse(tx, clubId, courseId);
+    await lockCourse(tx, clubId, courseId);
     const present = await findCourse(tx, clubId, courseId);
     const idsOf = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
-    refuseOtherThan('modules', idsOf(present.modules), idsOf(asked));
+    requireAll('modules', idsOf(present.modules), idsOf(asked));
     const lessonIds = asked.flatMap((module) => module.lessonIds);
-    refuseOtherThan('lessons', idsOf(present.modules.flatMap(({ lessons }) => lessons)), lessonIds);
+    requireAll('lessons', idsOf(present.modules.flatMap(({ lessons }) => lessons)), lessonIds);
     await tx.run(
       sql`UPDATE modules SET position = place FROM unnest(${idsOf(asked)}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE modules.id = asked.id`,
     );
@@ -197,7 +197,7 @@ export async function orderCourse(
   });
 }
 
-function refuseOtherThan(what: 'modules' | 'lessons', present: readonly Id[], asked: readonly Id[]): void {
+function requireAll(what: 'modules' | 'lessons', present: readonly Id[], asked: readonly Id[]): void {
   const named = new Set(asked);
   if (asked.length !== present.length || present.some((id) => !named.has(id)))
     throw new DomainError(

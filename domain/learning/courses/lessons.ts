@@ -9,8 +9,8 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { courseFull, holdCourse, mostLessons } from './courses.ts';
-import { holdModule } from './modules.ts';
+import { courseFull, lockCourse, maxLessons } from './courses.ts';
+import { lockModule } from './modules.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
 type LessonRecord = RecordOf<'Lesson'>;
@@ -38,13 +38,13 @@ export async function createLesson(
 ): Promise<LessonRecord> {
   const id = newId();
   return database.transaction(async (tx) => {
-    const { courseId } = await holdModule(tx, clubId, moduleId);
+    const { courseId } = await lockModule(tx, clubId, moduleId);
     const present = await tx.one<{
       count: number;
       end: number;
     }>(sql`SELECT count(*)::int AS count, coalesce(max(position) FILTER (WHERE module_id = ${moduleId}) + 1, 0) AS "end"
          FROM lessons WHERE course_id = ${courseId} AND removed_at IS NULL`);
-    if (present && present.count >= mostLessons) throw courseFull(`A course has at most ${mostLessons} lessons.`);
+    if (present && present.count >= maxLessons) throw courseFull(`A course has at most ${maxLessons} lessons.`);
     await insertWithPublicId('lesson', input, async (publicId) => {
       const rows =
         await tx.rows(sql`INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, content, position, points, created_at, updated_at, published_at)
@@ -71,7 +71,7 @@ export async function updateLesson(
   now: Date,
 ): Promise<LessonRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdLesson(tx, clubId, lessonId);
+    const before = await lockLesson(tx, clubId, lessonId);
     await tx
       .query(
         `UPDATE lessons
@@ -106,7 +106,7 @@ export async function updateLesson(
  */
 export async function removeLesson({ database }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdLesson(tx, clubId, lessonId);
+    await lockLesson(tx, clubId, lessonId);
     await tx.manager.update(
       Lesson,
       { id: lessonId },
@@ -117,10 +117,10 @@ export async function removeLesson({ database }: DatabaseDeps, clubId: Id, lesso
   });
 }
 
-/** Holds the lesson's course. @returns what was read after @throws DomainError not_found, also for a lesson that was removed before it was held */
-async function holdLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
+/** Locks the lesson's course, then reads the lesson. @throws DomainError not_found, also for a lesson removed before the lock */
+async function lockLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
   const { courseId } = await findRow(tx, clubId, lessonId);
-  await holdCourse(tx, clubId, courseId);
+  await lockCourse(tx, clubId, courseId);
   return findRow(tx, clubId, lessonId);
 }
 

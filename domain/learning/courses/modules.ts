@@ -7,7 +7,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { courseFull, holdCourse, mostModules } from './courses.ts';
+import { courseFull, lockCourse, maxModules } from './courses.ts';
 
 type ModuleRecord = RecordOf<'Module'>;
 
@@ -27,11 +27,11 @@ export async function createModule(
   now: Date,
 ): Promise<ModuleRecord> {
   return database.transaction(async (tx) => {
-    await holdCourse(tx, clubId, courseId);
+    await lockCourse(tx, clubId, courseId);
     const present = await tx.one<{ count: number; end: number }>(
       sql`SELECT count(*)::int AS count, coalesce(max(position) + 1, 0) AS "end" FROM modules WHERE course_id = ${courseId}`,
     );
-    if (present && present.count >= mostModules) throw courseFull(`A course has at most ${mostModules} modules.`);
+    if (present && present.count >= maxModules) throw courseFull(`A course has at most ${maxModules} modules.`);
     const id = newId();
     await tx.manager.insert(Module, {
       id,
@@ -53,7 +53,7 @@ export async function updateModule(
   input: RecordOf<'ModuleChange'>,
 ): Promise<ModuleRecord> {
   return database.transaction(async (tx) => {
-    const row = await holdModule(tx, clubId, moduleId);
+    const row = await lockModule(tx, clubId, moduleId);
     const title = tidyName(input.title);
     await tx.manager.update(Module, { id: moduleId }, { title });
     return presentModule({ ...row, title });
@@ -63,17 +63,17 @@ export async function updateModule(
 /** @throws DomainError not_found, in_use while the module has lessons */
 export async function deleteModule({ database }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdModule(tx, clubId, moduleId);
+    await lockModule(tx, clubId, moduleId);
     const lessons = await tx.rows(sql`SELECT 1 FROM lessons WHERE module_id = ${moduleId} LIMIT 1`);
     if (lessons.length > 0) throw new DomainError('in_use', 'The module has lessons: move or remove them first.');
     await tx.manager.delete(Module, { id: moduleId });
   });
 }
 
-/** Finds the module and holds its course; what is returned was read after. @throws DomainError not_found */
-export async function holdModule(tx: Transaction, clubId: Id, moduleId: Id): Promise<ModuleRow> {
+/** Locks the module's course, then reads the module. @throws DomainError not_found */
+export async function lockModule(tx: Transaction, clubId: Id, moduleId: Id): Promise<ModuleRow> {
   const { courseId } = await findModule(tx, clubId, moduleId);
-  await holdCourse(tx, clubId, courseId);
+  await lockCourse(tx, clubId, courseId);
   return findModule(tx, clubId, moduleId);
 }
 

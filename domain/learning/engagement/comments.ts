@@ -7,8 +7,8 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { holdStudent } from '../../identity/accounts.ts';
-import { findVisibleLesson, holdVisibleLesson } from '../courses/classroom.ts';
+import { lockStudent } from '../../identity/accounts.ts';
+import { findVisibleLesson, lockVisibleLessonForShare } from '../courses/classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { findLesson } from '../courses/lessons.ts';
 
@@ -38,8 +38,8 @@ export async function publishComment(
 ): Promise<ClassroomComment> {
   const id = newId();
   return database.transaction(async (tx) => {
-    await holdStudent(tx, reader.clubId, reader.id);
-    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
+    await lockStudent(tx, reader.clubId, reader.id);
+    const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
     await tx.manager.insert(LessonComment, {
       id,
       clubId: reader.clubId,

@@ -38,7 +38,7 @@ export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Pr
 }
 
 /** @throws DomainError not_found, also for a level of another club and a deleted one */
-async function holdLevel(tx: Transaction, clubId: Id, levelId: Id): Promise<LevelRow> {
+async function lockLevel(tx: Transaction, clubId: Id, levelId: Id): Promise<LevelRow> {
   const level = await tx.one<LevelRow>(
     sql`SELECT ${levelColumns} FROM levels level WHERE level.id = ${levelId} AND level.club_id = ${clubId} AND level.removed_at IS NULL FOR UPDATE`,
   );
@@ -46,7 +46,7 @@ async function holdLevel(tx: Transaction, clubId: Id, levelId: Id): Promise<Leve
   return level;
 }
 
-function refuseTakenPoints(error: unknown): never {
+function rethrowPointsTaken(error: unknown): never {
   throw violates(error, 'levels_club_points')
     ? new DomainError('points_taken', 'Another level of this club begins at these points.')
     : error;
@@ -69,7 +69,7 @@ export async function createLevel(
         level.points,
         now,
       ])
-      .catch(refuseTakenPoints);
+      .catch(rethrowPointsTaken);
     return presentLevel(level);
   });
 }
@@ -82,7 +82,7 @@ export async function updateLevel(
   input: { name?: string; points?: number },
 ): Promise<LevelRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdLevel(tx, clubId, levelId);
+    const before = await lockLevel(tx, clubId, levelId);
     const after = {
       ...before,
       ...(input.name !== undefined && { name: tidyName(input.name) }),
@@ -90,7 +90,7 @@ export async function updateLevel(
     };
     await tx
       .query(`UPDATE levels SET name = $2, points = $3 WHERE id = $1`, [levelId, after.name, after.points])
-      .catch(refuseTakenPoints);
+      .catch(rethrowPointsTaken);
     return presentLevel(after);
   });
 }
@@ -98,7 +98,7 @@ export async function updateLevel(
 /** Deletes a level that nobody has reached; its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteLevel({ database }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdLevel(tx, clubId, levelId);
+    await lockLevel(tx, clubId, levelId);
     const user = await tx.one(sql`SELECT 1 FROM student_levels WHERE level_id = ${levelId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have reached the level.');
     await tx.manager.update(Level, { id: levelId }, { removedAt: now });

@@ -9,7 +9,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { findStudent } from '../../identity/students.ts';
 import { levelsPassed } from './levels.ts';
 
@@ -52,7 +52,7 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
   const { clubId, studentId, points, cause } = award;
-  await holdStudent(tx, clubId, studentId);
+  await lockStudent(tx, clubId, studentId);
   const made: Award = {
     kind: cause.kind,
     causeId: cause.id,

@@ -42,10 +42,10 @@ export async function tagsOf(db: Queries, studentId: Id): Promise<TagRow[]> {
 }
 
 /**
- * Finds a tag, and keeps it from being deleted (`share`) or from being put on anybody (`update`) until the transaction ends.
+ * Finds a tag and locks its row until the transaction ends: `share` prevents its deletion, `update` also its use.
  * @throws DomainError not_found, also for a tag of another club and a deleted one
  */
-export async function holdTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<TagRow> {
+export async function lockTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<TagRow> {
   const tag = await tx.one<TagRow>(
     sql`SELECT ${tagColumns} FROM tags tag WHERE tag.id = ${tagId} AND tag.club_id = ${clubId} AND tag.removed_at IS NULL FOR ${raw(lock)}`,
   );
@@ -56,7 +56,7 @@ export async function holdTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'sha
 const foldName = (name: string) => tidyName(name).toLowerCase();
 
 /** @throws DomainError name_taken, whatever the case of the letters */
-function refuseTakenName(error: unknown): never {
+function rethrowNameTaken(error: unknown): never {
   throw violates(error, 'tags_club_name')
     ? new DomainError('name_taken', 'Another tag of this club has this name.')
     : error;
@@ -79,7 +79,7 @@ export async function createTag(
         foldName(tag.name),
         now,
       ])
-      .catch(refuseTakenName);
+      .catch(rethrowNameTaken);
     return presentTag(tag);
   });
 }
@@ -92,11 +92,11 @@ export async function updateTag(
   input: { name: string },
 ): Promise<TagRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdTag(tx, clubId, tagId, 'update');
+    const before = await lockTag(tx, clubId, tagId, 'update');
     const name = tidyName(input.name);
     await tx
       .query(`UPDATE tags SET name = $2, folded_name = $3 WHERE id = $1`, [tagId, name, foldName(name)])
-      .catch(refuseTakenName);
+      .catch(rethrowNameTaken);
     return presentTag({ ...before, name });
   });
 }
@@ -104,7 +104,7 @@ export async function updateTag(
 /** Deletes a tag that no student has; its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteTag({ database }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdTag(tx, clubId, tagId, 'update');
+    await lockTag(tx, clubId, tagId, 'update');
     const user = await tx.one(sql`SELECT 1 FROM student_tags WHERE tag_id = ${tagId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have the tag.');
     await tx.manager.update(Tag, { id: tagId }, { removedAt: now });

@@ -28,9 +28,9 @@ export async function carryOut(
   now: Date,
 ): Promise<{ studentId: Id; removed: boolean }> {
   const ids = idsOf(event);
-  const known = await holdKnownOwner(tx, ledger, ids);
+  const known = await lockKnownOwner(tx, ledger, ids);
   if (known?.removed) return { studentId: known.studentId, removed: true };
-  if (known) refuseOthers(known, event);
+  if (known) requireSameSale(known, event);
   const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
   const owner: SaleOwner = { ...ledger, studentId, productId };
   const named =
@@ -68,7 +68,7 @@ async function openOwner(
 }
 
 /** Two shops of one platform may count alike: what is neither the same product nor the same buyer is another sale. */
-function refuseOthers(known: KnownOwner, event: SalesEvent): void {
+function requireSameSale(known: KnownOwner, event: SalesEvent): void {
   if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
     throw new NoticeRefusal('sale_mismatch');
 }
@@ -97,10 +97,10 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
 
 /**
  * A sale belongs to whom its first notice named: found by its own identity, whatever address the buyer has by now. Their
- * row is held before anything of the sale is read for good.
+ * row is locked before anything of the sale is read for good.
  * @throws NoticeRefusal sale_mismatch (a charge of one student, and a subscription of another)
  */
-export async function holdKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
+export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
   const [known, other] = await findKnownOwners(tx, ledger, ids);
   if (other) throw new NoticeRefusal('sale_mismatch');
   if (!known) return undefined;

@@ -6,7 +6,7 @@ import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
-import type { DatabaseDeps, Platform } from '../../deps.ts';
+import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import { addressesIn } from './addresses.policy.ts';
@@ -33,7 +33,11 @@ const longestProof = 512;
  * Keeps the notice as it came and wakes its processing.
  * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform
  */
-export async function receiveNotice({ database, vault }: Platform, received: ReceivedNotice, now: Date): Promise<void> {
+export async function receiveNotice(
+  { database, vault }: VaultDeps,
+  received: ReceivedNotice,
+  now: Date,
+): Promise<void> {
   const platform = salesPlatforms.find((known) => known === received.platform);
   if (platform === undefined) throw noConnection();
   const { proofIn } = salesAdapters[platform];

@@ -9,7 +9,7 @@ import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
+import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
@@ -36,7 +36,7 @@ const newToken = () => randomBytes(32).toString('base64url');
 
 /** @returns the connection with its token, which is shown here and at a rotation only */
 export async function createConnection(
-  { database, vault, publicUrl }: AddressedPlatform,
+  { database, vault, publicUrl }: AddressedDeps,
   clubId: Id,
   input: { platform: SalesPlatform; name: string; secret?: string },
   now: Date,
@@ -64,7 +64,7 @@ export async function createConnection(
  * @throws DomainError not_found
  */
 export async function rotateConnection(
-  { database, publicUrl }: AddressedPlatform,
+  { database, publicUrl }: AddressedDeps,
   clubId: Id,
   connectionId: Id,
   now: Date,

@@ -1,7 +1,7 @@
 /** Products of sales platforms, and the deliveries that a sale of each gives. */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import { expectDeliveries } from '../../access/deliveries/deliveries.ts';
+import { requireDeliveries } from '../../access/deliveries/deliveries.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
@@ -78,7 +78,7 @@ export async function createProduct(
   now: Date,
 ): Promise<Product> {
   return database.transaction(async (tx) => {
-    await expectDeliveries(tx, clubId, input.delivery_ids ?? []);
+    await requireDeliveries(tx, clubId, input.delivery_ids ?? []);
     const id = newId();
     await tx
       .query(
@@ -106,7 +106,7 @@ export async function updateProduct(
   return database.transaction(async (tx) => {
     await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
     if (input.delivery_ids) {
-      await expectDeliveries(tx, clubId, input.delivery_ids);
+      await requireDeliveries(tx, clubId, input.delivery_ids);
       await setMapping(tx, productId, input.delivery_ids);
     }
     await tx

@@ -30,8 +30,11 @@ export function readConfig(env: Environment = process.env) {
   const problems: string[] = [];
   const read = readerOf(env, problems);
 
+  /** Postgres: `postgres://user:password@host:port/database`. */
   const databaseUrl = read.secretUrl('DATABASE_URL', ['postgres:', 'postgresql:']);
+  /** The mail server: `smtp://user:password@host:port`, or `smtps://`. */
   const smtpUrl = read.secretUrl('SMTP_URL', ['smtp:', 'smtps:']);
+  /** Where the rate limits are counted, for all API processes: Redis or Postgres. Without it, the database. */
   const rateLimitUrl = env['RATE_LIMIT_URL']
     ? read.secretUrl('RATE_LIMIT_URL', ['postgres:', 'postgresql:', 'redis:', 'rediss:'])
     : databaseUrl;
@@ -39,9 +42,14 @@ export function readConfig(env: Environment = process.env) {
   const config = {
     /** Names the service to receivers: `User-Agent: <service name>-webhooks/1`. */
     serviceName: read.text('SERVICE_NAME', 'club-learning', /^[a-z][a-z0-9-]{0,40}$/),
-    log: { level: read.oneOf('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info') },
+    log: {
+      /** The least level that is logged. */
+      level: read.oneOf('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+    },
     api: {
+      /** Address that the API listens on. */
       host: read.text('API_HOST', '127.0.0.1'),
+      /** Port that the API listens on. */
       port: read.integer('API_PORT', 8080, 0, 65_535),
       /** Where callers reach the API: the base of the links that it prints. */
       publicUrl: read.url('PUBLIC_URL', 'http://127.0.0.1:8080', ['http:', 'https:']),
@@ -53,6 +61,7 @@ export function readConfig(env: Environment = process.env) {
       bodyLimitBytes: read.integer('BODY_LIMIT_BYTES', 1_048_576, 1_024, 16_777_216),
     },
     worker: {
+      /** Address that the worker listens on. */
       host: read.text('WORKER_HOST', '127.0.0.1'),
       /** Port of the worker's own /healthz, /readyz and /metrics. */
       port: read.integer('WORKER_PORT', 8081, 0, 65_535),
@@ -62,46 +71,64 @@ export function readConfig(env: Environment = process.env) {
       taskQueues: read
         .list('WORKER_TASK_QUEUES', isTaskQueue, `one of ${taskQueues.join(', ')}`)
         .filter((name) => isTaskQueue(name)),
-      /** File of the bundled workflows (worker/workflow-bundle.ts); absent, the worker bundles them at its start. */
+      /** File of the bundled workflows (worker/workflow-bundle.ts). Without it the worker bundles them at its start. */
       workflowBundleFile: env['WORKFLOW_BUNDLE_FILE'] || undefined,
     },
-    /** The people's side of the product, which is not this service: e-mails link to it. `{slug}` becomes the club's slug. */
+    /** Where students' e-mails link to; not this service. `{slug}` becomes the club's slug. */
     classroomUrl: read.text('CLASSROOM_URL', 'http://{slug}.classroom.localhost:3000', /^https?:\/\/\S+$/),
+    /** Where administrators' e-mails link to; not this service. */
     dashboardUrl: read.text('DASHBOARD_URL', 'http://dashboard.localhost:3000', /^https?:\/\/\S+$/),
-    database: { url: databaseUrl, poolSize: read.integer('DATABASE_POOL_SIZE', 20, 1, 200) },
+    database: {
+      url: databaseUrl,
+      /** Most connections to Postgres of a process. */
+      poolSize: read.integer('DATABASE_POOL_SIZE', 20, 1, 200),
+    },
     rateLimits: { url: rateLimitUrl },
     temporal: {
+      /** Host and port of the Temporal server. */
       address: read.text('TEMPORAL_ADDRESS', '127.0.0.1:7233', /^[^\s:]+:\d+$/),
+      /** Temporal namespace; it must exist. */
       namespace: read.text('TEMPORAL_NAMESPACE', 'club-learning', /^[A-Za-z0-9._-]+$/),
+      /** The Temporal UI: `npm start` prints links to it. */
       uiUrl: read.url('TEMPORAL_UI_URL', 'http://127.0.0.1:8233', ['http:', 'https:']),
     },
     mail: {
       smtpUrl,
-      /** For bulk, such as the invitations of an import: a server whose delays and limits do not concern codes and resets. */
+      /** The mail server for bulk, such as the invitations of an import. Without it, `SMTP_URL`. */
       bulkSmtpUrl: env['BULK_SMTP_URL'] ? read.secretUrl('BULK_SMTP_URL', ['smtp:', 'smtps:']) : smtpUrl,
+      /** Sender of all mails. */
       from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),
     },
     storage: {
+      /** An S3 server. Browsers and students reach the files at this address, too. */
       endpoint: read.url('S3_ENDPOINT', undefined, ['http:', 'https:']),
+      /** Region of the buckets. */
       region: read.text('S3_REGION', 'us-east-1'),
+      /** Key that may read, write and delete objects of both buckets. */
       accessKeyId: read.secret('S3_ACCESS_KEY_ID'),
+      /** The key's secret. */
       secretAccessKey: read.secret('S3_SECRET_ACCESS_KEY'),
+      /** Bucket of files that only signed addresses open. */
       privateBucket: read.text('S3_PRIVATE_BUCKET', 'club-private'),
+      /** Bucket of files that everyone may read. */
       publicBucket: read.text('S3_PUBLIC_BUCKET', 'club-public'),
     },
-    /** The payment processor: without a webhook secret its notices, without a key the add-ons answer 501. */
     stripe: {
+      /** Secret of the payment processor's notices; without it they answer 501. */
       webhookSecret: env['STRIPE_WEBHOOK_SECRET'] ? read.secret('STRIPE_WEBHOOK_SECRET') : undefined,
+      /** Key for the payment processor; without it the purchase of add-ons answers 501. */
       secretKey: env['STRIPE_SECRET_KEY'] ? read.secret('STRIPE_SECRET_KEY') : undefined,
+      /** The payment processor's API; another one in tests. */
       apiUrl: read.url('STRIPE_API_URL', 'https://api.stripe.com', ['http:', 'https:']),
       /** Prices that stand for plans, beside those whose lookup key is a plan's name. */
       pricePlans: read.list('STRIPE_PRICE_PLANS', isPricePlan, 'a price and its plan, such as price_1A2b=business'),
     },
-    /** The model that agents ask: without a key, asking answers 501. */
     model: {
+      /** Key for the model that agents ask; without it, asking answers 501. */
       apiKey: env['ANTHROPIC_API_KEY'] ? read.secret('ANTHROPIC_API_KEY') : undefined,
+      /** The model's API; another one in tests. */
       baseUrl: read.url('ANTHROPIC_BASE_URL', 'https://api.anthropic.com', ['http:', 'https:']),
-      /** Of agents that name none of their own. */
+      /** Model of agents that name none of their own. */
       defaultModel: read.oneOf('AGENT_DEFAULT_MODEL', pricedModels, 'claude-sonnet-5-5'),
     },
     /** 32 bytes: encrypts webhook secrets at rest and derives one-time tokens. */
@@ -145,10 +172,10 @@ function readerOf(env: Environment, problems: string[]) {
     url,
     secret: (name: string) => new Secret(text(name)),
     secretUrl: (name: string, protocols: readonly string[]) => new Secret(url(name, undefined, protocols)),
-    integer(name: string, fallback: number, least: number, most: number): number {
+    integer(name: string, fallback: number, least: number, max: number): number {
       const value = Number(valueOf(name) ?? fallback);
-      if (Number.isInteger(value) && value >= least && value <= most) return value;
-      problems.push(`${name} must be a whole number from ${least} to ${most}`);
+      if (Number.isInteger(value) && value >= least && value <= max) return value;
+      problems.push(`${name} must be a whole number from ${least} to ${max}`);
       return fallback;
     },
     oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {

@@ -1,7 +1,7 @@
 /** The activity of `agent-answer/<question id>`. */
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import { stepAnswer, type AnswerPlatform } from '../domain/agents/answers/answer-step.ts';
+import { stepAnswer, type AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { timeOfStep } from './clock.ts';
 
 export type AgentAnswerActivities = ReturnType<typeof agentAnswerActivities>;
@@ -9,13 +9,13 @@ export type AgentAnswerActivities = ReturnType<typeof agentAnswerActivities>;
 /** Several fit into the time limit of the workflow. */
 const heartbeatEveryMs = 3_000;
 
-export function agentAnswerActivities(platform: AnswerPlatform) {
+export function agentAnswerActivities(deps: AnswerDeps) {
   return {
     /** Takes the answer one step further; it may stream for minutes. @param now the workflow's time in Unix milliseconds */
     async generateAnswer(questionId: string, now: number) {
       const beating = setInterval(() => heartbeat(), heartbeatEveryMs);
       try {
-        return await stepAnswer(platform, questionId, timeOfStep(now), stopOfWorker());
+        return await stepAnswer(deps, questionId, timeOfStep(now), stopOfWorker());
       } finally {
         clearInterval(beating);
       }

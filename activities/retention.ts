@@ -1,13 +1,13 @@
 /** The activity of `retention`. */
 import { contextsInLockOrder } from '../domain/contexts.ts';
-import type { MediaPlatform } from '../domain/media/media.ts';
+import type { MediaDeps } from '../domain/media/media.ts';
 
 export type RetentionActivities = ReturnType<typeof retentionActivities>;
 
 /** What one batch of each kind came to, in rows. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 
-export function retentionActivities(platform: MediaPlatform) {
+export function retentionActivities(deps: MediaDeps) {
   return {
     /** @param now the workflow's time in Unix milliseconds */
     async retain(now: number): Promise<RetentionRound> {
@@ -18,7 +18,7 @@ export function retentionActivities(platform: MediaPlatform) {
       const rows: Record<string, number> = {};
       let more = false;
       for (const job of inOrder) {
-        const done = await job.run(platform, new Date(now));
+        const done = await job.run(deps, new Date(now));
         Object.assign(rows, done.rows);
         more ||= done.more;
       }

@@ -1,11 +1,11 @@
 /** The activity of `source-index/<id>`. */
 import { Context } from '@temporalio/activity';
-import { indexSource, type IndexingPlatform } from '../domain/knowledge/indexing/source-step.ts';
+import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { timeOfStep } from './clock.ts';
 
 export type SourceIndexActivities = ReturnType<typeof sourceIndexActivities>;
 
-export function sourceIndexActivities(platform: IndexingPlatform) {
+export function sourceIndexActivities(deps: IndexingDeps) {
   return {
     /**
      * Takes the source one step further. It says all along that it lives, and how far it is; told to stop, it gives the source
@@ -13,7 +13,7 @@ export function sourceIndexActivities(platform: IndexingPlatform) {
      */
     indexSource(sourceId: string, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
-      return indexSource(platform, sourceId, timeOfStep(now), { beat: heartbeat, stop });
+      return indexSource(deps, sourceId, timeOfStep(now), { beat: heartbeat, stop });
     },
   };
 }

@@ -1,5 +1,5 @@
 /** The activities of the sweeper. */
-import { foldAnswerLogs } from '../domain/agents/answers/answer-logs.ts';
+import { deleteEndedAnswerLogs } from '../domain/agents/answers/answer-logs.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
@@ -16,7 +16,7 @@ export function sweepActivities(database: Database, onRescued: (count: number) =
     /** Removes expired rows and the logs of answers that have ended. @param now as above */
     async removeExpired(now: number): Promise<void> {
       await removeExpired(database.source, new Date(now));
-      await foldAnswerLogs(database.source, new Date(now));
+      await deleteEndedAnswerLogs(database.source, new Date(now));
     },
   };
 }

@@ -7,13 +7,13 @@ import { describeError } from '../platform/infra/describe-error.ts';
 import { DomainError } from '../platform/core/errors.ts';
 import { readJsonBody } from './middleware/body.ts';
 import { openFileBody } from './middleware/file-body.ts';
-import type { ApiPlatform, Middleware, RequestState } from './middleware/context.ts';
+import type { ApiDeps, Middleware, RequestState } from './middleware/context.ts';
 import { asPage } from './middleware/as-page.ts';
 import { dispatch, type AnyOperation } from './middleware/dispatch.ts';
 import { errorEnvelope } from './middleware/errors.ts';
 import { chargeRateLimit } from './middleware/rate-limit.ts';
 import { requestLog } from './middleware/request-log.ts';
-import { findCaller, refuseOutsiders, requireClub, requireRole } from './middleware/session.ts';
+import { findCaller, requireCaller, requireClub, requireRole } from './middleware/session.ts';
 import { answerUnmatched } from './middleware/unmatched.ts';
 import { operations } from './operations/index.ts';
 import { operatorRoutes } from './operator-routes.ts';
@@ -21,7 +21,7 @@ import { pages } from './pages/index.ts';
 import { referenceRoutes } from './reference-routes.ts';
 
 /** @throws Error if the contract and the handlers disagree: the process must not start */
-export function createApp(platform: ApiPlatform): Koa<RequestState> {
+export function createApp(deps: ApiDeps): Koa<RequestState> {
   const contract = contractOperations();
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   for (const operation of contract) {
@@ -29,30 +29,30 @@ export function createApp(platform: ApiPlatform): Koa<RequestState> {
     const chain = [
       nameRoute(operation),
       ...pageOf(operation),
-      findCaller(platform, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(platform)]), // reads are not limited
-      refuseOutsiders,
-      ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(platform)] : []),
+      findCaller(deps, operation),
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not limited
+      requireCaller,
+      ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
       ...(operation.roles ? [requireRole(operation)] : []),
-      ...(operation.hasBody ? [operation.fileBody ? openFileBody(operation.fileBody) : readJsonBody(platform)] : []),
-      dispatch(platform, binding, handlerOf(operation)),
+      ...(operation.hasBody ? [operation.fileBody ? openFileBody(operation.fileBody) : readJsonBody(deps)] : []),
+      dispatch(deps, binding, handlerOf(operation)),
     ];
     router.register(operation.koaPath, [operation.method], chain as never);
   }
-  refuseExtraHandlers(contract);
+  requireKnownHandlers(contract);
 
   const app = new Koa<RequestState>({ proxy: false });
-  app.use(requestLog(platform) as never);
+  app.use(requestLog(deps) as never);
   app.use(secureHeaders as never);
-  app.use(corsByList(platform.settings.corsOrigins));
-  app.use(errorEnvelope(platform) as never);
+  app.use(corsByList(deps.settings.corsOrigins));
+  app.use(errorEnvelope(deps) as never);
   app.use(router.routes() as never);
-  app.use(operatorRoutes(platform) as never);
+  app.use(operatorRoutes(deps) as never);
   app.use(referenceRoutes() as never);
-  app.use(chargeRateLimit(platform) as never);
+  app.use(chargeRateLimit(deps) as never);
   app.use(answerUnmatched(contract) as never);
   // What breaks after the answer has begun, as when a client goes away: nothing can be told any more.
-  app.on('error', (error: unknown) => platform.log.debug({ error: describeError(error) }, 'an answer was cut off'));
+  app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
 
@@ -62,7 +62,7 @@ function handlerOf({ operationId, notImplemented }: ContractOperation): AnyOpera
     throw new Error(
       handler
         ? `${operationId} has a handler: take it off contract/not-implemented.ts`
-        : `${operationId} has no handler: write api/operations/…, see docs/adding-an-operation.md`,
+        : `${operationId} has no handler: write api/operations/…, see docs/how-to/add-an-operation.md`,
     );
   }
   return handler ?? (() => Promise.reject(new DomainError('not_implemented', 'This operation is not built yet.')));
@@ -76,7 +76,7 @@ function pageOf({ operationId, contentTypes }: ContractOperation): Middleware[] 
   return page ? [asPage(page)] : [];
 }
 
-function refuseExtraHandlers(contract: readonly ContractOperation[]): void {
+function requireKnownHandlers(contract: readonly ContractOperation[]): void {
   const known = new Set<string>(contract.map(({ operationId }) => operationId));
   const extra = Object.keys(operations).filter((operationId) => !known.has(operationId));
   if (extra.length > 0) throw new Error(`Handlers for no operation of the contract: ${extra.join(', ')}`);

@@ -6,20 +6,20 @@ import type { Role } from '../entities/clubs/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
-import type { AddressedPlatform } from '../domain/deps.ts';
+import type { AddressedDeps } from '../domain/deps.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
-import type { NoticeReceiver } from '../domain/billing/notices.ts';
+import type { BillingEventDeps } from '../domain/billing/notices.ts';
 import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Egress } from '../platform/infra/egress/egress.ts';
 
 /** What the API process offers its handlers. */
-export interface Deps extends AddressedPlatform {
+export interface Deps extends AddressedDeps {
   egress: Egress;
   storage: ObjectStore;
   /** What agents are answering, as it is written. */
   answers: AnswerFeed;
   model: AskedModel;
-  billing: Omit<NoticeReceiver, 'database'> & {
+  billing: Omit<BillingEventDeps, 'database'> & {
     /** Undefined where the operator has set none up. */
     processor: PaymentProcessor | undefined;
   };

@@ -1,10 +1,10 @@
 /** For operators, outside the contract: is the process alive, may it get requests, what does it count. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { register } from 'prom-client';
-import type { ApiPlatform, Context, Middleware } from './middleware/context.ts';
+import type { ApiDeps, Context, Middleware } from './middleware/context.ts';
 
 /** @returns `/healthz` (the process runs), `/readyz` (it can serve: 503 while it stops or Postgres is away), `/metrics` */
-export function operatorRoutes({ deps, accepting }: ApiPlatform): Middleware {
+export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
   const routes: Record<string, (context: Context) => Promise<void>> = {
     '/healthz': async (context) => {
       context.body = { status: 'ok' };

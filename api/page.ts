@@ -2,7 +2,7 @@
 import type { OperationId, ResponseOf } from '../contract/contract.ts';
 import type { DomainError } from '../platform/core/errors.ts';
 
-export interface Page<Op extends OperationId> {
+export interface HtmlPage<Op extends OperationId> {
   /** What the page may load: as little as it needs. */
   contentSecurityPolicy: string;
   /** @returns HTML for what the operation answers */
@@ -12,10 +12,10 @@ export interface Page<Op extends OperationId> {
 }
 
 /** A page for each operation whose success response has `text/html` in the contract: a missing or an extra one stops the start. */
-export type Pages = { [Op in OperationId]?: Page<Op> };
+export type HtmlPages = { [Op in OperationId]?: HtmlPage<Op> };
 
 /** A page whose operation is known by its name alone. */
-export interface AnyPage {
+export interface AnyHtmlPage {
   contentSecurityPolicy: string;
   answer: (body: never) => string;
   refusal: (error: DomainError) => string;

@@ -110,15 +110,15 @@ async function importInto(base: string, { id, token, deliveryId }: Club, rows: n
 
 /** The most that the process has in memory, looked at four times a second. */
 function watchMemory(pid: number): { stop: () => Promise<number> } {
-  let [most, isOver] = [0, false];
+  let [max, isOver] = [0, false];
   const watching = (async () => {
-    while (!isOver) most = Math.max(most, (await watchCost(pid, 0.25)).memoryMb);
+    while (!isOver) max = Math.max(max, (await watchCost(pid, 0.25)).memoryMb);
   })();
   return {
     async stop() {
       isOver = true;
       await watching;
-      return most;
+      return max;
     },
   };
 }

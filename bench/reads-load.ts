@@ -2,7 +2,7 @@
 import pg from 'pg';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
-import { foldListTallies } from '../platform/infra/postgres/lists/counts.ts';
+import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 
 export interface Club {
   clubId: Id;
@@ -64,7 +64,7 @@ export async function loadClub(database: Database, databaseUrl: string, club: Cl
       await loadChunk(client, club, records, first, Math.min(first + chunk - 1, records));
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
-    while ((await foldListTallies(database, chunk)) > 0);
+    while ((await rollUpListTallies(database, chunk)) > 0);
     // As autovacuum leaves them.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after

@@ -68,8 +68,8 @@ async function openShop(source: DataSource, { masterKey }: ReturnType<typeof rea
     productId,
     deliveryId,
   ]);
-  const platform = { database: new Database(source, { notify() {} }), vault, publicUrl: '', classroomUrl: '' };
-  const { url } = await createConnection(platform, clubId, { platform: 'generic', name: 'Shop' }, new Date());
+  const deps = { database: new Database(source, { notify() {} }), vault, publicUrl: '', classroomUrl: '' };
+  const { url } = await createConnection(deps, clubId, { platform: 'generic', name: 'Shop' }, new Date());
   return { clubId, path: url, seal: (secret, id) => vault.seal(secret, id) };
 }
 

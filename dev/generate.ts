@@ -6,18 +6,26 @@ import '../platform/core/node-version.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
+import type { ContractDocument } from '../contract/openapi.ts';
+import { configurationPage } from './configuration-page.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
+import { errorCodesPage, metricsPage } from './reference-pages.ts';
 import { workflowsPage } from './workflows-page.ts';
 
 /** @returns the text of every generated file, by its path */
 async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
-  const ofContract = [...(await generatedFiles())].map(([name, text]) => [placeOf(name), text] as const);
-  const page = (name: string) => path.join(projectDirectory, 'docs', 'reference', name);
+  const ofContract = await generatedFiles();
+  const contract = JSON.parse(ofContract.get('openapi.json') ?? '') as ContractDocument;
+  const page = (name: string, text: string) => [path.join(projectDirectory, 'docs', 'reference', name), text] as const;
+  const configuration = readFileSync(path.join(projectDirectory, 'config.ts'), 'utf8');
   return new Map([
-    ...ofContract,
-    [page('imports.md'), importsPage(productImports(projectDirectory))],
-    [page('workflows.md'), workflowsPage()],
+    ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
+    page('imports.md', importsPage(productImports(projectDirectory))),
+    page('configuration.md', configurationPage(configuration)),
+    page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
+    page('metrics.md', metricsPage()),
+    page('workflows.md', workflowsPage()),
   ]);
 }
 

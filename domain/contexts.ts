@@ -2,7 +2,7 @@
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
-import { foldListTallies } from '../platform/infra/postgres/lists/counts.ts';
+import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { FactToTell } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
@@ -10,7 +10,7 @@ import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { endSessionsOf } from './identity/sessions.ts';
-import { foldWords } from './knowledge/words.ts';
+import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
@@ -22,7 +22,7 @@ import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
 /**
- * Erases what a context keeps of a student, in the transaction that removes them. The caller holds the student's row.
+ * Erases what a context keeps of a student, in the transaction that removes them. The caller has locked the student's row.
  * @param student the address is the one before the removal
  */
 export type EraseStudent = (
@@ -31,7 +31,7 @@ export type EraseStudent = (
   now: Date,
 ) => Promise<void>;
 
-/** Follows a student's new e-mail address, in the transaction that corrects it. The caller holds the student's row. */
+/** Follows a student's new e-mail address, in the transaction that corrects it. The caller has locked the student's row. */
 export type ChangeEmail = (
   tx: Transaction,
   vault: Vault,
@@ -74,11 +74,11 @@ export interface ContextParts {
   factConsumers: readonly FactConsumer[];
 }
 
-const foldedABatch = 5_000;
-const folding = (name: string, fold: (database: Database, limit: number) => Promise<number>): RetentionJob => ({
+const rolledUpPerBatch = 5_000;
+const rollingUp = (name: string, rollUp: (database: Database, limit: number) => Promise<number>): RetentionJob => ({
   async run({ database }) {
-    const count = await fold(database, foldedABatch);
-    return { rows: { [name]: count }, more: count >= foldedABatch };
+    const count = await rollUp(database, rolledUpPerBatch);
+    return { rows: { [name]: count }, more: count >= rolledUpPerBatch };
   },
 });
 
@@ -94,7 +94,7 @@ export const contexts = {
   knowledge: {
     eraseStudent: null,
     changeEmail: null,
-    retention: [folding('wordChanges', foldWords)],
+    retention: [rollingUp('wordChanges', rollUpWords)],
     factConsumers: [],
   },
   identity: {
@@ -113,7 +113,7 @@ export const contexts = {
   clubs: {
     eraseStudent: null,
     changeEmail: null,
-    retention: [folding('listChanges', foldListTallies)],
+    retention: [rollingUp('listChanges', rollUpListTallies)],
     factConsumers: [],
   },
   learning: {

@@ -1,4 +1,4 @@
-/** What domain functions need of the process that they run in, beside their arguments. */
+/** The dependencies of domain functions: what they need of their process, besides their arguments. */
 import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 
@@ -7,12 +7,12 @@ export interface DatabaseDeps {
   database: Database;
 }
 
-export interface Platform extends DatabaseDeps {
+export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
 }
 
-/** For what hands out addresses of this service, such as a certificate's. */
-export interface AddressedPlatform extends Platform {
+/** For functions that hand out addresses of this service, such as a certificate's. */
+export interface AddressedDeps extends VaultDeps {
   /** Where callers reach the API, without a slash at the end. */
   publicUrl: string;
   /** Where classrooms are, without a slash at the end; `{slug}` stands for the club's. */

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { DataSource } from 'typeorm';
 import type { Secret } from '../platform/core/secret.ts';
 import { Cohort } from './access/cohort.ts';
-import { Delivery } from './access/delivery.ts';
+import { AccessDelivery } from './access/access-delivery.ts';
 import { Enrollment } from './access/enrollment.ts';
 import { RegistrationLink } from './access/registration-link.ts';
 import { RegistrationLinkClaim } from './access/registration-link-claim.ts';
@@ -147,7 +147,7 @@ const entities = [
   Cohort,
   Course,
   CourseCompletion,
-  Delivery,
+  AccessDelivery,
   Enrollment,
   Fact,
   Invitation,

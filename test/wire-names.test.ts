@@ -78,7 +78,7 @@ async function activityNames(): Promise<string[]> {
     files.map((file) => import(pathToFileURL(path.join(projectDirectory, file)).href) as Promise<object>),
   );
   const factories = modules
-    .flatMap((module) => Object.entries(module) as [string, (platform: object) => object][])
+    .flatMap((module) => Object.entries(module) as [string, (deps: object) => object][])
     .filter(([name]) => name.endsWith('Activities'));
   return distinct(factories.flatMap(([, create]) => Object.keys(create({}))));
 }

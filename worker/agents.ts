@@ -1,7 +1,7 @@
 /** What a worker answers questions with: the model, the writer of logs, and who is told what. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import type { AnswerPlatform } from '../domain/agents/answers/answer-step.ts';
+import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { answerRules } from '../domain/agents/answers/answers.policy.ts';
 import { answersChannel } from '../domain/agents/answers/answers-channel.ts';
 import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
@@ -14,14 +14,14 @@ import type { ObjectStore } from '../platform/infra/object-store.ts';
 import { readImages } from '../domain/media/agent-images.ts';
 import { answers, answerCosts, answerTokens, firstWords } from './metrics.ts';
 
-/** @returns the platform of answers; `log.close()` ends it, once no answer is under way any more */
-export function createAnswerPlatform(
+/** @returns the dependencies of answers; `log.close()` ends it, once no answer is under way any more */
+export function createAnswerDeps(
   config: Config,
   database: Database,
   storage: ObjectStore,
   log: Logger,
   failpoint: (name: string) => Promise<void>,
-): AnswerPlatform {
+): AnswerDeps {
   const { source } = database;
   const notifier = createNotifier(
     source,
@@ -38,11 +38,11 @@ export function createAnswerPlatform(
     askModel: createModel(config.model, answerRules),
     log: createDeltaLog({
       source,
-      ring: () => notifier.notify(),
+      notify: () => notifier.notify(),
       onError: (error) => log.warn({ error: describeError(error) }, 'answers could not be written; it is tried again'),
       failpoint,
     }),
-    ring: () => notifier.notify(),
+    notify: () => notifier.notify(),
     onEnd(report) {
       const { model, status, error_code: code = '' } = report;
       answers.inc({ status, code });

@@ -7,7 +7,7 @@
 import { webhookDeliveryActivities, type WebhookDeliveryActivities } from '../activities/webhook-delivery.ts';
 import { timeOfStep } from '../activities/clock.ts';
 import { endpointOf, putOff } from '../domain/webhooks/deliveries/put-off.ts';
-import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
+import type { DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { createEndpointPlaces } from './endpoint-places.ts';
 import { slots } from './task-queues.ts';
@@ -19,8 +19,11 @@ export interface LocalAttempts {
    * @param start starts it; gets whether the first attempt is to be local
    */
   start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
-  /** The activities of deliveries, local or not; an ordinary attempt too many of one endpoint is put off (HOOK-16): the end of a step frees its place, and each attempt is reported. */
-  activities(platform: DeliveryPlatform): WebhookDeliveryActivities;
+  /**
+   * The activities of deliveries, local or not: the end of a step frees its place, and each attempt is reported. An ordinary
+   * attempt whose endpoint has too many under way is put off (HOOK-16).
+   */
+  activities(deps: DeliveryDeps): WebhookDeliveryActivities;
 }
 
 /** Of a worker that does not serve the queue of webhooks: nobody would give a place back. */
@@ -37,11 +40,11 @@ export function createLocalAttempts(): LocalAttempts {
         throw error;
       });
     },
-    activities(platform) {
+    activities(deps) {
       const { attemptDelivery } = webhookDeliveryActivities({
-        ...platform,
+        ...deps,
         onAttempt(attempt) {
-          platform.onAttempt(attempt);
+          deps.onAttempt(attempt);
           endpointPlaces.report(attempt.endpointId, attempt.durationMs);
           admission.report(attempt.endpointId, { ok: attempt.outcome === 'succeeded', tookMs: attempt.durationMs });
         },
@@ -50,7 +53,7 @@ export function createLocalAttempts(): LocalAttempts {
         async attemptDelivery(deliveryId, now) {
           if (admission.holds(deliveryId))
             return attemptDelivery(deliveryId, now).finally(() => admission.leave(deliveryId));
-          const { source } = platform.database;
+          const { source } = deps.database;
           const endpointId = await endpointOf(source, deliveryId);
           if (endpointId === undefined) return attemptDelivery(deliveryId, now);
           if (endpointPlaces.enter(endpointId))

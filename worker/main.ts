@@ -24,12 +24,12 @@ import { StartProblem } from '../platform/core/start-problem.ts';
 import { createLogger, openDatabase, runProcess } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
-import type { DeliveryPlatform } from '../domain/webhooks/deliveries/attempts.ts';
+import type { DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
 import { activitiesOn, type Activities } from './activities.ts';
 import { errorsAsCodes } from './activity-errors.ts';
-import { createAnswerPlatform } from './agents.ts';
+import { createAnswerDeps } from './agents.ts';
 import { failpointFrom } from './failpoints.ts';
 import { createLocalAttempts, noLocalAttempts } from './local-attempts.ts';
 import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
@@ -72,7 +72,7 @@ export async function startWorker(
   const storage = createObjectStore(config.storage);
   const localAttempts = createLocalAttempts();
   const failpoint = failpointFrom(env);
-  const delivery: DeliveryPlatform = {
+  const delivery: DeliveryDeps = {
     database,
     vault,
     post: postThrough(egress.dispatcher, config.serviceName),
@@ -80,7 +80,7 @@ export async function startWorker(
     onAttempt: ({ outcome }) => attempts.inc({ outcome }),
     failpoint,
   };
-  const answering = createAnswerPlatform(config, database, storage, log, failpoint);
+  const answering = createAnswerDeps(config, database, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const sales = salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
   const mailActivities = ({ sendMail }: SmtpSender) =>

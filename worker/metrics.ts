@@ -36,7 +36,7 @@ export const answerTokens = new Counter({
 
 export const answerCosts = new Counter({
   name: 'agent_cost_micros_total',
-  help: 'What answers have cost in millionths of a US dollar, by model; the operator pays for requests of which nothing was heard.',
+  help: 'What answers have cost in millionths of a US dollar, by model; the operator pays for requests without a recorded outcome.',
   labelNames: ['model', 'payer'],
 });
 
@@ -54,7 +54,7 @@ export const sources = new Counter({
 
 export const rescued = new Counter({
   name: 'sweeper_rescued_total',
-  help: 'Workflows that the sweeper had to poke because their row was overdue: 0 in normal life.',
+  help: 'Workflows that the sweeper started or signaled because their row was overdue; constant in normal life.',
 });
 
 export const relayed = new Counter({
@@ -82,7 +82,7 @@ interface BacklogGauge {
   help: string;
   labelNames?: ['workflow'] | ['kind'];
   /** Selects `value`, and `label` where the gauge has one. */
-  sql: string;
+  sql: string | (() => string);
 }
 
 /** Gauges that are read from Postgres when they are asked for. @returns takes them away again */
@@ -134,7 +134,7 @@ export function registerBacklogGauges(source: DataSource): () => void {
       name: 'workflow_rows_due',
       help: 'Rows whose workflow has something to do now and that no worker has leased, by workflow type; counted up to 10,000.',
       labelNames: ['workflow'],
-      sql: countOfDueRows(source),
+      sql: () => countOfDueRows(source),
     },
   ];
   for (const { name, help, labelNames = [], sql } of gauges) {
@@ -144,7 +144,8 @@ export function registerBacklogGauges(source: DataSource): () => void {
       labelNames,
       async collect() {
         // With Postgres away the others still count: just then they are wanted.
-        const rows = await Promise.race([source.query<Backlog[]>(sql), sleep(collectMs, [])]).catch(() => []);
+        const text = typeof sql === 'string' ? sql : sql();
+        const rows = await Promise.race([source.query<Backlog[]>(text), sleep(collectMs, [])]).catch(() => []);
         const [labelName] = labelNames;
         if (labelName !== undefined) for (const { label, value } of rows) gauge.set({ [labelName]: label }, value);
         else gauge.set(rows[0]?.value ?? Number.NaN);

@@ -26,9 +26,9 @@ import { relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 
 /** Facts and wakes carried at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
-export const mostInFlight = 32;
+export const maxInFlight = 32;
 /** Of these, facts of one club, and wakes of one club: what waits for one busy endpoint must not hold up the others. */
-const mostOfAClub = 8;
+const maxPerClub = 8;
 /** Of either, places that are open to bulk: the others are free for somebody who waits, also of the same club (ENG-15). */
 const openToBulk = 3 / 4;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
@@ -36,7 +36,7 @@ const pollMs = 1_000;
 /** A relay that has not read its work for so long cannot. */
 const aliveMs = 15_000;
 
-export interface RelayPlatform {
+export interface RelayDeps {
   database: Database;
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
@@ -54,32 +54,32 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-export function startRelay(platform: RelayPlatform): Relay {
+export function startRelay(deps: RelayDeps): Relay {
   let stopped = false;
-  let rung = false;
+  let notified = false;
   let lookedAt = performance.now();
   let wakeUp = () => {};
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
-  const ring = () => {
-    rung = true;
+  const notify = () => {
+    notified = true;
     wakeUp();
   };
   const listener = listen({
-    databaseUrl: platform.databaseUrl,
+    databaseUrl: deps.databaseUrl,
     name: 'club-relay',
     channel: relayChannel,
-    ring,
-    onFailure: (error) => platform.log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls'),
+    onNotify: notify,
+    onFailure: (error) => deps.log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls'),
   });
 
   async function run(): Promise<void> {
     while (!stopped) {
-      rung = false;
-      const room = mostInFlight - inFlight.size;
+      notified = false;
+      const room = maxInFlight - inFlight.size;
       const taken = room > 0 ? await takeUp(room) : 0;
-      if (stopped || taken > 0 || rung) continue;
-      await nextRing(pollMs);
+      if (stopped || taken > 0 || notified) continue;
+      await nextNotification(pollMs);
     }
   }
 
@@ -87,38 +87,38 @@ export function startRelay(platform: RelayPlatform): Relay {
   async function takeUp(room: number): Promise<number> {
     try {
       // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
-      const wakes = await claimWakes(platform.database.source, roomFor('wake', Math.ceil(room / 2)));
+      const wakes = await claimWakes(deps.database.source, roomFor('wake', Math.ceil(room / 2)));
       for (const wake of wakes) {
         carry(
           'wake',
           wake,
-          () => sendWake(platform, wake),
-          (failure) => deferWake(platform.database.source, wake, failure),
+          () => sendWake(deps, wake),
+          (failure) => deferWake(deps.database.source, wake, failure),
         );
       }
-      const facts = await claimFacts(platform.database.source, roomFor('fact', Math.ceil(room / 2)));
+      const facts = await claimFacts(deps.database.source, roomFor('fact', Math.ceil(room / 2)));
       lookedAt = performance.now();
       for (const fact of facts) {
         carry(
           'fact',
           fact,
-          () => tellFact(platform, fact),
-          (failure) => deferFact(platform.database.source, fact.id, failure),
+          () => tellFact(deps, fact),
+          (failure) => deferFact(deps.database.source, fact.id, failure),
         );
       }
       return wakes.length + facts.length;
     } catch (error) {
-      platform.log.error({ error: describeError(error) }, 'the relay cannot read its work');
-      await nextRing(pollMs);
+      deps.log.error({ error: describeError(error) }, 'the relay cannot read its work');
+      await nextNotification(pollMs);
       return 0;
     }
   }
 
   const roomFor = (kind: 'fact' | 'wake', limit: number): Room => ({
     limit,
-    bulk: Math.max(0, mostInFlight * openToBulk - bulkOf(inHand.fact) - bulkOf(inHand.wake)),
-    perClub: mostOfAClub,
-    bulkPerClub: mostOfAClub * openToBulk,
+    bulk: Math.max(0, maxInFlight * openToBulk - bulkOf(inHand.fact) - bulkOf(inHand.wake)),
+    perClub: maxPerClub,
+    bulkPerClub: maxPerClub * openToBulk,
     inHand: inHand[kind],
   });
 
@@ -136,26 +136,26 @@ export function startRelay(platform: RelayPlatform): Relay {
         relayed.inc({ kind });
       } catch (error) {
         relayErrors.inc({ kind });
-        platform.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
+        deps.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
         await putOff(isEngineAway(error) ? 'away' : 'its own').catch(() => {});
       }
     };
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
       addTo(inHand[kind], row, -1);
-      ring();
+      notify();
     });
     inFlight.add(carried);
   }
 
-  function nextRing(timeoutMs: number): Promise<void> {
+  function nextNotification(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs);
       wakeUp = () => {
         clearTimeout(timer);
         resolve();
       };
-      if (rung) wakeUp();
+      if (notified) wakeUp();
     });
   }
 
@@ -164,7 +164,7 @@ export function startRelay(platform: RelayPlatform): Relay {
     isAlive: () => performance.now() - lookedAt < aliveMs,
     async stop() {
       stopped = true;
-      ring();
+      notify();
       await running;
       await Promise.all(inFlight);
       await listener.stop();
@@ -185,7 +185,7 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
 async function tellFact(
-  { database, workflows, localAttempts, failpoint }: RelayPlatform,
+  { database, workflows, localAttempts, failpoint }: RelayDeps,
   fact: ClaimedFact,
 ): Promise<void> {
   const caused: CausedWorkflow[] = [];
@@ -203,7 +203,7 @@ async function tellFact(
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
-async function sendWake({ database, workflows, failpoint }: RelayPlatform, wake: ClaimedWake): Promise<void> {
+async function sendWake({ database, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));

@@ -8,7 +8,7 @@ const waits = {
   holding: (in_: string) => `the end of the circuit breaker's wait ${in_}`,
   probing: () => 'the attempt that was let through',
   idle: () => 'a delivery to try: throttled, and none is due',
-  releasing: () => 'the next page to let go',
+  releasing: () => 'the next page to release',
   recovering: () => 'recovered deliveries, a few at a time',
   canceling: () => 'the rest of the queue to be canceled',
 } as const;

@@ -8,7 +8,7 @@ const { retain } = proxyActivities<RetentionActivities>({
 });
 
 /** Of these one a run may hold, so that its history stays short: the next run goes on. */
-const mostRounds = 60;
+const maxRounds = 60;
 
 /** @returns in how many rounds it removed what there was, and how many rows were touched */
 export async function retention(): Promise<{ rounds: number; rows: number }> {
@@ -16,6 +16,6 @@ export async function retention(): Promise<{ rounds: number; rows: number }> {
   for (let rounds = 1; ; rounds++) {
     const { more, ...counts } = await retain(Date.now());
     rows += Object.values(counts).reduce<number>((sum, count) => sum + Number(count), 0);
-    if (!more || rounds === mostRounds) return { rounds, rows };
+    if (!more || rounds === maxRounds) return { rounds, rows };
   }
 }

@@ -7,7 +7,7 @@ const { rescueOverdue, removeExpired } = proxyActivities<SweepActivities>({
   retry: { maximumAttempts: 3 }, // the next round comes within the minute
 });
 
-/** @returns how many workflows had to be poked: 0 in normal life */
+/** @returns how many workflows had to be signaled: 0 in normal life */
 export async function sweep(): Promise<{ rescued: number }> {
   const rescued = await rescueOverdue(Date.now());
   await removeExpired(Date.now());

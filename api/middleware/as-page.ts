@@ -1,9 +1,9 @@
 /** Answers with a page whoever prefers HTML to JSON, as browsers do; the operation itself knows nothing of it. */
 import { DomainError } from '../../platform/core/errors.ts';
-import type { AnyPage } from '../page.ts';
+import type { AnyHtmlPage } from '../page.ts';
 import type { Context, Middleware } from './context.ts';
 
-export function asPage(page: AnyPage): Middleware {
+export function asPage(page: AnyHtmlPage): Middleware {
   return async (context, next) => {
     context.vary('Accept');
     if (context.accepts('json', 'html') !== 'html') return next();
@@ -20,7 +20,7 @@ export function asPage(page: AnyPage): Middleware {
   };
 }
 
-function show(context: Context, { contentSecurityPolicy }: AnyPage, html: string): void {
+function show(context: Context, { contentSecurityPolicy }: AnyHtmlPage, html: string): void {
   context.set('Content-Security-Policy', contentSecurityPolicy);
   context.type = 'html';
   context.body = html;

@@ -1,7 +1,7 @@
 /** Reads a JSON body as bytes: bounded, strict UTF-8, valid JSON. Each failure has a clear error (ERR-3). */
 import { koaBody } from 'koa-body';
 import { DomainError } from '../../platform/core/errors.ts';
-import type { ApiPlatform, Middleware } from './context.ts';
+import type { ApiDeps, Middleware } from './context.ts';
 
 /** How long a JSON body may take to arrive; its sender is then cut off. */
 const arrivalMs = 30_000;
@@ -9,7 +9,7 @@ const arrivalMs = 30_000;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** @returns a middleware that leaves the parsed value in `context.request.body`, and its bytes in the state; undefined where no body was sent */
-export function readJsonBody({ settings }: ApiPlatform): Middleware {
+export function readJsonBody({ settings }: ApiDeps): Middleware {
   // Read as latin-1 text, one character a byte: a parser that decodes UTF-8 itself would mend broken bytes silently.
   const readBytes = koaBody({
     json: false,

@@ -25,8 +25,8 @@ export type Context = ParameterizedContext<RequestState>;
 export type Next = () => Promise<unknown>;
 export type Middleware = (context: Context, next: Next) => Promise<unknown>;
 
-/** What the API is made of. */
-export interface ApiPlatform {
+/** The dependencies of the API itself; `deps` are those of its handlers. */
+export interface ApiDeps {
   deps: Deps;
   limiter: Limiter;
   log: Logger;

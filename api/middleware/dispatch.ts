@@ -2,14 +2,14 @@
 import { Binary, EventStream, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { OperationRequest } from '../operation.ts';
-import type { ApiPlatform, BoundOperation, Context, Middleware } from './context.ts';
+import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { answerWithEvents } from './event-stream.ts';
 
 /** A handler whose operation is known by its name alone: the compile-time types end where the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
-  { deps, streams }: ApiPlatform,
+  { deps, streams }: ApiDeps,
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
 ): Middleware {

@@ -2,9 +2,9 @@
 import { DomainError } from '../../platform/core/errors.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import type { Logger } from 'pino';
-import type { ApiPlatform, Context, Middleware } from './context.ts';
+import type { ApiDeps, Context, Middleware } from './context.ts';
 
-export function errorEnvelope({ log }: Pick<ApiPlatform, 'log'>): Middleware {
+export function errorEnvelope({ log }: Pick<ApiDeps, 'log'>): Middleware {
   return async (context, next) => {
     try {
       await next();

@@ -9,14 +9,14 @@ export function openFileBody({ type, maxBytes }: FileBody): Middleware {
     const announced = context.request.length;
     const isSent = announced !== 0 && (announced !== undefined || context.get('transfer-encoding') !== '');
     if (!isSent) throw new DomainError('malformed_request', 'The request has a problem: the body is missing.');
-    refuseOtherTypes(context, type);
+    requireContentType(context, type);
     if (announced !== undefined && announced > maxBytes) throw tooLarge(maxBytes);
     context.state.bodyStream = bounded(context, maxBytes);
     return next();
   };
 }
 
-function refuseOtherTypes(context: Context, type: string): void {
+function requireContentType(context: Context, type: string): void {
   const charset = context.request.charset.toLowerCase();
   const encoding = context.get('content-encoding').toLowerCase();
   if (context.is(type) === false || !['', 'utf-8', 'utf8'].includes(charset)) {

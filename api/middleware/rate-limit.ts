@@ -1,9 +1,9 @@
 /** Charges the request to its limit (LIM-1 to LIM-11), after the session and before the body (DEC-6). */
 import { admit } from '../rate-limits/admission.ts';
 import { clientIp } from '../rate-limits/client-ip.policy.ts';
-import type { ApiPlatform, Context, Middleware } from './context.ts';
+import type { ApiDeps, Context, Middleware } from './context.ts';
 
-export function chargeRateLimit({ limiter, settings }: ApiPlatform): Middleware {
+export function chargeRateLimit({ limiter, settings }: ApiDeps): Middleware {
   return async (context, next) => {
     const { caller, refusal, now } = context.state;
     const forwarded = context.get('x-forwarded-for') || undefined;

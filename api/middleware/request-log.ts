@@ -1,12 +1,12 @@
 /** Gives every request an id, a clock reading and a log line; the line has the route's pattern, never the path or a query. */
 import { randomUUID } from 'node:crypto';
 import { requestDuration } from '../metrics.ts';
-import type { ApiPlatform, Middleware } from './context.ts';
+import type { ApiDeps, Middleware } from './context.ts';
 
 /** A caller may bring its own id, so that its logs and ours can be joined, if it cannot break a log line. */
 const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
-export function requestLog({ log, clock }: ApiPlatform): Middleware {
+export function requestLog({ log, clock }: ApiDeps): Middleware {
   return async (context, next) => {
     const brought = context.get('x-request-id');
     const requestId = usableId.test(brought) ? brought : randomUUID();

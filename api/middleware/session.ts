@@ -4,7 +4,7 @@ import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { findAdministratorSession, findStudentSession } from '../../domain/identity/sessions.ts';
 import type { Caller } from '../operation.ts';
-import type { ApiPlatform, Context, Middleware } from './context.ts';
+import type { ApiDeps, Context, Middleware } from './context.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -16,9 +16,9 @@ const forbidden = () => new DomainError('forbidden', 'This session does not act 
 
 /**
  * Finds the caller and judges session and club. The verdict is only noted: the rate limit is charged first, to another
- * counter for those who are refused, and {@link refuseOutsiders} then throws it.
+ * counter for those who are refused, and {@link requireCaller} then throws it.
  */
-export function findCaller({ deps }: ApiPlatform, operation: ContractOperation): Middleware {
+export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Middleware {
   return async (context, next) => {
     const clubId = clubOf(operation, context);
     if (operation.auth.length > 0) {
@@ -32,7 +32,7 @@ export function findCaller({ deps }: ApiPlatform, operation: ContractOperation):
 }
 
 /** Throws what {@link findCaller} noted. */
-export const refuseOutsiders: Middleware = async (context, next) => {
+export const requireCaller: Middleware = async (context, next) => {
   if (context.state.refusal) throw context.state.refusal;
   return next();
 };
@@ -42,7 +42,7 @@ export const refuseOutsiders: Middleware = async (context, next) => {
  * Postgres away it is the counters that answer.
  * @throws DomainError forbidden
  */
-export function requireClub({ deps }: ApiPlatform): Middleware {
+export function requireClub({ deps }: ApiDeps): Middleware {
   return async (context, next) => {
     if (!(await clubExists(deps.database, clubIdOf(context)))) throw forbidden();
     return next();
@@ -76,7 +76,7 @@ async function callerOf(
   context: Context,
   { auth }: ContractOperation,
   clubId: string | undefined,
-  { database: { source } }: ApiPlatform['deps'],
+  { database: { source } }: ApiDeps['deps'],
 ): Promise<Caller | undefined> {
   const [, token] = /^Bearer +([\w-]{1,128})$/i.exec(context.get('authorization')) ?? [];
   if (token === undefined) return undefined;

@@ -18,5 +18,7 @@ export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, deps, now 
 
 export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ rawBody, header, deps, now }) => {
   const { database, billing } = deps;
-  return accepted(await notices.receiveNotice({ ...billing, database }, rawBody, header('Stripe-Signature'), now));
+  return accepted(
+    await notices.receiveBillingEvent({ ...billing, database }, rawBody, header('Stripe-Signature'), now),
+  );
 };

@@ -32,7 +32,7 @@ export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ 
   print(await reads.findOwnCertificate(db, student.id, params.certificateId));
 
 /** @throws DomainError certificate_withdrawn, certificate_revoked: nothing is printed that does not verify */
-async function print(certificate: reads.Certificate): Promise<Binary> {
+async function print(certificate: reads.CertificateRow): Promise<Binary> {
   certificates.requireValid(certificate);
   const fileName = `certificate-${formatCode(certificate.code)}.pdf`;
   return new Binary('application/pdf', await certificatePdf(certificate), fileName);

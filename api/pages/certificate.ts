@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import { printedDay, printedExtent } from '../../domain/learning/certificates/days.policy.ts';
-import type { Page } from '../page.ts';
+import type { HtmlPage } from '../page.ts';
 
 type Verification = RecordOf<'CertificateVerification'>;
 
@@ -38,7 +38,7 @@ const states: Record<Verification['state'], { mark: string; title: string; meani
   },
 };
 
-export const certificatePage: Page<'verifyCertificate'> = {
+export const certificatePage: HtmlPage<'verifyCertificate'> = {
   contentSecurityPolicy,
   answer: ({ data }) =>
     document(

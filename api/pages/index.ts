@@ -1,5 +1,5 @@
 /** Every page by the operationId of what it draws. */
-import type { Pages } from '../page.ts';
+import type { HtmlPages } from '../page.ts';
 import { certificatePage } from './certificate.ts';
 
-export const pages: Pages = { verifyCertificate: certificatePage };
+export const pages: HtmlPages = { verifyCertificate: certificatePage };

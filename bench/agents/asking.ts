@@ -4,8 +4,8 @@ import { eventsOf } from '../../dev/event-stream.ts';
 import { steadyMs } from '../../dev/fake-model.ts';
 import type { BenchStudent } from './scene.ts';
 
-/** What a client heard; the times are of the machine's steady clock, in milliseconds. */
-export interface Heard {
+/** An answer as a client received it; times of the machine's steady clock, in milliseconds. */
+export interface StreamedAnswer {
   readonly question: string;
   readonly askedAt: number;
   text: string;
@@ -24,9 +24,13 @@ function nextQuestion(): string {
  * @param begun is called with the first piece of the answer
  * @throws Error when it does not end in `done`
  */
-export async function askProduct(api: string, student: BenchStudent, begun: () => void = () => {}): Promise<Heard> {
+export async function askProduct(
+  api: string,
+  student: BenchStudent,
+  begun: () => void = () => {},
+): Promise<StreamedAnswer> {
   const question = nextQuestion();
-  const heard: Heard = { question, askedAt: steadyMs(), text: '', arrivals: [] };
+  const received: StreamedAnswer = { question, askedAt: steadyMs(), text: '', arrivals: [] };
   const response = await fetch(`${api}/v1/clubs/${student.clubId}/classroom/agents/${student.publicId}/messages`, {
     method: 'POST',
     headers: { authorization: `Bearer ${student.token}`, 'content-type': 'application/json' },
@@ -34,9 +38,9 @@ export async function askProduct(api: string, student: BenchStudent, begun: () =
   });
   if (!response.ok || response.body === null) throw new Error(`A question was answered ${response.status}.`);
   for await (const { event, data } of eventsOf(response.body)) {
-    if (event === 'delta') note(heard, (data as { text: string }).text, begun);
+    if (event === 'delta') note(received, (data as { text: string }).text, begun);
     if (event === 'error') throw new Error(`An answer failed: ${JSON.stringify((data as { error: object }).error)}`);
-    if (event === 'done') return heard;
+    if (event === 'done') return received;
   }
   throw new Error('A stream ended before its answer.');
 }
@@ -46,20 +50,20 @@ export async function askBare(
   client: Anthropic,
   request: Anthropic.MessageStreamParams,
   begun: () => void = () => {},
-): Promise<Heard> {
+): Promise<StreamedAnswer> {
   const question = nextQuestion();
   const last = request.messages.at(-1);
   const blocks = (last?.content ?? []) as Anthropic.ContentBlockParam[];
   const content = [...blocks.slice(0, -1), { type: 'text' as const, text: question }];
-  const heard: Heard = { question, askedAt: steadyMs(), text: '', arrivals: [] };
+  const received: StreamedAnswer = { question, askedAt: steadyMs(), text: '', arrivals: [] };
   const stream = client.messages.stream({ ...request, messages: [{ role: 'user', content }] });
-  stream.on('text', (text) => note(heard, text, begun));
+  stream.on('text', (text) => note(received, text, begun));
   await stream.finalMessage();
-  return heard;
+  return received;
 }
 
-function note(heard: Heard, text: string, begun: () => void): void {
-  heard.text += text;
-  heard.arrivals.push({ at: steadyMs(), end: heard.text.length });
-  if (heard.arrivals.length === 1) begun();
+function note(received: StreamedAnswer, text: string, begun: () => void): void {
+  received.text += text;
+  received.arrivals.push({ at: steadyMs(), end: received.text.length });
+  if (received.arrivals.length === 1) begun();
 }

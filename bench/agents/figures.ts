@@ -1,6 +1,6 @@
-/** What clients heard, held against what the model server sent. */
+/** Compares the answers that clients received with those that the model server sent. */
 import { quantile } from '../support.ts';
-import type { Heard } from './asking.ts';
+import type { StreamedAnswer } from './asking.ts';
 import type { Sent } from './model-server.ts';
 
 export interface Figures {
@@ -15,9 +15,9 @@ export interface Figures {
 }
 
 /** @throws Error where a question never came to the model server */
-export function compare(heard: readonly Heard[], sent: readonly Sent[]): Figures {
+export function compare(received: readonly StreamedAnswer[], sent: readonly Sent[]): Figures {
   const byQuestion = new Map(sent.map((one) => [questionIn(one), one]));
-  const figures = heard.map((one) => {
+  const figures = received.map((one) => {
     const answer = byQuestion.get(one.question);
     if (!answer) throw new Error('A question did not come to the model server.');
     return compareOne(one, answer);
@@ -30,7 +30,7 @@ export function compare(heard: readonly Heard[], sent: readonly Sent[]): Figures
   };
 }
 
-function compareOne({ askedAt, text, arrivals }: Heard, sent: Sent) {
+function compareOne({ askedAt, text, arrivals }: StreamedAnswer, sent: Sent) {
   const lags: number[] = [];
   let lost = 0;
   let place = 0;

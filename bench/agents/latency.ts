@@ -1,7 +1,7 @@
 /** One question after the other, at rest in between: the time to the first piece of the answer, and of each piece on its way. */
 import Anthropic from '@anthropic-ai/sdk';
 import { report } from '../support.ts';
-import { askBare, askProduct, type Heard } from './asking.ts';
+import { askBare, askProduct, type StreamedAnswer } from './asking.ts';
 import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
@@ -14,15 +14,15 @@ const delayMs = 20;
 export async function measureLatency(scene: Scene, request: Anthropic.MessageStreamParams): Promise<void> {
   const { server, apis, students } = scene;
   const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });
-  const [heard, bareHeard]: [Heard[], Heard[]] = [[], []];
+  const [received, bareReceived]: [StreamedAnswer[], StreamedAnswer[]] = [[], []];
   await server.obey({ recite, delayMs });
   // By turns, so that whatever else the machine does meanwhile is in both.
   for (let index = 0; index < questions; index += 1) {
-    bareHeard.push(await askBare(client, request));
-    heard.push(await askProduct(pick(apis, index), pick(students, index)));
+    bareReceived.push(await askBare(client, request));
+    received.push(await askProduct(pick(apis, index), pick(students, index)));
   }
   const sent = await server.requests();
-  const [ours, bare] = [compare(heard, sent), compare(bareHeard, sent)];
+  const [ours, bare] = [compare(received, sent), compare(bareReceived, sent)];
   report('first delta ms', beside(ours.firsts, bare.firsts));
   report('of it, until the model says it, ms', beside(ours.reached, bare.reached));
   report('delta lag ms', beside(ours.lags, bare.lags));

@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress, report } from '../support.ts';
 import { untilIdle, watchCost, type ProcessCost } from '../webhooks/process-cost.ts';
-import { askBare, askProduct, type Heard } from './asking.ts';
+import { askBare, askProduct, type StreamedAnswer } from './asking.ts';
 import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
@@ -31,22 +31,22 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
 
   progress(`${name} of the bare SDK`);
   await server.obey({ recite, delayMs });
-  const bareHeard = await startAll(
+  const bareReceived = await startAll(
     count,
     (_, begun) => askBare(client, request, begun),
     async () => {},
   );
-  const bare = compare(bareHeard, await server.requests());
+  const bare = compare(bareReceived, await server.requests());
 
   progress(`${name} through the product`);
   await server.obey({ recite, delayMs });
   let costs: Costs | undefined;
-  const heard = await startAll(
+  const received = await startAll(
     count,
     (index, begun) => askProduct(pick(apis, index), pick(students, index), begun),
     async () => void (costs = await watchCosts(processes)),
   );
-  const ours = compare(heard, await server.requests());
+  const ours = compare(received, await server.requests());
 
   report(`${name}: first delta ms`, beside(ours.firsts, bare.firsts));
   report(`${name}: delta lag ms`, beside(ours.lags, bare.lags));
@@ -65,24 +65,24 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
 /** Starts them one after the other. @param together is called once every one of them has begun */
 async function startAll(
   count: number,
-  start: (index: number, begun: () => void) => Promise<Heard>,
+  start: (index: number, begun: () => void) => Promise<StreamedAnswer>,
   together: () => Promise<void>,
-): Promise<Heard[]> {
+): Promise<StreamedAnswer[]> {
   let waiting = count;
   const allBegun = Promise.withResolvers<void>();
   const begun = () => {
     waiting -= 1;
     if (waiting === 0) allBegun.resolve();
   };
-  const started: Promise<Heard>[] = [];
+  const started: Promise<StreamedAnswer>[] = [];
   for (let index = 0; index < count; index += 1) {
     if (index > 0) await sleep(startEveryMs);
     const one = start(index, begun);
-    one.catch(() => {}); // heard of below
+    one.catch(() => {}); // awaited below
     started.push(one);
   }
-  const [heard] = await Promise.all([Promise.all(started), allBegun.promise.then(together)]);
-  return heard;
+  const [received] = await Promise.all([Promise.all(started), allBegun.promise.then(together)]);
+  return received;
 }
 
 type Costs = Readonly<Record<string, ProcessCost>>;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { mostInFlight } from '../../worker/relay.ts';
+import { maxInFlight } from '../../worker/relay.ts';
 import { slots } from '../../worker/task-queues.ts';
 
 const { TEMPORAL_ADDRESS: address = '', TEMPORAL_NAMESPACE: namespace = '', CEILING_PORT: port = '0' } = process.env;
@@ -39,6 +39,6 @@ async function runAll(count: number): Promise<number> {
       await workflow.execute('bareDelivery', options);
     }
   };
-  await Promise.all(Array.from({ length: mostInFlight }, runOneAfterAnother));
+  await Promise.all(Array.from({ length: maxInFlight }, runOneAfterAnother));
   return (count * 1_000) / (performance.now() - started);
 }

@@ -7,7 +7,7 @@ import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
-import { foldWords } from '../../domain/knowledge/words.ts';
+import { rollUpWords } from '../../domain/knowledge/words.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { indexesOf } from '../reads-plans.ts';
@@ -56,13 +56,13 @@ async function indexCorpus(source: DataSource, { documents }: RetrievalSet): Pro
     progress(`${language}: ${pages} pages, ${club.passages} passages`);
     clubs[language] = club;
   }
-  await foldAll(source);
+  await rollUpAll(source);
   await source.query(`VACUUM ANALYZE agent_passages, agent_words, agent_sources, agent_materials`);
   return clubs as Clubs;
 }
 
-async function foldAll(source: DataSource): Promise<void> {
-  while ((await foldWords(new Database(source, { notify() {} }), 10_000)) > 0);
+async function rollUpAll(source: DataSource): Promise<void> {
+  while ((await rollUpWords(new Database(source, { notify() {} }), 10_000)) > 0);
 }
 
 /** Which place the gold page has, from 1; 0 for none. */

@@ -7,11 +7,11 @@ import { commitFact, type BenchClub, type Scene } from './scene.ts';
 /** An attempt is made at once; this leaves room for a slow machine. */
 const attemptLimitMs = 20_000;
 /** By then the breaker must have been armed: it takes five failures. */
-const mostFacts = 20;
+const maxFacts = 20;
 
 /** Commits facts, one after another, until the failures of their attempts have armed the breaker. */
 export async function throttle(database: Database, club: BenchClub): Promise<void> {
-  for (let facts = 1; facts <= mostFacts; facts++) {
+  for (let facts = 1; facts <= maxFacts; facts++) {
     await commitFact(database, club);
     let throttled = false;
     const hasFailed = async () => {
@@ -22,7 +22,7 @@ export async function throttle(database: Database, club: BenchClub): Promise<voi
     await waitUntil(`attempt ${facts} at the dead endpoint fails`, hasFailed, { timeoutMs: attemptLimitMs });
     if (throttled) return;
   }
-  throw new Error(`${mostFacts} failures have not throttled the dead endpoint.`);
+  throw new Error(`${maxFacts} failures have not throttled the dead endpoint.`);
 }
 
 async function breakerOf(

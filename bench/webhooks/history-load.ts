@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { retentionRules } from '../../domain/webhooks/retention.ts';
-import { foldTallies } from '../../domain/webhooks/deliveries/tallies.ts';
+import { rollUpTallies } from '../../domain/webhooks/deliveries/tallies.ts';
 
 export interface History {
   clubId: Id;
@@ -43,7 +43,7 @@ export async function loadHistory(database: Database, databaseUrl: string, histo
     }
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
-    while ((await foldTallies(database, chunk)) > 0);
+    while ((await rollUpTallies(database, chunk)) > 0);
     // As autovacuum leaves them.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after

@@ -19,7 +19,7 @@ export interface paths {
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
          *     | `limit_reached` | 402 | The plan's allowance of a resource is used up; the message names the resource. |
-         *     | `registration_link_used_up` | 409 | The registration link was claimed as often as it may be. |
+         *     | `registration_link_used_up` | 409 | The registration link has reached its limit of claims. |
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          */
         post: operations["signUpStudent"];
@@ -3380,7 +3380,7 @@ export interface paths {
          *     | code | status | meaning |
          *     |---|---|---|
          *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
-         *     | `registration_link_used_up` | 409 | The registration link was claimed as often as it may be. |
+         *     | `registration_link_used_up` | 409 | The registration link has reached its limit of claims. |
          */
         post: operations["claimRegistrationLink"];
         delete?: never;
@@ -4325,7 +4325,7 @@ export interface components {
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
          *     | `product_exists` | 409 | The club has a product with this platform and `external_id` already. |
          *     | `code_taken` | 409 | Another registration link of the club has this code. |
-         *     | `registration_link_used_up` | 409 | The registration link was claimed as often as it may be. |
+         *     | `registration_link_used_up` | 409 | The registration link has reached its limit of claims. |
          *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
          *     | `enrollment_not_revoked` | 409 | The enrollment is not revoked, so there is nothing to restore. |
          *     | `certificate_exists` | 409 | The student has a certificate of this course already; it can be issued again. |

@@ -26,7 +26,7 @@ interface Sentence extends Cited {
 
 export const nothingFits = 'I could not find anything about this in the material that I was given.';
 
-const mostCited = 3;
+const maxCited = 3;
 /** Words are compared by their beginning, without a last s: plurals and endings differ after it. */
 const comparedLetters = 6;
 const shortestWord = 4;
@@ -41,15 +41,15 @@ const askingWords = new Set(
 export function answerOf(request: ModelRequest): AnswerBlock[] {
   const images = request.messages.at(-1)?.content.filter(({ type }) => type === 'image').length ?? 0;
   const seen =
-    images > 0 ? [said(`(With your question came ${images === 1 ? 'an image' : `${images} images`}.)\n\n`)] : [];
+    images > 0 ? [textBlock(`(With your question came ${images === 1 ? 'an image' : `${images} images`}.)\n\n`)] : [];
   const found = bestSentences(request);
-  if (found.length === 0) return [...seen, said(nothingFits)];
+  if (found.length === 0) return [...seen, textBlock(nothingFits)];
   const points = found.flatMap(({ title, text, result, start, end }) => [
-    said(`- **${title}**: `),
-    { ...said(text.trim()), citations: citationsAreOn(request) ? [{ result, start, end }] : [] },
-    said('\n'),
+    textBlock(`- **${title}**: `),
+    { ...textBlock(text.trim()), citations: citationsAreOn(request) ? [{ result, start, end }] : [] },
+    textBlock('\n'),
   ]);
-  return [...seen, said('This is what the material says:\n\n'), ...points];
+  return [...seen, textBlock('This is what the material says:\n\n'), ...points];
 }
 
 function bestSentences(request: ModelRequest): Sentence[] {
@@ -71,7 +71,7 @@ function bestSentences(request: ModelRequest): Sentence[] {
     .map((sentence) => ({ sentence, score: scoreOf(sentence) }))
     .toSorted((a, b) => b.score - a.score);
   const best = scored[0]?.score ?? 0;
-  const chosen = scored.filter(({ score }) => score >= best / 2).slice(0, mostCited);
+  const chosen = scored.filter(({ score }) => score >= best / 2).slice(0, maxCited);
   return joinNeighbours(chosen.map(({ sentence }) => sentence));
 }
 
@@ -97,7 +97,7 @@ function citationsAreOn(request: ModelRequest): boolean {
 }
 
 /** A block without a citation; a delta is about three words, as the service's are. */
-function said(text: string): AnswerBlock {
+function textBlock(text: string): AnswerBlock {
   return { deltas: text.match(/(?:\S+\s*|\s+){1,3}/g) ?? [text], citations: [] };
 }
 

@@ -1,7 +1,7 @@
 /** An agent comes into being: a PDF in the club's library and a lesson, both indexed, and a delivery that opens it to a student. */
 import { Problem } from '../problem.ts';
 import { harbourHandbook } from './handbook.ts';
-import { expectOk, until, type Asker, type Club, type Scene } from './scene.ts';
+import { requireOk, until, type Asker, type Club, type Scene } from './scene.ts';
 
 /** @returns the id of the agent in the addresses of the classroom */
 export async function agentWithMaterial(scene: Scene, club: Club, { studentId }: Asker): Promise<string> {
@@ -14,32 +14,32 @@ export async function agentWithMaterial(scene: Scene, club: Club, { studentId }:
   const lessonId = await writeLesson(scene, club);
 
   say('\n13. An agent that answers from both, and a delivery that opens it to the student');
-  const agent = expectOk(
+  const agent = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/agents', {
       params,
       body: { name: 'Bosun', description: 'Answers from the harbour handbook.', instructions: 'Answer briefly.' },
     }),
   ).data;
   const ofAgent = { path: { ...params.path, agentId: agent.id } };
-  expectOk(
+  requireOk(
     await administrator.PUT('/v1/clubs/{clubId}/agents/{agentId}/material', {
       params: ofAgent,
       body: { course_ids: [], lesson_ids: [lessonId], media_ids: [mediaId] },
     }),
   );
-  expectOk(
+  requireOk(
     await administrator.PATCH('/v1/clubs/{clubId}/agents/{agentId}', {
       params: ofAgent,
       body: { status: 'published' },
     }),
   );
-  const delivery = expectOk(
+  const delivery = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/deliveries', {
       params,
       body: { name: 'The bosun', opens: { kind: 'agent', agent_id: agent.id }, free: false },
     }),
   ).data;
-  expectOk(
+  requireOk(
     await administrator.POST('/v1/clubs/{clubId}/enrollments', {
       params,
       body: { student_id: studentId, delivery_id: delivery.id },
@@ -53,7 +53,7 @@ export async function agentWithMaterial(scene: Scene, club: Club, { studentId }:
 async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<string> {
   const { say } = scene;
   const file = await harbourHandbook();
-  const { data: media, upload } = expectOk(
+  const { data: media, upload } = requireOk(
     await scene.client(token).POST('/v1/clubs/{clubId}/media', {
       params: { path: { clubId } },
       body: {
@@ -66,7 +66,7 @@ async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<st
   );
   const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(file) });
   say(`   PUT ${new URL(upload.url).pathname}, the signed address of the bucket → ${sent.status}`);
-  const completed = expectOk(
+  const completed = requireOk(
     await scene.client(token).POST('/v1/clubs/{clubId}/media/{mediaId}/complete', {
       params: { path: { clubId, mediaId: media.id } },
     }),
@@ -79,19 +79,19 @@ async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<st
 /** A published lesson of a published course. @returns its id */
 async function writeLesson(scene: Scene, { clubId, token }: Club): Promise<string> {
   const administrator = scene.client(token);
-  const course = expectOk(
+  const course = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/courses', {
       params: { path: { clubId } },
       body: { title: 'Life in the Harbour' },
     }),
   ).data;
-  const part = expectOk(
+  const part = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/courses/{courseId}/modules', {
       params: { path: { clubId, courseId: course.id } },
       body: { title: 'Manners' },
     }),
   ).data;
-  const lesson = expectOk(
+  const lesson = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/modules/{moduleId}/lessons', {
       params: { path: { clubId, moduleId: part.id } },
       body: {
@@ -101,7 +101,7 @@ async function writeLesson(scene: Scene, { clubId, token }: Club): Promise<strin
       },
     }),
   ).data;
-  expectOk(
+  requireOk(
     await administrator.PATCH('/v1/clubs/{clubId}/courses/{courseId}', {
       params: { path: { clubId, courseId: course.id } },
       body: { status: 'published' },
@@ -116,7 +116,7 @@ async function untilIndexed(scene: Scene, { clubId, token }: Club, agentId: stri
   const quiet = scene.quietClient(token);
   const told = new Map<string, string>();
   await until('The indexing of the material', async () => {
-    const { data: sources } = expectOk(
+    const { data: sources } = requireOk(
       await quiet.GET('/v1/clubs/{clubId}/agents/{agentId}/sources', { params: { path: { clubId, agentId } } }),
     );
     for (const { id, title, status, error_code: error, page_count: pages, passage_count: passages } of sources) {

@@ -6,7 +6,7 @@ import { eventsOf } from '../event-stream.ts';
 import { Problem } from '../problem.ts';
 import { agentWithMaterial } from './agent-material.ts';
 import { answeringPage, question } from './handbook.ts';
-import { expectOk, runPage, type Asker, type Club, type Scene } from './scene.ts';
+import { requireOk, runPage, type Asker, type Club, type Scene } from './scene.ts';
 
 type Message = components['schemas']['AgentMessage'];
 
@@ -128,7 +128,7 @@ function streamOf(
   error: { error: { code: string; message?: string } } | undefined,
   response: Response,
 ): ReadableStream<Uint8Array> {
-  return expectOk({ ...(body && { data: body }), ...(error && { error }), response });
+  return requireOk({ ...(body && { data: body }), ...(error && { error }), response });
 }
 
 /** A line to paste that asks once more. */

@@ -1,5 +1,5 @@
 /** The secret of an endpoint is rotated: for 24 hours each message carries two signatures. */
-import { expectOk, endpointPath, patienceMs, tellAttempt, type Club, type Scene } from './scene.ts';
+import { requireOk, endpointPath, patienceMs, tellAttempt, type Club, type Scene } from './scene.ts';
 
 export async function secretIsRotated(
   scene: Scene,
@@ -11,12 +11,12 @@ export async function secretIsRotated(
   const params = { path: { clubId, endpointId } };
 
   say('\n7. A rotation of its secret');
-  const rotated = expectOk(
+  const rotated = requireOk(
     await administrator.POST(`${endpointPath}/rotate-secret`, { params, body: { expire_previous: false } }),
   ).data;
   say(`   the old secret keeps signing until ${rotated.endpoint.previous_secret_expires_at}`);
   const before = receiver.requests.length;
-  expectOk(await administrator.POST(`${endpointPath}/test`, { params }));
+  requireOk(await administrator.POST(`${endpointPath}/test`, { params }));
   const requests = await receiver.waitFor(before + 1, patienceMs);
   tellAttempt(requests.at(-1), 200, [secret, rotated.secret], say);
 }

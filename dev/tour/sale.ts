@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Problem } from '../problem.ts';
 import { isSignedWith } from '../receiver.ts';
-import { expectOk, runPage, tokenIn, until, type Club, type Scene } from './scene.ts';
+import { requireOk, runPage, tokenIn, until, type Club, type Scene } from './scene.ts';
 
 const events = [
   'student.created',
@@ -23,60 +23,60 @@ export async function fromSaleToCertificate(
   const params = { path: { clubId } };
 
   say('\n8. A course of two lessons, what opens it, and what the shop calls it');
-  const course = expectOk(
+  const course = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/courses', {
       params,
       body: { title: 'Knots for Beginners', hours: 9, certificate_on_completion: true },
     }),
   ).data;
   const ofCourse = { path: { clubId, courseId: course.id } };
-  const part = expectOk(
+  const part = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/courses/{courseId}/modules', {
       params: ofCourse,
       body: { title: 'On deck' },
     }),
   ).data;
   for (const title of ['Bends', 'Hitches']) {
-    expectOk(
+    requireOk(
       await administrator.POST('/v1/clubs/{clubId}/modules/{moduleId}/lessons', {
         params: { path: { clubId, moduleId: part.id } },
         body: { title, content: `# ${title}`, published: true },
       }),
     );
   }
-  expectOk(
+  requireOk(
     await administrator.PATCH('/v1/clubs/{clubId}/courses/{courseId}', {
       params: ofCourse,
       body: { status: 'published' },
     }),
   );
-  const delivery = expectOk(
+  const delivery = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/deliveries', {
       params,
       body: { name: course.title, opens: { kind: 'course', course_id: course.id }, free: false },
     }),
   ).data;
   const product = `knots-${randomBytes(3).toString('hex')}`;
-  expectOk(
+  requireOk(
     await administrator.POST('/v1/clubs/{clubId}/products', {
       params,
       body: { platform: 'generic', external_id: product, name: 'Knots, the box', delivery_ids: [delivery.id] },
     }),
   );
-  const shop = expectOk(
+  const shop = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/sales-connections', {
       params,
       body: { platform: 'generic', name: 'The shop of the tour' },
     }),
   ).data;
-  const registered = expectOk(
+  const registered = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/webhook-endpoints', {
       params,
       body: { url: `${receiver.url}/hooks/sale`, event_types: [...events] },
     }),
   ).data;
 
-  say('\n9. The shop posts a notice of a sale, twice, to somebody unknown');
+  say('\n9. The shop posts the notice of a sale to an unknown buyer, twice');
   const email = `berta.${randomBytes(3).toString('hex')}@example.com`;
   const notice = {
     event: 'purchase.paid',
@@ -88,48 +88,48 @@ export async function fromSaleToCertificate(
   const address = { path: { platform: 'generic', token: shop.token } } as const;
   const anonymous = scene.quietClient();
   for (const _ of [1, 2]) {
-    expectOk(await anonymous.POST('/webhooks/{platform}/{token}', { params: address, body: notice }));
+    requireOk(await anonymous.POST('/webhooks/{platform}/{token}', { params: address, body: notice }));
     say('   POST /webhooks/generic/… → 202');
   }
   const quiet = scene.quietClient(token);
   const notices = await until('The processing of the notices', async () => {
-    const { data } = expectOk(await quiet.GET('/v1/clubs/{clubId}/sales-notices', { params }));
+    const { data } = requireOk(await quiet.GET('/v1/clubs/{clubId}/sales-notices', { params }));
     return data.every(({ status }) => status === 'processed') ? data : undefined;
   });
 
   say('\n10. The buyer follows the invitation, and completes the course');
   const mail = await mailbox.waitFor(email);
   say(`   the invitation has arrived: ${mailbox.linkTo(mail)}`);
-  const { token: studentToken, student } = expectOk(
+  const { token: studentToken, student } = requireOk(
     await scene.client().POST('/v1/auth/verify-email', { body: { token: tokenIn(mail) } }),
   ).data;
   const classroom = scene.client(studentToken);
-  const outline = expectOk(
+  const outline = requireOk(
     await classroom.GET('/v1/clubs/{clubId}/classroom/courses/{publicId}', {
       params: { path: { clubId, publicId: course.public_id } },
     }),
   ).data;
   for (const { public_id: publicId } of outline.modules.flatMap(({ lessons }) => lessons)) {
-    expectOk(
+    requireOk(
       await classroom.PUT('/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', {
         params: { path: { clubId, publicId } },
       }),
     );
   }
-  const [certificate] = expectOk(await classroom.GET('/v1/clubs/{clubId}/classroom/certificates', { params })).data;
+  const [certificate] = requireOk(await classroom.GET('/v1/clubs/{clubId}/classroom/certificates', { params })).data;
   if (certificate === undefined) throw new Problem('The completed course brought no certificate.');
   say(`   ${student.name} has the certificate ${certificate.code_formatted}`);
 
-  say('\n11. Anybody verifies it, and the receiver has heard of each step once');
+  say('\n11. Anybody can verify it, and the receiver got each event once');
   const verified = await fetch(certificate.verify_url, { headers: { accept: 'application/json' } });
-  const said = (await verified.json()) as { data: { state: string; student_name?: string } };
-  say(`   GET ${new URL(certificate.verify_url).pathname} → ${verified.status}: ${said.data.state}`);
-  if (said.data.state !== 'valid') throw new Problem('The certificate does not verify.');
-  const heard = await until('The events of the sale', async () => {
+  const verdict = (await verified.json()) as { data: { state: string; student_name?: string } };
+  say(`   GET ${new URL(certificate.verify_url).pathname} → ${verified.status}: ${verdict.data.state}`);
+  if (verdict.data.state !== 'valid') throw new Problem('The certificate does not verify.');
+  const received = await until('The events of the sale', async () => {
     const requests = receiver.requests.filter(({ path }) => path === '/hooks/sale');
     return requests.length > events.length ? requests : undefined;
   });
-  for (const request of heard) {
+  for (const request of received) {
     if (!isSignedWith(registered.secret, request)) throw new Problem('A signature does not verify.');
     say(`   ${(JSON.parse(request.body.toString('utf8')) as { type: string }).type}  ✓ verified`);
   }

@@ -122,7 +122,7 @@ function announced(say: Say): (request: Request) => Promise<Response> {
 }
 
 /** @throws Problem with the error's code and message when the call was refused */
-export function expectOk<T>(result: {
+export function requireOk<T>(result: {
   data?: T;
   error?: { error: { code: string; message?: string } };
   response: Response;

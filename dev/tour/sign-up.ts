@@ -4,7 +4,7 @@ import type { Message } from '../mailbox.ts';
 import { Problem } from '../problem.ts';
 import {
   deliveriesPath,
-  expectOk,
+  requireOk,
   patienceMs,
   runPage,
   tellAttempt,
@@ -26,14 +26,14 @@ export async function fromSignUpToDelivery(
 
   say('1. A club and its owner');
   const anonymous = scene.client();
-  expectOk(
+  requireOk(
     await anonymous.POST('/v1/auth/admin/sign-up', {
       body: { ...owner, organization: { name: `Harbour Academy ${tag}` } },
     }),
   );
   const ownerMail = await mailbox.waitFor(owner.email);
   say(`   the confirmation has arrived: ${mailbox.linkTo(ownerMail)}`);
-  const session = expectOk(
+  const session = requireOk(
     await anonymous.POST('/v1/auth/admin/verify-email', { body: { token: tokenIn(ownerMail) } }),
   ).data;
   const club = session.administrator.organizations[0];
@@ -43,7 +43,7 @@ export async function fromSignUpToDelivery(
   say('2. A webhook endpoint');
   const administrator = scene.client(session.token);
   const clubId = club.organization_id;
-  const registered = expectOk(
+  const registered = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/webhook-endpoints', {
       params: { path: { clubId } },
       body: {
@@ -57,12 +57,12 @@ export async function fromSignUpToDelivery(
   say(`   its secret, shown only now: ${registered.secret.slice(0, 12)}…\n`);
 
   say('3. A student signs up and confirms the e-mail');
-  expectOk(
+  requireOk(
     await anonymous.POST('/v1/clubs/{clubId}/classroom/sign-up', { params: { path: { clubId } }, body: student }),
   );
   const studentMail = await mailbox.waitFor(student.email);
   say(`   the confirmation has arrived: ${mailbox.linkTo(studentMail)}`);
-  const entered = expectOk(
+  const entered = requireOk(
     await anonymous.POST('/v1/auth/verify-email', { body: { token: tokenIn(studentMail) } }),
   ).data;
   say(`   ${entered.student.name} is in (${entered.student.id}, verified: ${entered.student.verified})\n`);
@@ -73,7 +73,7 @@ export async function fromSignUpToDelivery(
   const path = { clubId, endpointId: registered.endpoint.id };
   const quiet = scene.quietClient(session.token);
   const deliveryId = await until('The delivery in the history', async () => {
-    const list = expectOk(await quiet.GET(deliveriesPath, { params: { path } }));
+    const list = requireOk(await quiet.GET(deliveriesPath, { params: { path } }));
     return list.data.find(({ event_type }) => event_type === 'student.created')?.id;
   });
   const run = runPage(scene, 'webhookDelivery', deliveryId);
@@ -83,9 +83,9 @@ export async function fromSignUpToDelivery(
   if (first?.headers['webhook-id'] !== second?.headers['webhook-id'])
     throw new Problem('The two attempts differ in webhook-id.');
 
-  say('\n5. The same delivery, as the API tells it');
+  say('\n5. The same delivery, as the API shows it');
   const delivery = await until('The end of the delivery', async () => {
-    const read = expectOk(
+    const read = requireOk(
       await quiet.GET(`${deliveriesPath}/{deliveryId}`, { params: { path: { ...path, deliveryId } } }),
     );
     return read.data.status === 'pending' ? undefined : read.data;

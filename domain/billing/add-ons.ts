@@ -1,6 +1,8 @@
 /** Add-ons: what a club buys beside its plan (BILL-4). */
+import { AddOn } from '../../entities/billing/add-on.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
@@ -8,7 +10,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
 import type { AddOnKind, AddOnStatus } from '../../entities/billing/values.ts';
 import { addOnCurrency, addOns } from './plans.policy.ts';
-import { chargeClaimed, claimColumns, type AddOnPlatform, type ClaimedAddOn } from './settling.ts';
+import { chargeClaimed, claimColumns, type AddOnDeps, type ClaimedAddOn } from './settling.ts';
 
 type AddOnRecord = RecordOf<'AddOn'>;
 
@@ -29,17 +31,12 @@ const paymentFailed = () =>
  * @returns the add-on, active or pending
  * @throws DomainError not_configured, payment_failed, add_on_exists
  */
-export async function buyAddOn(
-  platform: AddOnPlatform,
-  clubId: Id,
-  purchase: Purchase,
-  now: Date,
-): Promise<AddOnRecord> {
-  if (!platform.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
+export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, now: Date): Promise<AddOnRecord> {
+  if (!deps.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
   const id = purchase.id.toLowerCase();
-  const claimed = await platform.database.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
-  if (claimed) await chargeClaimed(platform, claimed, now, { wakeAfter: true });
-  const bought = await findPurchase(platform.database, clubId, { ...purchase, id });
+  const claimed = await deps.database.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
+  if (claimed) await chargeClaimed(deps, claimed, now, { wakeAfter: true });
+  const bought = await findPurchase(deps.database, clubId, { ...purchase, id });
   if (bought.status === 'failed') throw paymentFailed();
   return bought;
 }
@@ -51,31 +48,17 @@ async function begin(
   { id, kind, quantity }: Purchase,
   now: Date,
 ): Promise<ClaimedAddOn | undefined> {
-  const [existing] = await tx.query<unknown[]>(`SELECT 1 FROM add_ons WHERE id = $1`, [id]);
+  const existing = await tx.one(sql`SELECT 1 FROM add_ons WHERE id = ${id}`);
   if (existing) return undefined;
-  const [billing] = await tx.query<{ customerId: string | null }[]>(
-    `SELECT customer_id AS "customerId" FROM club_plans WHERE club_id = $1`,
-    [clubId],
+  const billing = await tx.one<{ customerId: string | null }>(
+    sql`SELECT customer_id AS "customerId" FROM club_plans WHERE club_id = ${clubId}`,
   );
   if (!billing?.customerId) throw new DomainError('payment_failed', 'The club has no payment method.');
-  const [claimed] = await tx.query<ClaimedAddOn[]>(
-    `INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, customer_id, created_at, next_attempt_at,
+  const claimed =
+    await tx.one<ClaimedAddOn>(sql`INSERT INTO add_ons (id, club_id, kind, quantity, adds, amount, currency, status, customer_id, created_at, next_attempt_at,
                           attempt_count, fence, lease_until)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $9, 1, 1, clock_timestamp() + make_interval(secs => $10))
-     ON CONFLICT (id) DO NOTHING RETURNING ${claimColumns}`,
-    [
-      id,
-      clubId,
-      kind,
-      quantity,
-      quantity * addOns[kind].adds,
-      quantity * addOns[kind].price,
-      addOnCurrency,
-      billing.customerId,
-      now,
-      addOnLeaseSeconds,
-    ],
-  );
+     VALUES (${id}, ${clubId}, ${kind}, ${quantity}, ${quantity * addOns[kind].adds}, ${quantity * addOns[kind].price}, ${addOnCurrency}, 'pending', ${billing.customerId}, ${now}, ${now}, 1, 1, clock_timestamp() + make_interval(secs => ${addOnLeaseSeconds}))
+     ON CONFLICT (id) DO NOTHING RETURNING ${raw(claimColumns)}`);
   if (claimed) await wake(tx, 'addOn', [claimed], now);
   return claimed;
 }
@@ -94,11 +77,22 @@ interface AddOnRow {
   settledAt: Date | null;
 }
 
-const columns = `id, club_id AS "clubId", kind, quantity, adds, amount, currency, status, created_at AS "createdAt", settled_at AS "settledAt"`;
+const addOnColumns = columns(AddOn, [
+  'id',
+  'clubId',
+  'kind',
+  'quantity',
+  'adds',
+  'amount',
+  'currency',
+  'status',
+  'createdAt',
+  'settledAt',
+]);
 
 /** @throws DomainError add_on_exists, where the id stands for another purchase, or another club's */
 async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
-  const [row] = await db.query<AddOnRow[]>(`SELECT ${columns} FROM add_ons WHERE id = $1`, [id]);
+  const row = await db.one<AddOnRow>(sql`SELECT ${addOnColumns} FROM add_ons WHERE id = ${id}`);
   if (!row || row.clubId !== clubId || row.kind !== kind || row.quantity !== quantity)
     throw new DomainError('add_on_exists', 'This id was used for another purchase.');
   return present(row);
@@ -107,18 +101,17 @@ async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Pur
 /** @returns a page of the club's add-ons, newest first */
 export async function listAddOns(db: Queries, clubId: Id, page: PageRequest): Promise<Page<AddOnRecord>> {
   const { limit, offset } = windowOf(page);
-  const rows = await db.query<(AddOnRow & { total: number })[]>(
-    `SELECT ${columns}, count(*) OVER ()::int AS total FROM add_ons WHERE club_id = $1
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
+  const rows = await db.rows<
+    AddOnRow & { total: number }
+  >(sql`SELECT ${addOnColumns}, count(*) OVER ()::int AS total FROM add_ons WHERE club_id = ${clubId}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`);
   const [counted] = rows.length > 0 ? rows : await countOf(db, clubId);
   return { rows: rows.map(present), total: counted?.total ?? 0 };
 }
 
 /** For a page beyond the last. */
 function countOf(db: Queries, clubId: Id): Promise<{ total: number }[]> {
-  return db.query<{ total: number }[]>(`SELECT count(*)::int AS total FROM add_ons WHERE club_id = $1`, [clubId]);
+  return db.rows<{ total: number }>(sql`SELECT count(*)::int AS total FROM add_ons WHERE club_id = ${clubId}`);
 }
 
 function present({ id, kind, quantity, adds, amount, currency, status, createdAt, settledAt }: AddOnRow): AddOnRecord {

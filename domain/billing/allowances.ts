@@ -1,5 +1,6 @@
 /** What a club's plan allows: features, and places for students (BILL-2, BILL-3). */
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
@@ -18,7 +19,7 @@ export async function requireFeature(
   feature: Feature,
   addressee: Addressee = 'administrator',
 ): Promise<void> {
-  const [row] = await db.query<{ plan: PlanName }[]>(`SELECT plan FROM club_plans WHERE club_id = $1`, [clubId]);
+  const row = await db.one<{ plan: PlanName }>(sql`SELECT plan FROM club_plans WHERE club_id = ${clubId}`);
   const plan: Plan = plans[row?.plan ?? defaultPlan];
   if (plan.features.includes(feature)) return;
   throw new DomainError(
@@ -36,41 +37,39 @@ export interface HeldPlaces {
 }
 
 /**
- * Holds the club's count of students until the transaction ends. It comes first in the order of locks, before any student
- * (docs/explanation/architecture.md#locks): who holds a student does not ask for it.
+ * Locks the club's count of students until the transaction ends. It comes first in the order of locks, before any student
+ * (docs/explanation/architecture.md#locks): a transaction that has locked a student must not ask for it.
  */
-export async function holdStudentCount(tx: Transaction, clubId: Id): Promise<void> {
-  await tx.query(
-    `INSERT INTO club_student_counts AS counted (club_id, students) VALUES ($1, 0)
-     ON CONFLICT (club_id) DO UPDATE SET students = counted.students`,
-    [clubId],
-  );
+export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
+  await tx.run(sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${clubId}, 0)
+     ON CONFLICT (club_id) DO UPDATE SET students = counted.students`);
 }
 
 /**
- * Holds places for students that are about to be added: two who want the last one come one after the other. The cost does
+ * Locks the club's count for students that are about to be added: of two requests for the last place, one waits. The cost does
  * not depend on how many there are. Takes the count's lock, which comes before any student's.
  * @throws DomainError limit_reached, where the plan does not bill overage
  */
-export async function holdPlaces(
+export async function lockPlaces(
   tx: Transaction,
   clubId: Id,
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<HeldPlaces> {
-  // Before the changes are folded, never after: one who holds changes and waits for the count would stand in the way of one
+  // Before the changes are rolled up, never after: one who holds changes and waits for the count would stand in the way of one
   // who holds the count and comes back for more places.
-  await holdStudentCount(tx, clubId);
-  const [row] = await tx.query<{ students: number; plan: PlanName | null; bought: string }[]>(
-    `WITH folded AS (DELETE FROM club_student_changes WHERE club_id = $1 RETURNING students),
+  await lockStudentCount(tx, clubId);
+  const row = await tx.one<{
+    students: number;
+    plan: PlanName | null;
+    bought: string;
+  }>(sql`WITH folded AS (DELETE FROM club_student_changes WHERE club_id = ${clubId} RETURNING students),
      held AS (
-       INSERT INTO club_student_counts AS counted (club_id, students) SELECT $1, coalesce(sum(students), 0) FROM folded
+       INSERT INTO club_student_counts AS counted (club_id, students) SELECT ${clubId}, coalesce(sum(students), 0) FROM folded
        ON CONFLICT (club_id) DO UPDATE SET students = counted.students + excluded.students RETURNING students)
-     SELECT held.students, (SELECT plan FROM club_plans WHERE club_id = $1) AS plan,
-            (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = $1 AND kind = 'students' AND status = 'active') AS bought
-       FROM held`,
-    [clubId],
-  );
+     SELECT held.students, (SELECT plan FROM club_plans WHERE club_id = ${clubId}) AS plan,
+            (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = 'students' AND status = 'active') AS bought
+       FROM held`);
   if (!row) throw new Error('A count that is written has a row');
   const allowance = plans[row.plan ?? defaultPlan].allowances.students;
   const excess = Math.max(0, row.students + more - allowance.included - Number(row.bought));
@@ -90,13 +89,10 @@ function noPlaceLeft(addressee: Addressee): DomainError {
 /** Records that held places beyond the allowance were taken: of a month (in the club's time zone) the highest excess counts. */
 export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPlaces, now: Date): Promise<void> {
   if (excess === 0) return;
-  await tx.query(
-    `INSERT INTO overages AS recorded (club_id, resource, month, excess, reached_at)
-     SELECT id, 'students', date_trunc('month', $3::timestamptz AT TIME ZONE time_zone), $2, $3 FROM clubs WHERE id = $1
+  await tx.run(sql`INSERT INTO overages AS recorded (club_id, resource, month, excess, reached_at)
+     SELECT id, 'students', date_trunc('month', ${now}::timestamptz AT TIME ZONE time_zone), ${excess}, ${now} FROM clubs WHERE id = ${clubId}
      ON CONFLICT (club_id, resource, month) DO UPDATE SET excess = excluded.excess, reached_at = excluded.reached_at
-      WHERE recorded.excess < excluded.excess`,
-    [clubId, excess, now],
-  );
+      WHERE recorded.excess < excluded.excess`);
 }
 
 /**
@@ -105,5 +101,5 @@ export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPl
  * @throws DomainError limit_reached, where the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {
-  await takePlaces(tx, clubId, await holdPlaces(tx, clubId, more), now);
+  await takePlaces(tx, clubId, await lockPlaces(tx, clubId, more), now);
 }

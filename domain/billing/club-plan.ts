@@ -1,6 +1,7 @@
 /** A club's plan as its administrators see it: what it may use, and what it uses. */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import {
   resources,
@@ -27,26 +28,23 @@ interface PlanRow {
   bought: Partial<Record<AddOnKind, number>> | null;
 }
 
-/** An add-on in force at a time: an AI budget only in the month in which it was paid, by the club's time zone. */
-const inForce = (addOn: string, timeZone: string, now: string) =>
-  `${addOn}.status = 'active' AND (${addOn}.kind <> 'ai_budget' OR
-     date_trunc('month', ${addOn}.settled_at AT TIME ZONE ${timeZone}) = date_trunc('month', ${now}::timestamptz AT TIME ZONE ${timeZone}))`;
+/** Whether `add_on` of `club` is in force: an AI budget only in the month in which it was paid, by the club's time zone. */
+const inForce = (now: Date) =>
+  sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR
+     date_trunc('month', add_on.settled_at AT TIME ZONE club.time_zone) = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone))`;
 
 /** @param clubId of a club that exists */
 export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlan> {
-  const [row] = await db.query<PlanRow[]>(
-    `SELECT plan.plan, plan.status, plan.current_period_end AS "currentPeriodEnd",
+  const row = await db.one<PlanRow>(sql`SELECT plan.plan, plan.status, plan.current_period_end AS "currentPeriodEnd",
             ((SELECT coalesce(sum(students), 0) FROM club_student_counts WHERE club_id = club.id)
              + (SELECT coalesce(sum(students), 0) FROM club_student_changes WHERE club_id = club.id))::int AS students,
             (SELECT coalesce(sum(size_bytes), 0) FROM media WHERE club_id = club.id AND object_key IS NOT NULL) AS "storedBytes",
             (SELECT coalesce(sum(spent_micros), 0) FROM club_ai_months
-              WHERE club_id = club.id AND month = date_trunc('month', $2::timestamptz AT TIME ZONE club.time_zone)) AS "spentMicros",
+              WHERE club_id = club.id AND month = date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone)) AS "spentMicros",
             (SELECT jsonb_object_agg(kind, adds)
                FROM (SELECT kind, sum(adds) AS adds FROM add_ons add_on
-                      WHERE add_on.club_id = club.id AND ${inForce('add_on', 'club.time_zone', '$2')} GROUP BY kind) AS sums) AS bought
-       FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = $1`,
-    [clubId, now],
-  );
+                      WHERE add_on.club_id = club.id AND ${inForce(now)} GROUP BY kind) AS sums) AS bought
+       FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = ${clubId}`);
   if (!row) throw new Error('A club vanished under the session that acts in it');
   const name = row.plan ?? defaultPlan;
   const used: Record<Resource, number> = {

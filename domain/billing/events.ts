@@ -1,5 +1,7 @@
 /** The processor's events: each recorded once, and the club's plan made of all that are recorded. */
+import { BillingEvent } from '../../entities/billing/billing-event.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { EventOutcome } from '../../entities/billing/values.ts';
@@ -13,7 +15,7 @@ export async function receiveEvent(database: Database, event: ReadEvent, now: Da
   return database.transaction(async (tx) => {
     if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
     // One customer's events come one after another: the one that says whose they are must see those that waited for it.
-    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || $1, 0))`, [event.customerId]);
+    await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || ${event.customerId}, 0))`);
     if (event.priceUnknown) return recordOnce(tx, event, await clubOf(tx, event), 'unknown_price', now);
     const known = await clubOfCustomer(tx, event.customerId);
     const named = await clubNamed(tx, event);
@@ -30,18 +32,19 @@ function saysSomething(event: ReadEvent): boolean {
 
 /** Adds the event to those of the club, with what waited until its customer was known. */
 async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
-  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
+  await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   const before = planStateOf(await eventsOf(tx, clubId));
   const recorded = await recordOnce(tx, event, clubId, 'outdated', now);
   if (recorded === undefined) return undefined;
-  await tx.query(
-    `UPDATE billing_events SET club_id = $1, outcome = 'applied' WHERE customer_id = $2 AND outcome = 'unknown_club'`,
-    [clubId, event.customerId],
+  await tx.manager.update(
+    BillingEvent,
+    { customerId: event.customerId, outcome: 'unknown_club' },
+    { clubId, outcome: 'applied' },
   );
   const after = planStateOf(await eventsOf(tx, clubId));
   await savePlan(tx, clubId, after);
   if (JSON.stringify(before) === JSON.stringify(after)) return 'outdated';
-  await tx.query(`UPDATE billing_events SET outcome = 'applied' WHERE id = $1`, [event.id]);
+  await tx.manager.update(BillingEvent, { id: event.id }, { outcome: 'applied' });
   return 'applied';
 }
 
@@ -51,11 +54,8 @@ async function clubOf(tx: Transaction, event: ReadEvent): Promise<Id | null> {
 
 /** The club that the customer's events are about, since the first that named one. */
 async function clubOfCustomer(tx: Transaction, customerId: string | null): Promise<Id | undefined> {
-  const [row] = await tx.query<{ clubId: Id }[]>(
-    `SELECT club_id AS "clubId" FROM billing_events
-      WHERE customer_id = $1 AND club_id IS NOT NULL AND outcome IN ('applied', 'outdated') LIMIT 1`,
-    [customerId],
-  );
+  const row = await tx.one<{ clubId: Id }>(sql`SELECT club_id AS "clubId" FROM billing_events
+      WHERE customer_id = ${customerId} AND club_id IS NOT NULL AND outcome IN ('applied', 'outdated') LIMIT 1`);
   return row?.clubId;
 }
 
@@ -64,7 +64,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The club that the event names, if there is one: an event of another environment names one of that. */
 async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
   if (namedClub === null || !uuid.test(namedClub)) return undefined;
-  const [club] = await tx.query<{ id: Id }[]>(`SELECT id FROM clubs WHERE id = $1`, [namedClub]);
+  const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub}`);
   return club?.id;
 }
 
@@ -76,41 +76,21 @@ async function recordOnce(
   outcome: EventOutcome,
   now: Date,
 ): Promise<EventOutcome | undefined> {
-  const [recorded] = await tx.query<unknown[]>(
-    `INSERT INTO billing_events (id, club_id, type, created, received_at, customer_id, subscription_id, plan, status, current_period_end, outcome)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING RETURNING 1`,
-    [
-      event.id,
-      clubId,
-      event.type,
-      event.created,
-      now,
-      event.customerId,
-      event.subscriptionId,
-      event.plan,
-      event.status,
-      event.currentPeriodEnd,
-      outcome,
-    ],
-  );
+  const recorded =
+    await tx.one(sql`INSERT INTO billing_events (id, club_id, type, created, received_at, customer_id, subscription_id, plan, status, current_period_end, outcome)
+     VALUES (${event.id}, ${clubId}, ${event.type}, ${event.created}, ${now}, ${event.customerId}, ${event.subscriptionId}, ${event.plan}, ${event.status}, ${event.currentPeriodEnd}, ${outcome}) ON CONFLICT (id) DO NOTHING RETURNING 1`);
   return recorded === undefined ? undefined : outcome;
 }
 
 function eventsOf(tx: Transaction, clubId: Id): Promise<PlanEvent[]> {
-  return tx.query<PlanEvent[]>(
-    `SELECT id, type, created, customer_id AS "customerId", subscription_id AS "subscriptionId", plan, status,
+  return tx.rows<PlanEvent>(sql`SELECT id, type, created, customer_id AS "customerId", subscription_id AS "subscriptionId", plan, status,
             current_period_end AS "currentPeriodEnd"
-       FROM billing_events WHERE club_id = $1 AND outcome IN ('applied', 'outdated')`,
-    [clubId],
-  );
+       FROM billing_events WHERE club_id = ${clubId} AND outcome IN ('applied', 'outdated')`);
 }
 
 async function savePlan(tx: Transaction, clubId: Id, state: PlanState): Promise<void> {
-  await tx.query(
-    `INSERT INTO club_plans (club_id, plan, status, customer_id, subscription_id, current_period_end, changed_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)
+  await tx.run(sql`INSERT INTO club_plans (club_id, plan, status, customer_id, subscription_id, current_period_end, changed_at)
+     VALUES (${clubId}, ${state.plan}, ${state.status}, ${state.customerId}, ${state.subscriptionId}, ${state.currentPeriodEnd}, ${state.changedAt})
      ON CONFLICT (club_id) DO UPDATE SET plan = excluded.plan, status = excluded.status, customer_id = excluded.customer_id,
-       subscription_id = excluded.subscription_id, current_period_end = excluded.current_period_end, changed_at = excluded.changed_at`,
-    [clubId, state.plan, state.status, state.customerId, state.subscriptionId, state.currentPeriodEnd, state.changedAt],
-  );
+       subscription_id = excluded.subscription_id, current_period_end = excluded.current_period_end, changed_at = excluded.changed_at`);
 }

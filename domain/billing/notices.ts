@@ -7,8 +7,8 @@ import { receiveEvent } from './events.ts';
 import type { EventOutcome } from '../../entities/billing/values.ts';
 import { readEvent, type PlanOfPrice } from './events.policy.ts';
 
-/** What a notice needs of the environment. */
-export interface NoticeReceiver {
+/** The dependencies of receiving the payment processor's events. */
+export interface BillingEventDeps {
   database: Database;
   /** Undefined where the operator has set no processor up. */
   webhookSecret: Secret | undefined;
@@ -25,17 +25,17 @@ const toleranceSeconds = 300;
  * @param rawBody the bytes that were signed
  * @throws DomainError not_configured, signature_invalid, malformed_request (signed, but no event)
  */
-export async function receiveNotice(
-  receiver: NoticeReceiver,
+export async function receiveBillingEvent(
+  deps: BillingEventDeps,
   rawBody: Buffer,
   signature: string,
   now: Date,
 ): Promise<void> {
-  const { webhookSecret, planOfPrice, database, onEvent } = receiver;
+  const { webhookSecret, planOfPrice, database, onEvent } = deps;
   if (webhookSecret === undefined)
     throw new DomainError('not_configured', 'This environment has no payment processor.');
   const event = readEvent(verified(rawBody, signature, webhookSecret, now), planOfPrice);
-  if (event === undefined) throw new DomainError('malformed_request', 'The body is no event.');
+  if (event === undefined) throw new DomainError('malformed_request', 'The body is not an event.');
   const outcome = await receiveEvent(database, event, now);
   onEvent({ id: event.id, type: event.type, outcome: outcome ?? 'repeated' });
 }

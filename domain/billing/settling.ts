@@ -12,7 +12,7 @@ import { addOnLeaseSeconds, chargesUntilMs, waitAfterCharge } from './add-ons.po
 import type { AddOnStatus } from '../../entities/billing/values.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
 
-export interface AddOnPlatform {
+export interface AddOnDeps {
   database: Database;
   /** Undefined where the operator has set none up: what is pending then waits. */
   processor: PaymentProcessor | undefined;
@@ -46,11 +46,11 @@ const lease = defineLease(AddOn, {
 });
 
 /** Takes the add-on one step further. @param now Unix milliseconds */
-export function settleAddOn(platform: AddOnPlatform, id: Id, now: number): Promise<AddOnStep> {
-  const { source } = platform.database;
+export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOnStep> {
+  const { source } = deps.database;
   return runStep({
     claim: () => lease.claim<ClaimedAddOn>(source, id, now, `SELECT ${claimColumns} FROM claimed AS add_ons`),
-    act: (claimed) => chargeClaimed(platform, claimed, new Date(now)),
+    act: (claimed) => chargeClaimed(deps, claimed, new Date(now)),
     state: () => readState(source, id, now),
   });
 }
@@ -60,17 +60,17 @@ export function settleAddOn(platform: AddOnPlatform, id: Id, now: number): Promi
  * @param wakeAfter the add-on's workflow is to look again if it stays pending: for who is not that workflow
  */
 export async function chargeClaimed(
-  platform: AddOnPlatform,
+  deps: AddOnDeps,
   claimed: ClaimedAddOn,
   now: Date,
   { wakeAfter = false } = {},
 ): Promise<void> {
-  const outcome = await chargeOnce(platform, claimed, now);
-  await platform.database.transaction((tx) => record(tx, claimed, outcome, now, wakeAfter));
+  const outcome = await chargeOnce(deps, claimed, now);
+  await deps.database.transaction((tx) => record(tx, claimed, outcome, now, wakeAfter));
 }
 
 async function chargeOnce(
-  { database, processor }: AddOnPlatform,
+  { database, processor }: AddOnDeps,
   claimed: ClaimedAddOn,
   now: Date,
 ): Promise<ChargeOutcome> {

@@ -1,10 +1,13 @@
 /** Who administers a club, and as what: members and open invitations. A club never loses its last owner. */
+import { Invitation } from '../../entities/clubs/invitation.ts';
+import { Membership } from '../../entities/clubs/membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import type { DatabaseDeps, Platform } from '../deps.ts';
+import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { requestMail } from '../mail/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
@@ -53,7 +56,7 @@ export async function listMembers(db: Queries, clubId: Id, page: PageRequest): P
  * @throws DomainError role_not_permitted if somebody who is no owner would make one, or take one's invitation back; already_member
  */
 export async function inviteMember(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   clubId: Id,
   by: Id,
   input: { email: string; role: Role },
@@ -63,24 +66,18 @@ export async function inviteMember(
   return database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     mayTouchOwners(actor, input.role);
-    const [member] = await tx.query<unknown[]>(
-      `SELECT 1 FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
-        WHERE membership.club_id = $1 AND administrator.email = $2`,
-      [clubId, email],
-    );
+    const member =
+      await tx.one(sql`SELECT 1 FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
+        WHERE membership.club_id = ${clubId} AND administrator.email = ${email}`);
     if (member) throw new DomainError('already_member', 'This person is a member already: change the role instead.');
 
-    const [replaced] = await tx.query<[{ role: Role }[], number]>(
-      `DELETE FROM invitations WHERE club_id = $1 AND email = $2 RETURNING role`,
-      [clubId, email],
+    const replaced = await tx.rows<{ role: Role }>(
+      sql`DELETE FROM invitations WHERE club_id = ${clubId} AND email = ${email} RETURNING role`,
     );
     mayTouchOwners(actor, ...replaced.map(({ role }) => role));
     const id = newId();
     const expiresAt = new Date(now.getTime() + tokenLifetimeMs.administrator_invitation);
-    await tx.query(
-      `INSERT INTO invitations (id, club_id, email, role, invited_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [id, clubId, email, input.role, now, expiresAt],
-    );
+    await tx.manager.insert(Invitation, { id, clubId, email, role: input.role, invitedAt: now, expiresAt });
     const template = 'administrator_invitation';
     await requestMail(tx, vault, { template, clubId, recipient: { invitationId: id }, email }, now);
     return presentMember({
@@ -101,24 +98,22 @@ export async function inviteMember(
  * @throws DomainError token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
-  { database }: Platform,
+  { database }: VaultDeps,
   input: { token: string; name?: string; password?: string },
   now: Date,
 ): Promise<AdministratorSession> {
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
   return database.transaction(async (tx) => {
     const { invitationId } = await spendToken(tx, ['administrator_invitation'], input.token, now);
-    const [invitations] = await tx.query<[{ clubId: Id; email: string; role: Role }[], number]>(
-      `DELETE FROM invitations WHERE id = $1 RETURNING club_id AS "clubId", email, role`,
-      [invitationId],
+    const invitations = await tx.rows<{ clubId: Id; email: string; role: Role }>(
+      sql`DELETE FROM invitations WHERE id = ${invitationId} RETURNING club_id AS "clubId", email, role`,
     );
     const [invitation] = invitations;
     if (!invitation) throw tokenGone();
 
     const administratorId = await accountFor(tx, invitation.email, { ...input, passwordHash }, now);
-    await tx.query(
-      `INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-      [invitation.clubId, administratorId, invitation.role, now],
+    await tx.run(
+      sql`INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES (${invitation.clubId}, ${administratorId}, ${invitation.role}, ${now}) ON CONFLICT DO NOTHING`,
     );
     return openAdministratorSession(tx, administratorId, now);
   });
@@ -134,22 +129,20 @@ async function accountFor(
   offered: { name?: string; passwordHash: string | null },
   now: Date,
 ): Promise<Id> {
-  const [known] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM administrators WHERE email = $1 AND verified_at IS NOT NULL`,
-    [email],
+  const known = await tx.one<{ id: Id }>(
+    sql`SELECT id FROM administrators WHERE email = ${email} AND verified_at IS NOT NULL`,
   );
   if (known) return known.id;
   if (offered.name === undefined || offered.passwordHash === null) {
     throw new DomainError('invalid_request', 'name and password are required: this e-mail has no account yet.');
   }
-  const [made] = await tx.query<{ id: Id }[]>(
-    `INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $5)
+  const made = await tx.one<{
+    id: Id;
+  }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${tidyName(offered.name)}, ${email}, ${offered.passwordHash}, ${now}, ${now})
      ON CONFLICT (email) DO UPDATE
         SET name = excluded.name, password_hash = excluded.password_hash, verified_at = excluded.verified_at
       WHERE administrators.verified_at IS NULL
-     RETURNING id`,
-    [newId(), tidyName(offered.name), email, offered.passwordHash, now],
-  );
+     RETURNING id`);
   if (!made) throw tokenGone();
   await withdrawTokensOf(tx, { administratorId: made.id });
   return made.id;
@@ -168,12 +161,8 @@ export async function changeMemberRole(
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
     mayTouchOwners(actor, role, current);
-    if (current === 'owner' && role !== 'owner') await keepAnOwner(tx, clubId, administratorId);
-    await tx.query(`UPDATE memberships SET role = $3 WHERE club_id = $1 AND administrator_id = $2`, [
-      clubId,
-      administratorId,
-      role,
-    ]);
+    if (current === 'owner' && role !== 'owner') await requireOtherOwner(tx, clubId, administratorId);
+    await tx.manager.update(Membership, { clubId, administratorId }, { role });
     const [row] = await tx.query<MemberRow[]>(`SELECT * FROM (${membersSql}) AS member WHERE "administratorId" = $2`, [
       clubId,
       administratorId,
@@ -190,8 +179,8 @@ export async function removeMember({ database }: DatabaseDeps, clubId: Id, by: I
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
     mayTouchOwners(actor, current);
-    if (current === 'owner') await keepAnOwner(tx, clubId, administratorId);
-    await tx.query(`DELETE FROM memberships WHERE club_id = $1 AND administrator_id = $2`, [clubId, administratorId]);
+    if (current === 'owner') await requireOtherOwner(tx, clubId, administratorId);
+    await tx.manager.delete(Membership, { clubId, administratorId });
   });
 }
 
@@ -204,13 +193,12 @@ export async function revokeInvitation(
 ): Promise<void> {
   await database.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
-    const [invitation] = await tx.query<{ role: Role }[]>(
-      `SELECT role FROM invitations WHERE id = $1 AND club_id = $2 FOR UPDATE`,
-      [invitationId, clubId],
+    const invitation = await tx.one<{ role: Role }>(
+      sql`SELECT role FROM invitations WHERE id = ${invitationId} AND club_id = ${clubId} FOR UPDATE`,
     );
     if (!invitation) throw notFound('invitation');
     mayTouchOwners(actor, invitation.role);
-    await tx.query(`DELETE FROM invitations WHERE id = $1`, [invitationId]);
+    await tx.manager.delete(Invitation, { id: invitationId });
   });
 }
 
@@ -220,7 +208,7 @@ export async function revokeInvitation(
  * @param by the administrator who acts @returns what they are now
  */
 async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
-  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
+  await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   const role = await roleOf(tx, clubId, by);
   if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');
   if (role !== 'owner' && role !== 'admin')
@@ -229,9 +217,8 @@ async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
 }
 
 async function roleOf(tx: Transaction, clubId: Id, administratorId: Id): Promise<Role | undefined> {
-  const [member] = await tx.query<{ role: Role }[]>(
-    `SELECT role FROM memberships WHERE club_id = $1 AND administrator_id = $2`,
-    [clubId, administratorId],
+  const member = await tx.one<{ role: Role }>(
+    sql`SELECT role FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${administratorId}`,
   );
   return member?.role;
 }
@@ -242,10 +229,9 @@ function mayTouchOwners(by: Role, ...touched: Role[]): void {
   }
 }
 
-async function keepAnOwner(tx: Transaction, clubId: Id, leaving: Id): Promise<void> {
-  const [other] = await tx.query<unknown[]>(
-    `SELECT 1 FROM memberships WHERE club_id = $1 AND role = 'owner' AND administrator_id <> $2 LIMIT 1`,
-    [clubId, leaving],
+async function requireOtherOwner(tx: Transaction, clubId: Id, leaving: Id): Promise<void> {
+  const other = await tx.one(
+    sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND role = 'owner' AND administrator_id <> ${leaving} LIMIT 1`,
   );
   if (!other) throw new DomainError('last_owner', 'A club keeps at least one owner: make somebody else one first.');
 }

@@ -1,6 +1,8 @@
 /** Opening a club: whoever opens it is its owner. */
+import { Membership } from '../../entities/clubs/membership.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
@@ -15,15 +17,11 @@ export async function createOrganization(tx: Transaction, ownerId: Id, name: str
   const tidy = tidyName(name);
   for (let tries = 0; tries < slugTries; tries++) {
     const slug = slugOf(tidy, tries === 0 ? '' : crypto.randomUUID().slice(0, 6));
-    const [club] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (slug) DO NOTHING RETURNING id`,
-      [newId(), tidy, slug, now],
+    const club = await tx.one<{ id: Id }>(
+      sql`INSERT INTO clubs (id, name, slug, created_at) VALUES (${newId()}, ${tidy}, ${slug}, ${now}) ON CONFLICT (slug) DO NOTHING RETURNING id`,
     );
     if (!club) continue;
-    await tx.query(
-      `INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($1, $2, 'owner', $3)`,
-      [club.id, ownerId, now],
-    );
+    await tx.manager.insert(Membership, { clubId: club.id, administratorId: ownerId, role: 'owner', joinedAt: now });
     return { organization_id: club.id, name: tidy, slug, role: 'owner' };
   }
   throw new DomainError('internal_error', 'No free address was found for the organization.');
@@ -40,6 +38,6 @@ export async function openOrganization(
 }
 
 export async function clubExists(db: Queries, clubId: Id): Promise<boolean> {
-  const [club] = await db.query<unknown[]>(`SELECT 1 FROM clubs WHERE id = $1`, [clubId]);
+  const club = await db.one(sql`SELECT 1 FROM clubs WHERE id = ${clubId}`);
   return club !== undefined;
 }

@@ -3,6 +3,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Language } from '../../entities/clubs/values.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -36,11 +37,10 @@ export async function updateClub(
 ): Promise<Club> {
   return database.transaction(async (tx) => {
     const before = await readClub(tx, clubId, 'FOR NO KEY UPDATE');
-    if (input.time_zone !== undefined) await expectTimeZone(tx, input.time_zone);
+    if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
     const language = input.language ?? before.language;
-    await tx.query(
-      `UPDATE clubs SET name = coalesce($2, name), time_zone = coalesce($3, time_zone), language = $4 WHERE id = $1`,
-      [clubId, input.name === undefined ? null : tidyName(input.name), input.time_zone ?? null, language],
+    await tx.run(
+      sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : tidyName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
     );
     if (language !== before.language) await syncSources(tx, clubId, { wholeClub: true, contentChanged: true }, now);
     return findClub(tx, clubId);
@@ -48,17 +48,16 @@ export async function updateClub(
 }
 
 async function readClub(db: Queries, clubId: Id, lock = ''): Promise<ClubRow> {
-  const [row] = await db.query<ClubRow[]>(
-    `SELECT id, name, slug, time_zone AS "timeZone", language, created_at AS "createdAt" FROM clubs WHERE id = $1 ${lock}`,
-    [clubId],
+  const row = await db.one<ClubRow>(
+    sql`SELECT id, name, slug, time_zone AS "timeZone", language, created_at AS "createdAt" FROM clubs WHERE id = ${clubId} ${raw(lock)}`,
   );
   if (!row) throw new Error('There is no such club');
   return row;
 }
 
 /** Both must know it: Postgres counts months in it, and Node hours of a day. */
-async function expectTimeZone(tx: Transaction, name: string): Promise<void> {
-  const known = await tx.query<unknown[]>(`SELECT 1 FROM pg_timezone_names WHERE name = $1`, [name]);
+async function requireTimeZone(tx: Transaction, name: string): Promise<void> {
+  const known = await tx.rows(sql`SELECT 1 FROM pg_timezone_names WHERE name = ${name}`);
   if (known.length === 0 || !isKnownHere(name))
     throw new DomainError('invalid_request', 'time_zone must be a name of the IANA time zone database.');
 }

@@ -3,29 +3,29 @@ import { findAdministratorByEmail } from '../identity/administrator-accounts.ts'
 import { noteOffer } from '../identity/confirmation.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { requestMail } from '../mail/requests.ts';
-import type { Platform } from '../deps.ts';
+import type { VaultDeps } from '../deps.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { createOrganization } from './organizations.ts';
 
 /** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. */
 export async function signUpAdministrator(
-  platform: Platform,
+  deps: VaultDeps,
   input: { name: string; email: string; password: string; organization: { name: string } },
   now: Date,
 ): Promise<void> {
-  const { database, vault } = platform;
+  const { database, vault } = deps;
   const email = foldEmail(input.email);
   const before = await passwordOf(database, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
   const done = await database.transaction(async (tx) => {
-    const [created] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (email) DO NOTHING RETURNING id`,
-      [newId(), tidyName(input.name), email, passwordHash, now],
-    );
+    const created = await tx.one<{
+      id: Id;
+    }>(sql`INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES (${newId()}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})
+       ON CONFLICT (email) DO NOTHING RETURNING id`);
     if (created) {
       await createOrganization(tx, created.id, input.organization.name, now);
       const recipient = { administratorId: created.id };
@@ -41,7 +41,7 @@ export async function signUpAdministrator(
     return true;
   });
   // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
-  if (!done) await signUpAdministrator(platform, input, now);
+  if (!done) await signUpAdministrator(deps, input, now);
 }
 
 async function passwordOf({ source }: Database, foldedEmail: string): Promise<string | null> {

@@ -1,6 +1,7 @@
 /** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
-import { holdPlaces, takePlaces } from '../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { lockPlaces, takePlaces } from '../billing/allowances.ts';
+import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
@@ -13,14 +14,13 @@ import { requestMail } from '../mail/requests.ts';
  * written under it, one change after another.
  * @throws DomainError not_found, also for a student of another club and a removed one
  */
-export async function holdStudent(
+export async function lockStudent(
   tx: Transaction,
   clubId: Id,
   studentId: Id,
 ): Promise<{ name: string; email: string }> {
-  const [student] = await tx.query<{ name: string; email: string }[]>(
-    `SELECT name, email FROM students WHERE id = $1 AND club_id = $2 AND removed_at IS NULL FOR NO KEY UPDATE`,
-    [studentId, clubId],
+  const student = await tx.one<{ name: string; email: string }>(
+    sql`SELECT name, email FROM students WHERE id = ${studentId} AND club_id = ${clubId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
   if (!student) throw notFound('student');
   return student;
@@ -39,7 +39,7 @@ export interface NewAccount {
  * (EVT-1). For a transaction that holds no student yet: the club's count, which
  * somebody new needs, comes before (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no place for another student)
- * @throws LookedTooEarly (the account came or went since a look without a lock)
+ * @throws StaleRead (the account came or went since a look without a lock)
  */
 export async function findOrOpenAccount(
   tx: Transaction,
@@ -53,18 +53,17 @@ export async function findOrOpenAccount(
     const ofAddress = `SELECT id FROM students WHERE club_id = $1 AND email = $2 ${lock}`;
     return (await tx.query<{ id: Id }[]>(ofAddress, [clubId, email]))[0]?.id;
   };
-  const places = (await find('')) === undefined ? await holdPlaces(tx, clubId, 1) : undefined;
+  const places = (await find('')) === undefined ? await lockPlaces(tx, clubId, 1) : undefined;
   const known = await find('FOR NO KEY UPDATE');
   if (known !== undefined) return { studentId: known, created: false };
-  if (!places) throw new LookedTooEarly();
+  if (!places) throw new StaleRead();
 
-  const [created] = await tx.query<{ id: Id }[]>(
-    `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, $3, $4, $5)
-     ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
-    [newId(), clubId, tidyName(account.name), email, now],
-  );
+  const created = await tx.one<{
+    id: Id;
+  }>(sql`INSERT INTO students (id, club_id, name, email, created_at) VALUES (${newId()}, ${clubId}, ${tidyName(account.name)}, ${email}, ${now})
+     ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
   // Somebody was given the address by a correction: nobody is added by others while the count is held.
-  if (!created) throw new LookedTooEarly();
+  if (!created) throw new StaleRead();
   await takePlaces(tx, clubId, places, now);
   await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
   if (account.invited) {

@@ -1,8 +1,9 @@
 /** An administrator's own account: confirmation, sign-in, reset, profile. */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Platform } from '../deps.ts';
+import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import { confirmAddress } from './confirmation.ts';
@@ -21,30 +22,30 @@ type Profile = RecordOf<'AdministratorProfile'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInAdministrator(
-  { database }: Platform,
+  { database }: VaultDeps,
   { email, password }: { email: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
-  const [known] = await database.source.query<{ id: Id; passwordHash: string | null; offered: string | null }[]>(
-    `SELECT administrator.id,
+  const known = await database.one<{
+    id: Id;
+    passwordHash: string | null;
+    offered: string | null;
+  }>(sql`SELECT administrator.id,
             CASE WHEN administrator.verified_at IS NOT NULL THEN administrator.password_hash END AS "passwordHash",
             coalesce(token.password_hash,
                      CASE WHEN administrator.verified_at IS NULL THEN administrator.password_hash END) AS offered
        FROM administrators administrator
        LEFT JOIN one_time_tokens token
          ON token.administrator_id = administrator.id AND token.purpose = 'administrator_sign_up_again'
-        AND token.expires_at > $2
-      WHERE administrator.email = $1`,
-    [foldEmail(email), now],
-  );
+        AND token.expires_at > ${now}
+      WHERE administrator.email = ${foldEmail(email)}`);
   const right = await passwordMatches(password, known?.passwordHash ?? null);
   const offered = await passwordMatches(password, known?.offered ?? null);
   if (!known || !right) throw offered ? emailNotVerified() : invalidCredentials();
   return database.transaction(async (tx) => {
     // Comparing took its time: a reset that came meanwhile has ended what this would begin.
-    const [unchanged] = await tx.query<unknown[]>(
-      `SELECT 1 FROM administrators WHERE id = $1 AND password_hash = $2 FOR SHARE`,
-      [known.id, known.passwordHash],
+    const unchanged = await tx.one(
+      sql`SELECT 1 FROM administrators WHERE id = ${known.id} AND password_hash = ${known.passwordHash} FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
     return openAdministratorSession(tx, known.id, now);
@@ -53,7 +54,7 @@ export async function signInAdministrator(
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
-  { database }: Platform,
+  { database }: VaultDeps,
   token: string,
   now: Date,
 ): Promise<AdministratorSession> {
@@ -66,17 +67,17 @@ export async function verifyAdministratorEmail(
 }
 
 /** Mails the confirmation again, to whom it is still missing from. */
-export async function resendAdministratorVerification(platform: Platform, email: string, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'administrator_verify_email', email, now, (known) => !known.verified);
+export async function resendAdministratorVerification(deps: VaultDeps, email: string, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'administrator_verify_email', email, now, (known) => !known.verified);
 }
 
-export async function requestAdministratorPasswordReset(platform: Platform, email: string, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'administrator_reset_password', email, now, () => true);
+export async function requestAdministratorPasswordReset(deps: VaultDeps, email: string, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmAdministratorPasswordReset(
-  { database }: Platform,
+  { database }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
@@ -84,9 +85,8 @@ export async function confirmAdministratorPasswordReset(
   return database.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
-    await tx.query(
-      `UPDATE administrators SET password_hash = $2, verified_at = coalesce(verified_at, $3) WHERE id = $1`,
-      [administratorId, passwordHash, now],
+    await tx.run(
+      sql`UPDATE administrators SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${administratorId}`,
     );
     await withdrawTokensOf(tx, { administratorId });
     await endSessionsOf(tx, 'admin', administratorId);
@@ -96,22 +96,17 @@ export async function confirmAdministratorPasswordReset(
 
 /** @returns who the administrator is and where they act (ACC-2) */
 export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
-  const [row] = await tx.query<
-    {
-      id: Id;
-      name: string;
-      email: string;
-      verified: boolean;
-      phone_verified: boolean;
-      has_password: boolean;
-      phone: string | null;
-    }[]
-  >(
-    `SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
+  const row = await tx.one<{
+    id: Id;
+    name: string;
+    email: string;
+    verified: boolean;
+    phone_verified: boolean;
+    has_password: boolean;
+    phone: string | null;
+  }>(sql`SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
             password_hash IS NOT NULL AS has_password, phone
-       FROM administrators WHERE id = $1`,
-    [administratorId],
-  );
+       FROM administrators WHERE id = ${administratorId}`);
   if (!row) throw new Error('An administrator vanished under a living session');
   const { phone, ...profile } = row;
   return {
@@ -141,16 +136,14 @@ export async function findAdministratorByEmail(
   tx: Transaction,
   foldedEmail: string,
 ): Promise<KnownAdministrator | undefined> {
-  const [known] = await tx.query<KnownAdministrator[]>(
-    `SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
-       FROM administrators WHERE email = $1 FOR UPDATE`,
-    [foldedEmail],
-  );
+  const known =
+    await tx.one<KnownAdministrator>(sql`SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+       FROM administrators WHERE email = ${foldedEmail} FOR UPDATE`);
   return known;
 }
 
 async function mailIfKnown(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   template: 'administrator_verify_email' | 'administrator_reset_password',
   email: string,
   now: Date,

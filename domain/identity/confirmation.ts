@@ -1,5 +1,6 @@
 /** That a person owns the address of an account, and which password is theirs: the same rule for students and administrators (ADR 5). */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { issueToken, withdrawTokensOf, type TokenOwner } from '../mail/one-time-tokens.ts';
@@ -30,10 +31,9 @@ export async function noteOffer(
 ): Promise<void> {
   const { owner, signUpAgain } = accounts[kind];
   if (same) {
-    await tx.query(`UPDATE one_time_tokens SET password_hash = $2 WHERE ${owner} = $1 AND purpose = '${signUpAgain}'`, [
-      id,
-      passwordHash,
-    ]);
+    await tx.run(
+      sql`UPDATE one_time_tokens SET password_hash = ${passwordHash} WHERE ${raw(owner)} = ${id} AND purpose = '${raw(signUpAgain)}'`,
+    );
   } else {
     await issueToken(tx, vault, { purpose: signUpAgain, owner: ownerOf(kind, id), passwordHash }, now);
   }
@@ -54,15 +54,12 @@ export async function confirmAddress(
   now: Date,
 ): Promise<void> {
   const { table, owner, signUpAgain } = accounts[kind];
-  const [, confirmed] = await tx.query<[unknown[], number]>(
-    `UPDATE ${table}
-        SET verified_at = $2,
+  const confirmed = await tx.run(sql`UPDATE ${raw(table)}
+        SET verified_at = ${now},
             password_hash = CASE
-              WHEN $3 AND NOT EXISTS (SELECT FROM one_time_tokens WHERE ${owner} = $1 AND purpose = '${signUpAgain}')
+              WHEN ${proof === 'sign_up'} AND NOT EXISTS (SELECT FROM one_time_tokens WHERE ${raw(owner)} = ${id} AND purpose = '${raw(signUpAgain)}')
               THEN password_hash END
-      WHERE id = $1 AND verified_at IS NULL`,
-    [id, now, proof === 'sign_up'],
-  );
+      WHERE id = ${id} AND verified_at IS NULL`);
   if (confirmed > 0) await withdrawTokensOf(tx, ownerOf(kind, id));
 }
 

@@ -1,6 +1,7 @@
 /** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
-import { holdStudentCount } from '../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { lockStudentCount } from '../billing/allowances.ts';
+import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
 /** Somebody of a list; the address is folded, the name tidy. */
@@ -21,7 +22,7 @@ export interface FoundAccount {
  * @param people no address twice
  * @param room how many of so many new accounts may be opened; the first in the list are
  * @returns by address; without those for whom there was no room
- * @throws LookedTooEarly (an account came or went since the look)
+ * @throws StaleRead (an account came or went since the look)
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
@@ -35,36 +36,34 @@ export async function findOrOpenAccounts(
     for (const { id, email } of found) accounts.set(email, { studentId: id, created });
   };
   const isCountHeld = (await countByAddress(tx, clubId, people)) < people.length;
-  if (isCountHeld) await holdStudentCount(tx, clubId);
-  note(await holdByAddress(tx, clubId, people), false);
+  if (isCountHeld) await lockStudentCount(tx, clubId);
+  note(await lockByAddress(tx, clubId, people), false);
   const unknown = people.filter(({ email }) => !accounts.has(email));
   if (unknown.length === 0) return accounts;
   // Somebody was removed, or has another address, since the look: students are held by now, it is too late for the count.
-  if (!isCountHeld) throw new LookedTooEarly();
+  if (!isCountHeld) throw new StaleRead();
 
   const opened = unknown.slice(0, await room(unknown.length));
   note(await insert(tx, clubId, opened, now), true);
   // Somebody was given one of the addresses by a correction: nobody is added by others while the count is held.
-  if (opened.some(({ email }) => !accounts.has(email))) throw new LookedTooEarly();
+  if (opened.some(({ email }) => !accounts.has(email))) throw new StaleRead();
   return accounts;
 }
 
 async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
-  const [row] = await tx.query<{ known: number }[]>(
-    `SELECT count(*)::int AS known FROM students WHERE club_id = $1 AND email = ANY ($2)`,
-    [clubId, people.map(({ email }) => email)],
+  const row = await tx.one<{ known: number }>(
+    sql`SELECT count(*)::int AS known FROM students WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)})`,
   );
   return row?.known ?? 0;
 }
 
-async function holdByAddress(
+async function lockByAddress(
   tx: Transaction,
   clubId: Id,
   people: readonly ListedPerson[],
 ): Promise<{ id: Id; email: string }[]> {
-  return tx.query<{ id: Id; email: string }[]>(
-    `SELECT id, email FROM students WHERE club_id = $1 AND email = ANY ($2) ORDER BY id FOR NO KEY UPDATE`,
-    [clubId, people.map(({ email }) => email)],
+  return tx.rows<{ id: Id; email: string }>(
+    sql`SELECT id, email FROM students WHERE club_id = ${clubId} AND email = ANY (${people.map(({ email }) => email)}) ORDER BY id FOR NO KEY UPDATE`,
   );
 }
 
@@ -78,11 +77,8 @@ async function insert(
   const rows = people
     .map(({ email, name }) => ({ id: newId(), email, name }))
     .toSorted((a, b) => (a.email < b.email ? -1 : 1));
-  return tx.query<{ id: Id; email: string }[]>(
-    `INSERT INTO students (id, club_id, name, email, created_at)
-     SELECT person.id, $2, person.name, person.email, $3
-       FROM unnest($1::uuid[], $4::text[], $5::text[]) WITH ORDINALITY AS person (id, name, email, place) ORDER BY place
-     ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`,
-    [rows.map(({ id }) => id), clubId, now, rows.map(({ name }) => name), rows.map(({ email }) => email)],
-  );
+  return tx.rows<{ id: Id; email: string }>(sql`INSERT INTO students (id, club_id, name, email, created_at)
+     SELECT person.id, ${clubId}, person.name, person.email, ${now}
+       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[]) WITH ORDINALITY AS person (id, name, email, place) ORDER BY place
+     ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
 }

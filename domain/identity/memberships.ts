@@ -1,6 +1,7 @@
 /** The clubs that an administrator acts in. */
 import type { Role } from '../../entities/clubs/values.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
 export interface Organization {
@@ -12,10 +13,7 @@ export interface Organization {
 
 /** @returns the clubs that an administrator acts in, by name */
 export function listOrganizations(db: Queries, administratorId: Id): Promise<Organization[]> {
-  return db.query<Organization[]>(
-    `SELECT club.id AS organization_id, club.name, club.slug, membership.role
+  return db.rows<Organization>(sql`SELECT club.id AS organization_id, club.name, club.slug, membership.role
        FROM memberships membership JOIN clubs club ON club.id = membership.club_id
-      WHERE membership.administrator_id = $1 ORDER BY club.name, club.id`,
-    [administratorId],
-  );
+      WHERE membership.administrator_id = ${administratorId} ORDER BY club.name, club.id`);
 }

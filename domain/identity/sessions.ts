@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sha256 } from '../../platform/infra/vault.ts';
 import type { DatabaseDeps } from '../deps.ts';
@@ -34,23 +35,20 @@ export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id
   const token = `${kind}_${randomBytes(32).toString('base64url')}`;
   const expiresAt = new Date(now.getTime() + sessionLifetimeMs[kind]);
   const { table, owner } = stores[kind];
-  await tx.query(`INSERT INTO ${table} (token_hash, ${owner}, created_at, expires_at) VALUES ($1, $2, $3, $4)`, [
-    sha256(token),
-    ownerId,
-    now,
-    expiresAt,
-  ]);
+  await tx.run(
+    sql`INSERT INTO ${raw(table)} (token_hash, ${raw(owner)}, created_at, expires_at) VALUES (${sha256(token)}, ${ownerId}, ${now}, ${expiresAt})`,
+  );
   return { token, expiresAt };
 }
 
 export async function endSession({ database }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
-  await database.query(`DELETE FROM ${stores[kind].table} WHERE token_hash = $1`, [sha256(token)]);
+  await database.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
 }
 
 /** Ends every session of a person, at once. */
 export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: Id): Promise<void> {
   const { table, owner } = stores[kind];
-  await tx.query(`DELETE FROM ${table} WHERE ${owner} = $1`, [ownerId]);
+  await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
 }
 
 /** By the token's hash and the time: the student of a living session, with the club's slug. */

@@ -1,8 +1,9 @@
 /** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Platform } from '../deps.ts';
+import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
@@ -22,27 +23,27 @@ type StudentSession = RecordOf<'StudentSession'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInStudent(
-  { database }: Platform,
+  { database }: VaultDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
-  const [student] = await database.source.query<{ id: Id; passwordHash: string | null; offered: string | null }[]>(
-    `SELECT student.id, CASE WHEN student.verified_at IS NOT NULL THEN student.password_hash END AS "passwordHash",
+  const student = await database.one<{
+    id: Id;
+    passwordHash: string | null;
+    offered: string | null;
+  }>(sql`SELECT student.id, CASE WHEN student.verified_at IS NOT NULL THEN student.password_hash END AS "passwordHash",
             coalesce(token.password_hash, CASE WHEN student.verified_at IS NULL THEN student.password_hash END) AS offered
        FROM students student
        LEFT JOIN one_time_tokens token
-         ON token.student_id = student.id AND token.purpose = 'student_sign_up_again' AND token.expires_at > $3
-      WHERE student.club_id = $1 AND student.email = $2`,
-    [clubId, foldEmail(email), now],
-  );
+         ON token.student_id = student.id AND token.purpose = 'student_sign_up_again' AND token.expires_at > ${now}
+      WHERE student.club_id = ${clubId} AND student.email = ${foldEmail(email)}`);
   const right = await passwordMatches(password, student?.passwordHash ?? null);
   const offered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !right) throw offered ? emailNotVerified() : invalidCredentials();
   return database.transaction(async (tx) => {
     // Comparing took its time: a reset or a removal that came meanwhile has ended what this would begin.
-    const [unchanged] = await tx.query<unknown[]>(
-      `SELECT 1 FROM students WHERE id = $1 AND password_hash = $2 AND verified_at IS NOT NULL FOR SHARE`,
-      [student.id, student.passwordHash],
+    const unchanged = await tx.one(
+      sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
     if (!unchanged) throw invalidCredentials();
     return openStudentSession(tx, student.id, now);
@@ -50,7 +51,7 @@ export async function signInStudent(
 }
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
-export async function verifyStudentEmail({ database }: Platform, token: string, now: Date): Promise<StudentSession> {
+export async function verifyStudentEmail({ database }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
   return database.transaction(async (tx) => {
     const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
     if (spent.studentId === null) throw tokenGone();
@@ -60,21 +61,21 @@ export async function verifyStudentEmail({ database }: Platform, token: string, 
 }
 
 /** Mails the confirmation again, to whom it is still missing from. */
-export async function resendStudentVerification(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'student_verify_email', who, now, (student) => !student.verified);
+export async function resendStudentVerification(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_verify_email', who, now, (student) => !student.verified);
 }
 
-export async function requestStudentPasswordReset(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'student_reset_password', who, now);
+export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_reset_password', who, now);
 }
 
-export async function requestStudentCode(platform: Platform, who: EmailInClub, now: Date): Promise<void> {
-  await mailIfKnown(platform, 'student_code', who, now);
+export async function requestStudentCode(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
+  await mailIfKnown(deps, 'student_code', who, now);
 }
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmStudentPasswordReset(
-  { database }: Platform,
+  { database }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -83,11 +84,9 @@ export async function confirmStudentPasswordReset(
     const { studentId } = await spendToken(tx, ['student_reset_password'], token, now);
     if (studentId === null) throw tokenGone();
     // Whoever read this mail owns the address: it is confirmed as well.
-    await tx.query(`UPDATE students SET password_hash = $2, verified_at = coalesce(verified_at, $3) WHERE id = $1`, [
-      studentId,
-      passwordHash,
-      now,
-    ]);
+    await tx.run(
+      sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
+    );
     await withdrawTokensOf(tx, { studentId });
     await endSessionsOf(tx, 'student', studentId);
     return openStudentSession(tx, studentId, now);
@@ -96,7 +95,7 @@ export async function confirmStudentPasswordReset(
 
 /** @throws DomainError token_gone for a wrong, used, expired or unknown code and for an unknown e-mail alike */
 export async function exchangeStudentCode(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   { club_id: clubId, email, code }: EmailInClub & { code: string },
   now: Date,
 ): Promise<StudentSession> {
@@ -128,16 +127,14 @@ export async function findStudentByEmail(
   clubId: Id,
   foldedEmail: string,
 ): Promise<KnownStudent | undefined> {
-  const [student] = await tx.query<KnownStudent[]>(
-    `SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
-       FROM students WHERE club_id = $1 AND email = $2 FOR UPDATE`,
-    [clubId, foldedEmail],
-  );
+  const student =
+    await tx.one<KnownStudent>(sql`SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+       FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail} FOR UPDATE`);
   return student;
 }
 
 async function mailIfKnown(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   template: MailTemplate,
   { club_id: clubId, email }: EmailInClub,
   now: Date,

@@ -1,5 +1,6 @@
 /** Finding the passages of an agent's material that a question is about (docs/adr/0014-retrieval.md). */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { SourceKind } from '../../entities/agents/values.ts';
 import { termsOf } from './question-terms.ts';
@@ -61,9 +62,8 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
 }
 
 async function passagesOf(db: Queries, clubId: Id): Promise<number> {
-  const [row] = await db.query<{ total: number }[]>(
-    `SELECT coalesce(sum(passage_count), 0)::int AS total FROM agent_sources WHERE club_id = $1`,
-    [clubId],
+  const row = await db.one<{ total: number }>(
+    sql`SELECT coalesce(sum(passage_count), 0)::int AS total FROM agent_sources WHERE club_id = ${clubId}`,
   );
   return row?.total ?? 0;
 }

@@ -3,6 +3,7 @@
  * while it is visible, and none for any other. Whoever changes what decides that calls `syncSources` in the same transaction.
  */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { SourceKind } from '../../entities/agents/values.ts';
@@ -30,7 +31,7 @@ export interface SourceScope {
  * when everything else of the change is written.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
-  await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
+  await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   const items = {
     lessonIds: await itemsIn(tx, 'lesson', clubId, scope),
     mediaIds: await itemsIn(tx, 'media', clubId, scope),
@@ -129,19 +130,9 @@ async function syncItems(
   );
   const missing = rows.flatMap((row) => (row.raised === null ? [{ ...row, id: newId() }] : []));
   if (missing.length > 0)
-    await tx.query(
-      `INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, looks_at, created_at, updated_at)
-       SELECT source.id, $5, CASE WHEN source.media_id IS NULL THEN 'lesson' ELSE 'media' END, source.lesson_id, source.media_id,
-              source.title, $6, $6, $6
-         FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) AS source (id, lesson_id, media_id, title)`,
-      [
-        missing.map(({ id }) => id),
-        missing.map(({ lessonId }) => lessonId),
-        missing.map(({ mediaId }) => mediaId),
-        missing.map(({ title }) => title),
-        clubId,
-        now,
-      ],
-    );
+    await tx.run(sql`INSERT INTO agent_sources (id, club_id, kind, lesson_id, media_id, title, looks_at, created_at, updated_at)
+       SELECT source.id, ${clubId}, CASE WHEN source.media_id IS NULL THEN 'lesson' ELSE 'media' END, source.lesson_id, source.media_id,
+              source.title, ${now}, ${now}, ${now}
+         FROM unnest(${missing.map(({ id }) => id)}::uuid[], ${missing.map(({ lessonId }) => lessonId)}::uuid[], ${missing.map(({ mediaId }) => mediaId)}::uuid[], ${missing.map(({ title }) => title)}::text[]) AS source (id, lesson_id, media_id, title)`);
   return [...rows.flatMap(({ raised }) => (raised === null ? [] : [raised])), ...missing.map(({ id }) => id)];
 }

@@ -1,5 +1,6 @@
 /** What a student's removal takes out of the classroom: certificates, progress, comments, standing. */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { purgeStudentFromCertificates } from './certificates/certificates.ts';
 import { purgeStudentFromStanding } from './engagement/standing.ts';
@@ -11,6 +12,6 @@ import { purgeStudentFromStanding } from './engagement/standing.ts';
 export async function purgeStudentFromLearning(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await purgeStudentFromCertificates(tx, studentId, now);
   for (const table of ['lesson_comments', 'lesson_progress', 'course_completions'])
-    await tx.query(`DELETE FROM ${table} WHERE student_id = $1`, [studentId]);
+    await tx.run(sql`DELETE FROM ${raw(table)} WHERE student_id = ${studentId}`);
   await purgeStudentFromStanding(tx, studentId);
 }

@@ -1,7 +1,9 @@
 /** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one are told alike: 410. */
+import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { timingSafeEqual } from 'node:crypto';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { sha256, type Vault } from '../../platform/infra/vault.ts';
@@ -40,7 +42,7 @@ export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitat
 
 /** The one answer for every token that cannot be spent (ACC-4). */
 export const tokenGone = () =>
-  new DomainError('token_gone', 'This link or code is no longer good: it was used, has expired or never existed.');
+  new DomainError('token_gone', 'This link or code is not valid: it was used, has expired or never existed.');
 
 /**
  * Issues a token. It is derived from its id, so that it can be mailed later, and again, without being kept anywhere.
@@ -57,22 +59,10 @@ export async function issueToken(
   const isCode = purpose === 'student_code';
   const [column, ownerId] = ownerColumn(owner);
   if (newestOnly.has(purpose)) {
-    await tx.query(`DELETE FROM one_time_tokens WHERE ${column} = $1 AND purpose = $2`, [ownerId, purpose]);
+    await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId} AND purpose = ${purpose}`);
   }
-  await tx.query(
-    `INSERT INTO one_time_tokens (id, purpose, token_hash, ${column}, password_hash, tries_left, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      id,
-      purpose,
-      isCode ? null : sha256(tokenText(vault, purpose, id)),
-      ownerId,
-      passwordHash,
-      isCode ? codeTries : null,
-      now,
-      new Date(now.getTime() + tokenLifetimeMs[purpose]),
-    ],
-  );
+  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, ${raw(column)}, password_hash, tries_left, created_at, expires_at)
+     VALUES (${id}, ${purpose}, ${isCode ? null : sha256(tokenText(vault, purpose, id))}, ${ownerId}, ${passwordHash}, ${isCode ? codeTries : null}, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])})`);
   return id;
 }
 
@@ -106,13 +96,10 @@ export async function spendToken(
   token: string,
   now: Date,
 ): Promise<SpentToken> {
-  const [rows] = await tx.query<[SpentToken[], number]>(
-    `DELETE FROM one_time_tokens
-      WHERE token_hash = $1 AND purpose = ANY($2) AND expires_at > $3
+  const rows = await tx.rows<SpentToken>(sql`DELETE FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}
   RETURNING purpose, student_id AS "studentId", administrator_id AS "administratorId",
-            invitation_id AS "invitationId"`,
-    [sha256(token), purposes, now],
-  );
+            invitation_id AS "invitationId"`);
   const [spent] = rows;
   if (!spent) throw tokenGone();
   return spent;
@@ -123,22 +110,19 @@ export async function spendToken(
  * @returns whether the code was right; it is then gone
  */
 export async function tryCode(tx: Transaction, vault: Vault, studentId: Id, code: string, now: Date): Promise<boolean> {
-  const [issued] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM one_time_tokens
-      WHERE student_id = $1 AND purpose = 'student_code' AND expires_at > $2 AND tries_left > 0
-      FOR UPDATE`,
-    [studentId, now],
-  );
+  const issued = await tx.one<{ id: Id }>(sql`SELECT id FROM one_time_tokens
+      WHERE student_id = ${studentId} AND purpose = 'student_code' AND expires_at > ${now} AND tries_left > 0
+      FOR UPDATE`);
   if (!issued) return false;
 
   const right = timingSafeEqual(sha256(code), sha256(tokenText(vault, 'student_code', issued.id)));
-  if (right) await tx.query(`DELETE FROM one_time_tokens WHERE id = $1`, [issued.id]);
-  else await tx.query(`UPDATE one_time_tokens SET tries_left = tries_left - 1 WHERE id = $1`, [issued.id]);
+  if (right) await tx.manager.delete(OneTimeToken, { id: issued.id });
+  else await tx.run(sql`UPDATE one_time_tokens SET tries_left = tries_left - 1 WHERE id = ${issued.id}`);
   return right;
 }
 
 /** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */
 export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
   const [column, ownerId] = ownerColumn(owner);
-  await tx.query(`DELETE FROM one_time_tokens WHERE ${column} = $1`, [ownerId]);
+  await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId}`);
 }

@@ -1,6 +1,9 @@
 /** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
+import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { Wake } from '../../entities/facts/wake.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { wake } from '../../platform/engine/wakes.ts';
@@ -45,11 +48,8 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
   const [column, recipientId] = recipientColumn(recipient);
   const id = newId();
   const priority = request.priority ?? rule.priority;
-  await tx.query(
-    `INSERT INTO transactional_mails (id, club_id, template, ${column}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at, priority)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $8, $9)`,
-    [id, clubId, template, recipientId, tokenId, addressKey, request.endpointId ?? null, now, priority],
-  );
+  await tx.run(sql`INSERT INTO transactional_mails (id, club_id, template, ${raw(column)}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at, priority)
+     VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${request.endpointId ?? null}, 'pending', ${now}, ${now}, ${priority})`);
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
 }
 
@@ -67,21 +67,25 @@ export async function requestNoMail(
   if (await hadEnough(tx, addressKey, template, now)) return;
   const id = newId();
   const { priority } = mailTemplates[template];
-  await tx.query(
-    `INSERT INTO transactional_mails (id, template, address_key, status, next_attempt_at, created_at, priority)
-     VALUES ($1, $2, $3, 'canceled', $4, $4, $5)`,
-    [id, template, addressKey, now, priority],
-  );
+  await tx.manager.insert(TransactionalMail, {
+    id,
+    template,
+    addressKey,
+    status: 'canceled',
+    nextAttemptAt: now,
+    createdAt: now,
+    priority,
+  });
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
-  await tx.query(`DELETE FROM wakes WHERE workflow_id = $1`, [workflowIdOf('transactionalMail', id)]);
+  await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
 }
 
 async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {
-  const [recent] = await db.query<{ count: number; newest: Date | null }[]>(
-    `SELECT count(*)::int AS count, max(created_at) AS newest
-       FROM transactional_mails WHERE address_key = $1 AND template = $2 AND created_at > $3`,
-    [addressKey, template, new Date(now.getTime() - hourMs)],
-  );
+  const recent = await db.one<{
+    count: number;
+    newest: Date | null;
+  }>(sql`SELECT count(*)::int AS count, max(created_at) AS newest
+       FROM transactional_mails WHERE address_key = ${addressKey} AND template = ${template} AND created_at > ${new Date(now.getTime() - hourMs)}`);
   if (!recent?.newest || recent.count < mailsPerHour) return false;
   return now.getTime() - recent.newest.getTime() < oneMoreEveryMs;
 }

@@ -19,7 +19,7 @@ export interface OutgoingMail extends RenderedMail {
 /** What sends: resolves when the server has accepted the message, and rejects with an error that names a reply code. */
 export type SendMail = (mail: OutgoingMail) => Promise<void>;
 
-export interface MailPlatform {
+export interface MailDeps {
   source: DataSource;
   vault: Vault;
   sendMail: SendMail;
@@ -49,11 +49,11 @@ interface ClaimedMail extends Claim {
 const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 });
 
 /** @param now Unix milliseconds */
-export function sendTransactionalMail(platform: MailPlatform, id: Id, now: number): Promise<MailStep> {
+export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Promise<MailStep> {
   return runStep({
-    claim: () => lease.claim<ClaimedMail>(platform.source, id, now, withRecipient),
-    act: (claimed) => send(platform, claimed, now),
-    state: () => readState(platform.source, id, now),
+    claim: () => lease.claim<ClaimedMail>(deps.source, id, now, withRecipient),
+    act: (claimed) => send(deps, claimed, now),
+    state: () => readState(deps.source, id, now),
   });
 }
 
@@ -71,36 +71,34 @@ const withRecipient = `
        LEFT JOIN clubs club ON club.id = claimed.club_id
        LEFT JOIN webhook_endpoints endpoint ON endpoint.id = claimed.endpoint_id AND endpoint.deleted_at IS NULL`;
 
-async function send(platform: MailPlatform, claimed: ClaimedMail, now: number): Promise<void> {
-  const mail = compose(platform, claimed);
+async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<void> {
+  const mail = compose(deps, claimed);
   if (!mail) {
-    platform.onOutcome('canceled');
-    return record(platform.source, claimed, 'canceled', now);
+    deps.onOutcome('canceled');
+    return record(deps.source, claimed, 'canceled', now);
   }
   try {
-    await platform.sendMail(mail);
+    await deps.sendMail(mail);
   } catch (error) {
-    platform.onOutcome('failed', error);
-    return record(platform.source, claimed, 'failed', now);
+    deps.onOutcome('failed', error);
+    return record(deps.source, claimed, 'failed', now);
   }
-  platform.onOutcome('sent');
-  return record(platform.source, claimed, 'sent', now);
+  deps.onOutcome('sent');
+  return record(deps.source, claimed, 'sent', now);
 }
 
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
-function compose(platform: MailPlatform, claimed: ClaimedMail): OutgoingMail | undefined {
+function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined {
   const rule = mailTemplates[claimed.template];
   const token =
-    'purpose' in rule && claimed.tokenId !== null
-      ? tokenText(platform.vault, rule.purpose, claimed.tokenId)
-      : undefined;
+    'purpose' in rule && claimed.tokenId !== null ? tokenText(deps.vault, rule.purpose, claimed.tokenId) : undefined;
   if (claimed.email === null || ('purpose' in rule && token === undefined)) return undefined;
   if ('aboutEndpoint' in rule && claimed.endpointId === null) return undefined;
 
   const base =
     rule.site === 'classroom'
-      ? platform.links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '')
-      : platform.links.dashboardUrl;
+      ? deps.links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '')
+      : deps.links.dashboardUrl;
   const rendered = renderMail(claimed.template, {
     name: claimed.name ?? '',
     clubName: claimed.clubName ?? '',

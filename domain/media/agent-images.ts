@@ -1,6 +1,7 @@
 /** Pictures that students show agents, for whoever asks and answers: which may be used, what is in them, how they are presented. */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
@@ -20,24 +21,19 @@ export async function requireOwnImages(
   if (imageIds.length === 0) return [];
   const asked = imageIds.map((id) => id.toLowerCase());
   if (new Set(asked).size < asked.length) throw new DomainError('invalid_image', 'image_ids names an image twice.');
-  const usable = `media.club_id = $2 AND media.owner_id = $3 AND media.purpose = 'agent_image' AND media.status = 'ready'
-    AND media.removed_at IS NULL`;
-  const parameters = [asked, clubId, studentId];
-  await tx.query(
-    `UPDATE media SET erases_at = NULL WHERE id = ANY ($1::uuid[]) AND ${usable} AND erases_at IS NOT NULL`,
-    parameters,
-  );
-  const rows = await tx.query<StoredMedia[]>(
-    `SELECT ${mediaColumns()} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place) JOIN media USING (id)
-      WHERE ${usable} ORDER BY asked.place`,
-    parameters,
-  );
+  const usable = sql`media.club_id = ${clubId} AND media.owner_id = ${studentId} AND media.purpose = 'agent_image'
+    AND media.status = 'ready' AND media.removed_at IS NULL`;
+  await tx.run(sql`
+    UPDATE media SET erases_at = NULL WHERE id = ANY (${asked}::uuid[]) AND ${usable} AND erases_at IS NOT NULL`);
+  const rows = await tx.rows<StoredMedia>(sql`
+    SELECT ${mediaColumns} FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place) JOIN media USING (id)
+     WHERE ${usable} ORDER BY asked.place`);
   if (rows.length < asked.length)
     throw new DomainError('invalid_image', 'image_ids names an image that is not yours, or not ready.');
   return rows;
 }
 
-const imagesOf = `agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
+const imagesOf = sql`agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
 
 /** For AgentMessage.images. @returns the images of each question in their order; a question without any is not in it */
 export async function presentImages(
@@ -45,11 +41,10 @@ export async function presentImages(
   storage: ObjectStore,
   questionIds: readonly Id[],
 ): Promise<Map<Id, RecordOf<'Media'>[]>> {
-  const rows = await db.query<(StoredMedia & { questionId: Id })[]>(
-    `SELECT shown.question_id AS "questionId", ${mediaColumns()} FROM ${imagesOf}
-      WHERE shown.question_id = ANY ($1::uuid[]) ORDER BY shown.question_id, shown.position`,
-    [questionIds],
-  );
+  const rows = await db.rows<
+    StoredMedia & { questionId: Id }
+  >(sql`SELECT shown.question_id AS "questionId", ${mediaColumns} FROM ${imagesOf}
+      WHERE shown.question_id = ANY (${questionIds}::uuid[]) ORDER BY shown.question_id, shown.position`);
   const images = new Map<Id, RecordOf<'Media'>[]>();
   for (const row of rows)
     images.set(row.questionId, [...(images.get(row.questionId) ?? []), await presentMedia(row, storage)]);
@@ -66,9 +61,8 @@ export async function readImages(
   db: Queries,
   questionId: Id,
 ): Promise<{ mediaType: ImageType; bytes: Buffer }[]> {
-  const rows = await db.query<StoredMedia[]>(
-    `SELECT ${mediaColumns()} FROM ${imagesOf} WHERE shown.question_id = $1 ORDER BY shown.position`,
-    [questionId],
+  const rows = await db.rows<StoredMedia>(
+    sql`SELECT ${mediaColumns} FROM ${imagesOf} WHERE shown.question_id = ${questionId} ORDER BY shown.position`,
   );
   const images: { mediaType: ImageType; bytes: Buffer }[] = [];
   for (const { objectKey, mime, sizeBytes } of rows) {

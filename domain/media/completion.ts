@@ -7,21 +7,21 @@ import type { Id } from '../../platform/core/ids.ts';
 import { eraseFile } from './erasure.ts';
 import { inspect, type Finding } from './inspection.ts';
 import { mediaRules } from './media.policy.ts';
-import { loadMedia, presentMedia, type MediaOwner, type MediaPlatform, type StoredMedia } from './media.ts';
+import { loadMedia, presentMedia, type MediaOwner, type MediaDeps, type StoredMedia } from './media.ts';
 
 /**
  * Looks at a file that was put there, and says what it is: `ready`, or `failed` with the reason, and then it is erased.
  * What has been looked at once is not looked at again. No file can take its place meanwhile: the store lets only one be
- * put there ({@link MediaPlatform.storage}, `signPut`), and only a row that is `failed` or removed already has it erased.
+ * put there ({@link MediaDeps.storage}, `signPut`), and only a row that is `failed` or removed already has it erased.
  * @throws DomainError not_found (also for somebody else's), upload_missing (no file is there yet)
  */
 export async function completeMedia(
-  platform: MediaPlatform,
+  deps: MediaDeps,
   owner: MediaOwner,
   mediaId: Id,
   now: Date,
 ): Promise<RecordOf<'Media'>> {
-  const { database, storage } = platform;
+  const { database, storage } = deps;
   const stored = await findStored(database, owner, mediaId);
   if (stored.status !== 'uploading') return presentMedia(stored, storage);
   const finding = await inspect(storage, stored);
@@ -31,7 +31,7 @@ export async function completeMedia(
     throw new DomainError('upload_missing', 'No file has arrived yet. Put it to the address of its upload.');
   if (found.status === 'failed') {
     // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
-    await eraseFile(platform, mediaId, now).catch(() => undefined);
+    await eraseFile(deps, mediaId, now).catch(() => undefined);
   }
   return presentMedia(found, storage);
 }

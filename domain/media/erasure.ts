@@ -4,10 +4,11 @@
  */
 import { syncSources } from '../knowledge/sources.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { mediaRules } from './media.policy.ts';
-import type { MediaPlatform } from './media.ts';
+import type { MediaDeps } from './media.ts';
 
 /** Files of a round, and how long a round goes on beginning with the next: its step has a minute, a file at most 40 s. */
 const erasedARound = 200;
@@ -16,48 +17,41 @@ const roundMs = 10_000;
 const againMs = 5 * 60_000;
 
 /** A row that is removed keeps no words of anybody. */
-const removal = `removed_at = $2, updated_at = $2, title = '', file_name = NULL,
-  erases_at = CASE WHEN object_key IS NOT NULL THEN $2::timestamptz END`;
+const removal = (now: Date) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL,
+  erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 /**
  * Takes a file out of the library; what agents have learnt from it goes with it.
  * @throws DomainError not_found
  */
-export async function removeMedia(platform: MediaPlatform, clubId: Id, mediaId: Id, now: Date): Promise<void> {
-  await platform.database.transaction(async (tx) => {
-    const [, removed] = await tx.query<[unknown[], number]>(
-      `UPDATE media SET ${removal} WHERE id = $1 AND club_id = $3 AND purpose = 'library' AND removed_at IS NULL`,
-      [mediaId, now, clubId],
-    );
+export async function removeMedia(deps: MediaDeps, clubId: Id, mediaId: Id, now: Date): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    const removed = await tx.run(sql`
+      UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL`);
     if (removed === 0) throw notFound('file');
     await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
   });
-  await eraseFile(platform, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+  await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
 }
 
 /** The student's row is held by the caller. Upkeep erases the files. */
 export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  await tx.query(`UPDATE media SET ${removal} WHERE owner_id = $1 AND removed_at IS NULL`, [studentId, now]);
+  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE owner_id = ${studentId} AND removed_at IS NULL`);
 }
 
 /** Images that no conversation shows any more, for these were deleted. The student's row is held by the caller. Upkeep erases the files. */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
   // Their ids first: what is then asked of each image is found by index, however many images all clubs have.
-  const shown = await tx.query<{ id: Id }[]>(
-    `SELECT DISTINCT image.media_id AS id
+  const shown = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
        FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id
-      WHERE question.conversation_id = ANY ($1::uuid[])`,
-    [conversationIds],
-  );
+      WHERE question.conversation_id = ANY (${conversationIds}::uuid[])`);
   if (shown.length === 0) return;
-  await tx.query(
-    `UPDATE media SET ${removal}
-      WHERE id = ANY ($1::uuid[]) AND purpose = 'agent_image' AND removed_at IS NULL AND NOT EXISTS (
-        SELECT FROM agent_question_images image JOIN agent_questions question ON question.id = image.question_id
-          JOIN agent_conversations conversation ON conversation.id = question.conversation_id
-         WHERE image.media_id = media.id AND conversation.deleted_at IS NULL)`,
-    [shown.map(({ id }) => id), now],
-  );
+  await tx.run(sql`
+    UPDATE media SET ${removal(now)}
+     WHERE id = ANY (${shown.map(({ id }) => id)}::uuid[]) AND purpose = 'agent_image' AND removed_at IS NULL AND NOT EXISTS (
+       SELECT FROM agent_question_images image JOIN agent_questions question ON question.id = image.question_id
+         JOIN agent_conversations conversation ON conversation.id = question.conversation_id
+        WHERE image.media_id = media.id AND conversation.deleted_at IS NULL)`);
 }
 
 export interface ErasureCounts {
@@ -71,25 +65,21 @@ export interface ErasureCounts {
  * Erases what is due, a round of it. Repetition and company do no harm: what is gone already is erased again.
  * @returns what it did, and whether there may be more to do at once
  */
-export async function eraseDue(platform: MediaPlatform, now: Date): Promise<ErasureCounts & { more: boolean }> {
-  const { source } = platform.database;
-  const due = await source.query<{ id: Id }[]>(
-    `SELECT id FROM media WHERE erases_at <= $1 ORDER BY erases_at LIMIT ${erasedARound}`,
-    [now],
+export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
+  const { database } = deps;
+  const due = await database.rows<{ id: Id }>(
+    sql`SELECT id FROM media WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${erasedARound}`,
   );
   const ends = performance.now() + roundMs;
   const counts = { erased: 0, refused: 0 };
   for (const { id } of due) {
     if (performance.now() > ends) return { ...counts, more: true };
     try {
-      await eraseFile(platform, id, now);
+      await eraseFile(deps, id, now);
       counts.erased += 1;
     } catch {
-      await source.query(`UPDATE media SET erases_at = $2 WHERE id = $1 AND erases_at <= $3`, [
-        id,
-        new Date(now.getTime() + againMs),
-        now,
-      ]);
+      const again = new Date(now.getTime() + againMs);
+      await database.run(sql`UPDATE media SET erases_at = ${again} WHERE id = ${id} AND erases_at <= ${now}`);
       counts.refused += 1;
     }
   }
@@ -102,26 +92,20 @@ export async function eraseDue(platform: MediaPlatform, now: Date): Promise<Eras
  * comes at the same moment finds it so, or was first.
  * @throws whatever the store throws; the row is due as before then
  */
-export async function eraseFile({ database, storage }: MediaPlatform, mediaId: Id, now: Date): Promise<void> {
+export async function eraseFile({ database, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   // Of what is ready and stands, unused images alone are ever due.
-  await database.source.query(
-    `UPDATE media SET ${removal} WHERE id = $1 AND erases_at <= $2 AND status = 'ready' AND removed_at IS NULL`,
-    [mediaId, now],
+  await database.run(
+    sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
-  const [due] = await database.source.query<[{ objectKey: string }[], number]>(
-    `UPDATE media
+  const due = await database.rows<{ objectKey: string }>(sql`UPDATE media
         SET status = CASE status WHEN 'uploading' THEN 'failed' ELSE status END,
             error = CASE status WHEN 'uploading' THEN 'upload_expired' ELSE error END,
-            updated_at = CASE status WHEN 'uploading' THEN $2 ELSE updated_at END
-      WHERE id = $1 AND erases_at <= $2 RETURNING object_key AS "objectKey"`,
-    [mediaId, now],
-  );
+            updated_at = CASE status WHEN 'uploading' THEN ${now} ELSE updated_at END
+      WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS "objectKey"`);
   for (const { objectKey } of due) await storage.remove(objectKey);
-  const lastArrival = `upload_expires_at + $3 * interval '1 millisecond'`;
-  await database.source.query(
-    `UPDATE media SET erases_at = CASE WHEN ${lastArrival} > $2 THEN ${lastArrival} END,
-                      object_key = CASE WHEN ${lastArrival} > $2 THEN object_key END
-      WHERE id = $1 AND erases_at <= $2`,
-    [mediaId, now, mediaRules.arrivalMs],
-  );
+  const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
+  await database.run(sql`
+    UPDATE media SET erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${lastArrival} END,
+                     object_key = CASE WHEN ${lastArrival} > ${now} THEN object_key END
+     WHERE id = ${mediaId} AND erases_at <= ${now}`);
 }

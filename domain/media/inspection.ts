@@ -8,7 +8,7 @@ import {
   isTextType,
   kindOf,
   mediaRules,
-  mostBytes,
+  maxBytes,
   type ContentType,
   type ImageType,
   type MediaError,
@@ -55,7 +55,7 @@ async function lookInto(
   const mime = await typeOf(read, sizeBytes, announced ?? '');
   if ('error' in mime) return { sizeBytes, ...mime };
   if (purpose === 'agent_image' && !isImageType(mime.is)) return { sizeBytes, error: 'content_not_allowed' };
-  if (sizeBytes > mostBytes(purpose, mime.is)) return { sizeBytes, error: 'too_large' };
+  if (sizeBytes > maxBytes(purpose, mime.is)) return { sizeBytes, error: 'too_large' };
   const found = { sizeBytes, mime: mime.is, kind: kindOf(mime.is) };
   if (!isImageType(mime.is)) return found;
   const measured = await imageOf(read, sizeBytes, mime.is, purpose === 'agent_image');

@@ -3,9 +3,10 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
-import { loadMedia, mediaColumns, presentMedia, type StoredMedia } from './media.ts';
+import { loadMedia, mediaColumns, presentMedia } from './media.ts';
 
 /** @throws DomainError not_found, also for a student's image */
 export async function findMedia(
@@ -26,14 +27,10 @@ export async function listMedia(
   clubId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'Media'>>> {
-  const { limit, offset } = windowOf(page);
-  const ofLibrary = `club_id = $1 AND purpose = 'library' AND removed_at IS NULL`;
-  const [counted] = await db.query<{ total: number }[]>(`SELECT count(*)::int AS total FROM media WHERE ${ofLibrary}`, [
-    clubId,
-  ]);
-  const rows = await db.query<StoredMedia[]>(
-    `SELECT ${mediaColumns()} FROM media WHERE ${ofLibrary} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
-  return { rows: await Promise.all(rows.map((row) => presentMedia(row, storage))), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: mediaColumns,
+    from: sql`FROM media WHERE club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: await Promise.all(rows.map((row) => presentMedia(row, storage))), total };
 }

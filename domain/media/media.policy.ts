@@ -48,7 +48,7 @@ export const mediaRules = {
   /** Of an agent's image, in pixels. */
   agentImageSide: 8_000,
   /** Of a student, uploading or ready, that no question shows. */
-  mostUnusedImages: 20,
+  maxUnusedImages: 20,
   /** After its completion, so long an image that no question shows is kept. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
 } as const;
@@ -66,7 +66,7 @@ export function kindOf(mime: string): MediaKind {
 }
 
 /** @returns how large a file of this type may be there, in bytes */
-export function mostBytes(purpose: MediaPurpose, mime: string): number {
+export function maxBytes(purpose: MediaPurpose, mime: string): number {
   if (purpose === 'agent_image') return mediaRules.agentImageBytes;
   return isImageType(mime) ? mediaRules.libraryImageBytes : mediaRules.documentBytes;
 }

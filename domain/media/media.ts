@@ -1,6 +1,8 @@
 /** Files of a club and of its students as rows, and as the record that callers see (MED-1). */
+import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { dispositionOf } from './file-name.policy.ts';
@@ -13,7 +15,7 @@ import type {
 } from '../../entities/media/values.ts';
 import { isTextType, mediaRules, screenTypeOf, type MediaError } from './media.policy.ts';
 
-export interface MediaPlatform {
+export interface MediaDeps {
   database: Database;
   storage: ObjectStore;
 }
@@ -39,13 +41,29 @@ export interface StoredMedia {
   createdAt: Date;
 }
 
-/** What of a media row makes a {@link StoredMedia}. @param media the table's name in the statement */
-export function mediaColumns(media = 'media'): string {
-  return `${media}.id, ${media}.club_id AS "clubId", ${media}.purpose, ${media}.kind, ${media}.title, ${media}.provider,
-    ${media}.status, ${media}.visibility, ${media}.archived, ${media}.file_name AS "fileName", ${media}.mime,
-    ${media}.size_bytes AS "sizeBytes", ${media}.width, ${media}.height, ${media}.error,
-    ${media}.object_key AS "objectKey", ${media}.created_at AS "createdAt"`;
-}
+/** What of a media row makes a {@link StoredMedia}. */
+export const mediaColumns = columns(
+  Media,
+  [
+    'id',
+    'clubId',
+    'purpose',
+    'kind',
+    'title',
+    'provider',
+    'status',
+    'visibility',
+    'archived',
+    'fileName',
+    'mime',
+    'sizeBytes',
+    'width',
+    'height',
+    'objectKey',
+    'createdAt',
+  ],
+  'media',
+).and<{ error: MediaError | null }>(sql`media.error`);
 
 /** Whose file it is: one of the club's library, or an image of one of its students. */
 export interface MediaOwner {
@@ -60,11 +78,8 @@ export async function loadMedia(
   { clubId, studentId }: MediaOwner,
   mediaId: Id,
 ): Promise<StoredMedia | undefined> {
-  const [found] = await db.query<StoredMedia[]>(
-    `SELECT ${mediaColumns()} FROM media
-      WHERE id = $1 AND club_id = $2 AND removed_at IS NULL AND owner_id IS NOT DISTINCT FROM $3::uuid`,
-    [mediaId, clubId, studentId ?? null],
-  );
+  const found = await db.one<StoredMedia>(sql`SELECT ${mediaColumns} FROM media
+      WHERE id = ${mediaId} AND club_id = ${clubId} AND removed_at IS NULL AND owner_id IS NOT DISTINCT FROM ${studentId ?? null}::uuid`);
   return found;
 }
 

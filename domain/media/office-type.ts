@@ -11,7 +11,7 @@ const mainParts: ReadonlyMap<string, ContentType> = new Map([
 const contentTypesPart = '[Content_Types].xml';
 const zipMark = Buffer.from('PK\u0003\u0004', 'latin1');
 /** Documents have some hundreds of parts: a directory that takes more than this is looked at no further. */
-const mostReads = 64;
+const maxReads = 64;
 /** Read of the archive at a time. */
 const windowBytes = 128 * 1_024;
 
@@ -65,7 +65,7 @@ class ArchiveInStore extends RandomAccessReader {
   async #bytes(position: number, length: number): Promise<Buffer> {
     const { start, bytes } = this.#window;
     if (position < start || position + length > start + bytes.length) {
-      if (++this.#reads > mostReads) throw new Error('The directory of an archive is too long');
+      if (++this.#reads > maxReads) throw new Error('The directory of an archive is too long');
       this.#window = { start: position, bytes: await this.#fetch(position, Math.max(length, windowBytes)) };
     }
     const from = position - this.#window.start;

@@ -1,15 +1,17 @@
 /** Uploads as they begin: a row that says what is to come, and the address where it is put. */
+import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text.policy.ts';
-import { holdStudent } from '../identity/accounts.ts';
+import { lockStudent } from '../identity/accounts.ts';
 import { tidyFileName } from './file-name.policy.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
-import { kindOf, mediaRules, mostBytes } from './media.policy.ts';
-import { loadMedia, presentMedia, type MediaOwner, type MediaPlatform } from './media.ts';
+import { kindOf, mediaRules, maxBytes } from './media.policy.ts';
+import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './media.ts';
 
 /** What a caller says of a file before it is there; none of it is believed once it is. */
 export interface Announced {
@@ -27,13 +29,8 @@ export interface Reservation {
 }
 
 /** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large) */
-export async function reserveMedia(
-  platform: MediaPlatform,
-  clubId: Id,
-  announced: Announced,
-  now: Date,
-): Promise<Reservation> {
-  return reserve(platform, { clubId }, announced, async () => {}, now);
+export async function reserveMedia(deps: MediaDeps, clubId: Id, announced: Announced, now: Date): Promise<Reservation> {
+  return reserve(deps, { clubId }, announced, async () => {}, now);
 }
 
 /**
@@ -41,17 +38,17 @@ export async function reserveMedia(
  * @throws DomainError invalid_request, feature_not_in_plan, too_many_images, not_found (the student was removed meanwhile)
  */
 export async function reserveAgentImage(
-  platform: MediaPlatform,
+  deps: MediaDeps,
   owner: Required<MediaOwner>,
   announced: Announced,
   now: Date,
 ): Promise<Reservation> {
   return reserve(
-    platform,
+    deps,
     owner,
     announced,
     async (tx) => {
-      await holdStudent(tx, owner.clubId, owner.studentId);
+      await lockStudent(tx, owner.clubId, owner.studentId);
       await requireFeature(tx, owner.clubId, 'agents', 'person');
       await requireRoom(tx, owner.studentId);
     },
@@ -61,20 +58,17 @@ export async function reserveAgentImage(
 
 /** Images that no question shows have a time at which they go. The student is held. @throws DomainError too_many_images */
 async function requireRoom(tx: Transaction, studentId: Id): Promise<void> {
-  const [row] = await tx.query<{ unused: number }[]>(
-    `SELECT count(*)::int AS unused FROM media
-      WHERE owner_id = $1 AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`,
-    [studentId],
-  );
-  if ((row?.unused ?? 0) < mediaRules.mostUnusedImages) return;
+  const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
+      WHERE owner_id = ${studentId} AND status <> 'failed' AND removed_at IS NULL AND erases_at IS NOT NULL`);
+  if ((row?.unused ?? 0) < mediaRules.maxUnusedImages) return;
   throw new DomainError(
     'too_many_images',
-    `You have ${mediaRules.mostUnusedImages} images that no question shows. Ask with some of them first.`,
+    `You have ${mediaRules.maxUnusedImages} images that no question shows. Ask with some of them first.`,
   );
 }
 
 async function reserve(
-  { database, storage }: MediaPlatform,
+  { database, storage }: MediaDeps,
   owner: MediaOwner,
   announced: Announced,
   mayReserve: (tx: Transaction) => Promise<void>,
@@ -82,7 +76,7 @@ async function reserve(
 ): Promise<Reservation> {
   const purpose: MediaPurpose = owner.studentId === undefined ? 'library' : 'agent_image';
   const { fileName, title } = namesOf(announced);
-  const most = mostBytes(purpose, announced.mime);
+  const most = maxBytes(purpose, announced.mime);
   if (announced.sizeBytes > most)
     throw new DomainError('invalid_request', `size_bytes: a file of this type has at most ${most} bytes.`);
   const id = newId();
@@ -90,26 +84,23 @@ async function reserve(
   const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
   const stored = await database.transaction(async (tx) => {
     await mayReserve(tx);
-    await tx.query(
-      `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, file_name, mime, object_key,
-                          upload_expires_at, erases_at, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, 'objstore', 'uploading', $7, $8, $9, $10, $11, $12, $12)`,
-      [
-        id,
-        owner.clubId,
-        purpose,
-        owner.studentId ?? null,
-        kindOf(announced.mime),
-        title,
-        fileName,
-        announced.mime,
-        objectKey,
-        expiresAt,
-        // Whatever breaks off from here on, the row says when somebody takes it up.
-        new Date(expiresAt.getTime() + mediaRules.completionMs),
-        now,
-      ],
-    );
+    await tx.manager.insert(Media, {
+      id,
+      clubId: owner.clubId,
+      purpose,
+      ownerId: owner.studentId ?? null,
+      kind: kindOf(announced.mime),
+      title,
+      provider: 'objstore',
+      status: 'uploading',
+      fileName,
+      mime: announced.mime,
+      objectKey,
+      uploadExpiresAt: expiresAt,
+      erasesAt: new Date(expiresAt.getTime() + mediaRules.completionMs),
+      createdAt: now,
+      updatedAt: now,
+    });
     return loadMedia(tx, owner, id);
   });
   if (!stored) throw new Error('A file vanished inside the transaction that reserved it');
@@ -124,7 +115,10 @@ async function reserve(
 function namesOf({ fileName: given, title }: Announced): { fileName: string; title: string } {
   const fileName = tidyFileName(given);
   if (fileName === undefined)
-    throw new DomainError('invalid_request', 'file_name must be a name: no path, and no characters that are not seen.');
+    throw new DomainError(
+      'invalid_request',
+      'file_name must be a plain name, without a path and without invisible characters.',
+    );
   const tidy = tidyName(title ?? fileName);
   if (tidy === '') throw new DomainError('invalid_request', 'title must have a letter.');
   return { fileName, title: tidy };

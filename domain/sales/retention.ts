@@ -1,5 +1,6 @@
 /** How long the body of a notice is kept. Its row, and what it led to, stay. */
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 
 const noticeBodyMs = 90 * 86_400_000;
 /** Notices a batch. */
@@ -17,11 +18,8 @@ export async function retainNotices(
 
 /** Takes the bodies of up to so many old notices. @returns of how many */
 async function purgeNoticeBodies(tx: Transaction, receivedBy: Date, batch: number): Promise<number> {
-  const [, purged] = await tx.query<[unknown[], number]>(
-    `UPDATE sales_notices SET body = NULL, proof = NULL, addresses = '{}' WHERE id IN (
-       SELECT id FROM sales_notices WHERE received_at <= $1 AND body IS NOT NULL
-        ORDER BY received_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED)`,
-    [receivedBy, batch],
-  );
+  const purged = await tx.run(sql`UPDATE sales_notices SET body = NULL, proof = NULL, addresses = '{}' WHERE id IN (
+       SELECT id FROM sales_notices WHERE received_at <= ${receivedBy} AND body IS NOT NULL
+        ORDER BY received_at LIMIT ${batch} FOR NO KEY UPDATE SKIP LOCKED)`);
   return purged;
 }

@@ -1,5 +1,6 @@
 /** What a student's removal does to sales: notices about them lose their bodies, purchases keep amounts and dates. */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 
@@ -13,23 +14,19 @@ export async function purgeStudentFromSales(
   { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
   now: Date,
 ): Promise<void> {
-  const [purged] = await tx.query<[{ id: Id; stopped: boolean }[], number]>(
-    `WITH about AS (
+  const purged = await tx.rows<{ id: Id; stopped: boolean }>(sql`WITH about AS (
        SELECT id, status = 'pending' AS stopped FROM sales_notices
-        WHERE student_id = $2 OR (club_id = $1 AND body IS NOT NULL AND addresses @> ARRAY[$3::text])
+        WHERE student_id = ${studentId} OR (club_id = ${clubId} AND body IS NOT NULL AND addresses @> ARRAY[${email}::text])
         ORDER BY id FOR NO KEY UPDATE)
      UPDATE sales_notices notice
         SET body = NULL, proof = NULL, addresses = '{}', error_path = NULL,
             status = CASE WHEN stopped THEN 'ignored' ELSE status END,
             error_code = CASE WHEN stopped THEN 'student_removed' ELSE error_code END,
-            processed_at = CASE WHEN stopped THEN $4 ELSE processed_at END
+            processed_at = CASE WHEN stopped THEN ${now} ELSE processed_at END
        FROM about WHERE notice.id = about.id
-  RETURNING notice.id, about.stopped`,
-    [clubId, studentId, email, now],
-  );
-  const awaited = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM subscriptions WHERE student_id = $1 AND end_looks_at IS NOT NULL`,
-    [studentId],
+  RETURNING notice.id, about.stopped`);
+  const awaited = await tx.rows<{ id: Id }>(
+    sql`SELECT id FROM subscriptions WHERE student_id = ${studentId} AND end_looks_at IS NOT NULL`,
   );
   const stopped = purged.filter((notice) => notice.stopped);
   await wake(
@@ -54,9 +51,6 @@ export async function claimNotices(
   tx: Transaction,
   { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
 ): Promise<void> {
-  await tx.query(
-    `UPDATE sales_notices SET student_id = $2
-      WHERE club_id = $1 AND student_id IS NULL AND body IS NOT NULL AND addresses @> ARRAY[$3::text]`,
-    [clubId, studentId, email],
-  );
+  await tx.run(sql`UPDATE sales_notices SET student_id = ${studentId}
+      WHERE club_id = ${clubId} AND student_id IS NULL AND body IS NOT NULL AND addresses @> ARRAY[${email}::text]`);
 }

@@ -1,10 +1,11 @@
 /** A student signs up. The answer does not tell whether the e-mail is known. */
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
-import { claimLink, expectClaimable } from '../access/links/claims.ts';
-import { holdPlaces, takePlaces } from '../billing/allowances.ts';
+import { claimLink, requireClaimableLink } from '../access/links/claims.ts';
+import { lockPlaces, takePlaces } from '../billing/allowances.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import type { Platform } from '../deps.ts';
+import type { VaultDeps } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
@@ -26,44 +27,43 @@ export interface SignUp {
  * @throws DomainError not_found (a registration code that is none), registration_link_used_up, limit_reached (no place for
  *   another student)
  */
-export async function signUpStudent(platform: Platform, clubId: Id, input: SignUp, now: Date): Promise<void> {
+export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const email = foldEmail(input.email);
-  const before = await passwordOf(platform, clubId, email);
+  const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await platform.database.transaction(async (tx) => {
+  const done = await deps.database.transaction(async (tx) => {
     // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
     const code = input.registration_code;
-    if (code !== undefined) await expectClaimable(tx, clubId, code, now);
+    if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
     // Before the e-mail is looked up: a club without a place answers all alike, whether or not it is known.
-    const places = await holdPlaces(tx, clubId, 1, 'person');
-    const [created] = await tx.query<{ id: Id }[]>(
-      `INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`,
-      [newId(), clubId, tidyName(input.name), email, passwordHash, now],
-    );
+    const places = await lockPlaces(tx, clubId, 1, 'person');
+    const created = await tx.one<{
+      id: Id;
+    }>(sql`INSERT INTO students (id, club_id, name, email, password_hash, created_at) VALUES (${newId()}, ${clubId}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})
+       ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
     if (created) {
       await takePlaces(tx, clubId, places, now);
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });
       await grantFreeDeliveries(tx, clubId, created.id, now);
       if (code !== undefined) await claimLink(tx, clubId, created.id, code, now);
       const recipient = { studentId: created.id };
-      await requestMail(tx, platform.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
+      await requestMail(tx, deps.vault, { template: 'student_verify_email', clubId, recipient, email }, now);
       return true;
     }
     const student = await findStudentByEmail(tx, clubId, email);
     if (student?.passwordHash !== before) return false;
-    await answerRepeatedSignUp(tx, platform, clubId, { ...student, email }, { passwordHash, same }, now);
+    await answerRepeatedSignUp(tx, deps, clubId, { ...student, email }, { passwordHash, same }, now);
     return true;
   });
   // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
-  if (!done) await signUpStudent(platform, clubId, input, now);
+  if (!done) await signUpStudent(deps, clubId, input, now);
 }
 
 /** From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5). */
 async function answerRepeatedSignUp(
   tx: Transaction,
-  { vault }: Platform,
+  { vault }: VaultDeps,
   clubId: Id,
   { id, verified, email }: KnownStudent & { email: string },
   offer: Offer,
@@ -74,10 +74,9 @@ async function answerRepeatedSignUp(
   await requestMail(tx, vault, { template, clubId, recipient: { studentId: id }, email }, now);
 }
 
-async function passwordOf({ database }: Platform, clubId: Id, foldedEmail: string): Promise<string | null> {
-  const [student] = await database.source.query<{ passwordHash: string | null }[]>(
-    `SELECT password_hash AS "passwordHash" FROM students WHERE club_id = $1 AND email = $2`,
-    [clubId, foldedEmail],
+async function passwordOf({ database }: VaultDeps, clubId: Id, foldedEmail: string): Promise<string | null> {
+  const student = await database.one<{ passwordHash: string | null }>(
+    sql`SELECT password_hash AS "passwordHash" FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail}`,
   );
   return student?.passwordHash ?? null;
 }

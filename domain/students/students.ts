@@ -1,4 +1,5 @@
 /** Students as administrators change them: create, correct, remove. Each may concern every context. */
+import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { grantAccess } from '../access/enrollments/enrollments.ts';
@@ -7,11 +8,11 @@ import { violates } from '../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { contextsInLockOrder } from '../contexts.ts';
-import type { Platform } from '../deps.ts';
+import type { VaultDeps } from '../deps.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { requestMail } from '../mail/requests.ts';
-import { findOrOpenAccount, holdStudent } from '../identity/accounts.ts';
+import { findOrOpenAccount, lockStudent } from '../identity/accounts.ts';
 import { presentStudent } from '../identity/student-identity.ts';
 import { getStudent, readStudent } from '../identity/students.ts';
 
@@ -22,7 +23,7 @@ const emailTaken = () => new DomainError('email_taken', 'Another student of this
  * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   clubId: Id,
   input: { name: string; email: string; delivery_ids?: readonly Id[] },
   now: Date,
@@ -44,14 +45,14 @@ export async function createStudent(
  * @throws DomainError not_found, email_taken
  */
 export async function updateStudent(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   clubId: Id,
   studentId: Id,
   input: { name?: string; email?: string },
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return database.transaction(async (tx) => {
-    const before = await holdStudent(tx, clubId, studentId);
+    const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : tidyName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
     if (name === before.name && email === before.email) return readStudent(tx, clubId, studentId);
@@ -84,20 +85,19 @@ export async function updateStudent(
  * @throws DomainError not_found
  */
 export async function removeStudent(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   clubId: Id,
   studentId: Id,
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    const { email } = await holdStudent(tx, clubId, studentId);
+    const { email } = await lockStudent(tx, clubId, studentId);
     // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
     await noteAddressLeft(tx, vault, { clubId, studentId, email });
-    await tx.query(
-      `UPDATE students
-          SET name = 'Removed student', email = NULL, password_hash = NULL, avatar_url = NULL, verified_at = NULL, removed_at = $2
-        WHERE id = $1`,
-      [studentId, now],
+    await tx.manager.update(
+      Student,
+      { id: studentId },
+      { name: 'Removed student', email: null, passwordHash: null, avatarUrl: null, verifiedAt: null, removedAt: now },
     );
     for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, { clubId, studentId, email }, now);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });

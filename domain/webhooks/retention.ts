@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../platform/infra/postgres/databa
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
 import { deliveryRules } from './deliveries/schedule.policy.ts';
-import { foldTallies } from './deliveries/tallies.ts';
+import { rollUpTallies } from './deliveries/tallies.ts';
 import { columnsToWake, type DeliveryToWake } from './wakes.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 
@@ -20,8 +20,8 @@ export const retentionRules = {
 
 /** Rows of a kind a batch: some tens of milliseconds each, so that nobody waits long for a row that one holds. */
 const batch = 1_000;
-/** Changes folded a batch: a delivery makes two when it is sent, one when its time is over. */
-const foldBatch = 5 * batch;
+/** Changes rolled up per batch: a delivery makes two when it is sent, one when its time is over. */
+const rollUpBatch = 5 * batch;
 
 /** What a round did, in rows. */
 export type RetentionCounts = {
@@ -35,7 +35,7 @@ export type RetentionCounts = {
   endpoints: number;
   /** Secrets whose time after a rotation is over. */
   secrets: number;
-  /** Changes folded into the tallies of histories. */
+  /** Changes rolled up into the tallies of histories. */
   changes: number;
 };
 
@@ -51,13 +51,13 @@ export async function retainWebhooks(database: Database, now: Date): Promise<{ r
   const events = await database.transaction((tx) => removeHistory(tx, before(retentionRules.historyMs)));
   const { deliveries, endpoints } = await database.transaction(removeDeletedEndpoint);
   const secrets = await database.transaction((tx) => forgetSecrets(tx, now));
-  const changes = await foldTallies(database, foldBatch);
+  const changes = await rollUpTallies(database, rollUpBatch);
   return {
     rows: { bodies, attempts, events, deliveries, endpoints, secrets, changes },
     more:
       [bodies, attempts, events, deliveries, secrets].some((count) => count >= batch) ||
       endpoints > 0 || // there may be a next one
-      changes >= foldBatch,
+      changes >= rollUpBatch,
   };
 }
 

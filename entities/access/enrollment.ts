@@ -10,7 +10,7 @@ import {
 } from './values.ts';
 import { Student } from '../identity/student.ts';
 import { Cohort } from './cohort.ts';
-import { Delivery } from './delivery.ts';
+import { AccessDelivery } from './access-delivery.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('enrollments')
@@ -85,8 +85,8 @@ export class Enrollment {
   @ManyToOne(() => Student, { onDelete: 'CASCADE' })
   student: Relation<Student>;
 
-  @ManyToOne(() => Delivery)
-  delivery: Relation<Delivery>;
+  @ManyToOne(() => AccessDelivery)
+  delivery: Relation<AccessDelivery>;
 
   @ManyToOne(() => Cohort)
   cohort: Relation<Cohort>;

@@ -1,7 +1,7 @@
 /** A delivery that a registration link gives. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import { Delivery } from './delivery.ts';
+import { AccessDelivery } from './access-delivery.ts';
 import { RegistrationLink } from './registration-link.ts';
 
 @Entity('registration_link_deliveries')
@@ -16,6 +16,6 @@ export class RegistrationLinkDelivery {
   @ManyToOne(() => RegistrationLink, { onDelete: 'CASCADE' })
   link: Relation<RegistrationLink>;
 
-  @ManyToOne(() => Delivery)
-  delivery: Relation<Delivery>;
+  @ManyToOne(() => AccessDelivery)
+  delivery: Relation<AccessDelivery>;
 }

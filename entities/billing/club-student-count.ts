@@ -1,4 +1,4 @@
-/** How many students a club has: kept by triggers on `students`, and exact only together with the changes not yet folded into it. */
+/** How many students a club has: kept by triggers on `students`, and exact only together with the changes not yet rolled up into it. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** Without a reference to the club: its removal is counted too. Whoever adds students holds the row until the commit. */

@@ -5,7 +5,7 @@ import { oneOf } from '../one-of.ts';
 
 /**
  * Without references: what is removed is counted too, and leaves nothing. A sum over it is exact only together with the
- * changes that are not yet folded into it (ListTallyChange), read in one statement.
+ * changes that are not yet rolled up into it (ListTallyChange), read in one statement.
  */
 @Entity('list_tallies')
 @Check('list_tallies_list', oneOf('list', talliedLists))

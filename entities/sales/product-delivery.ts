@@ -1,7 +1,7 @@
 /** The mapping: a sale of the product gives this delivery. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import { Delivery } from '../access/delivery.ts';
+import { AccessDelivery } from '../access/access-delivery.ts';
 import { Product } from './product.ts';
 
 @Entity('product_deliveries')
@@ -16,6 +16,6 @@ export class ProductDelivery {
   @ManyToOne(() => Product, { onDelete: 'CASCADE' })
   product: Relation<Product>;
 
-  @ManyToOne(() => Delivery)
-  delivery: Relation<Delivery>;
+  @ManyToOne(() => AccessDelivery)
+  delivery: Relation<AccessDelivery>;
 }

@@ -62,7 +62,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 
-  /** How many parked deliveries the gate let go the last time; 0 where it lets none go. */
+  /** How many parked deliveries the gate released last time; 0 while it releases none. */
   @Column({ type: 'smallint', default: 0 })
   releasePage: number;
 

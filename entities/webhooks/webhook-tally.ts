@@ -6,7 +6,7 @@ import { oneOf } from '../one-of.ts';
 
 /**
  * Without a reference to the endpoint: its removal is counted too, and leaves nothing. A sum over it is exact only
- * together with the changes that are not yet folded into it (WebhookTallyChange), read in one statement.
+ * together with the changes that are not yet rolled up into it (WebhookTallyChange), read in one statement.
  */
 @Entity('webhook_tallies')
 @Check('webhook_tallies_span', oneOf('span', tallySpans))

@@ -111,7 +111,7 @@ export const workflowTypes = {
     id: 'add-on',
     taskQueue: 'billing',
     attributes: { ClubId: 'clubId' },
-    summary: 'an add-on, until it is known whether it is paid',
+    summary: 'the purchase of an add-on',
     due: [pending],
   }),
   transactionalMail: row(TransactionalMail, {
@@ -119,7 +119,7 @@ export const workflowTypes = {
     taskQueue: 'mail',
     bulkTaskQueue: 'bulk-mail',
     attributes: { ClubId: 'clubId' },
-    summary: 'an e-mail that somebody is owed',
+    summary: 'an e-mail to send',
     due: [pending],
   }),
   salesNotice: row(SalesNotice, {
@@ -133,7 +133,7 @@ export const workflowTypes = {
     id: 'subscription-end',
     taskQueue: 'sales',
     attributes: { ClubId: 'clubId' },
-    summary: 'the end of what a canceled subscription gave',
+    summary: 'the end of access after a canceled subscription',
     due: [{ at: 'endLooksAt', where: null, leased: false }],
   }),
   studentImport: row(StudentImport, {

@@ -13,12 +13,12 @@ describe('the answer activity', () => {
     const question = await buildQuestion();
     const environment = new MockActivityEnvironment();
     answering.model().next({ answer: ['One ', 'two ', 'three.'], delayMs: 200 });
-    const platform = await answering.platform({
+    const deps = await answering.deps({
       failpoint: async (name) => {
         if (name === 'answer_begun') environment.cancel(reason);
       },
     });
-    const { generateAnswer } = agentAnswerActivities(platform);
+    const { generateAnswer } = agentAnswerActivities(deps);
     await environment.run(generateAnswer, question.questionId, Date.now());
     const { status, errorCode } = await answerRow(question.answerId);
     return [status, errorCode].join(' ').trim();

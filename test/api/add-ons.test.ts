@@ -9,7 +9,7 @@ import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts'
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
-import { columnsHolding, rowCounts, testPlatform } from '../toolkit/stack/database.ts';
+import { columnsHolding, rowCounts, testDeps } from '../toolkit/stack/database.ts';
 import { startStripe, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
@@ -107,7 +107,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       };
       expect(await added()).to.deep.equal([3_000, 100_000_000_000]);
       const later = new Date(Date.now() + 32 * 86_400_000);
-      const { source } = (await testPlatform()).database;
+      const { source } = (await testDeps()).database;
       const { allowances } = await readClubPlan(new Queries(source.manager), club.id, later);
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
     });

@@ -4,7 +4,7 @@ import type { AnswerFeed } from '../../domain/agents/answers/answer-feed.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner } from '../toolkit/builders/access.ts';
-import { appendWords, endAnswer, failAnswer, foldLog, notifyStreams } from '../toolkit/drive/answers.ts';
+import { appendWords, endAnswer, failAnswer, deleteLog, notifyStreams } from '../toolkit/drive/answers.ts';
 import { expectError, testApi, testConfig } from '../toolkit/drive/api.ts';
 import { askingOf, openAskingClassroom, type AskingClassroom } from '../toolkit/drive/asking.ts';
 import { until } from '../toolkit/drive/until.ts';
@@ -134,14 +134,14 @@ describe('answer streams', () => {
     });
 
     it('replays the rest of an ended answer and closes with done or error, also without its log', async () => {
-      await eachCase([false, true], async (fold) => {
+      await eachCase([false, true], async (deleted) => {
         const complete = await classroom.ask();
         const failed = await classroom.ask();
         await appendWords(complete.answerId, 'Tied ', 'and');
         await endAnswer(complete.answerId, { text: ' done 🪢' });
         await appendWords(failed.answerId, 'Broke');
         await failAnswer(failed.answerId, 'interrupted');
-        if (fold) for (const { answerId } of [complete, failed]) await foldLog(answerId);
+        if (deleted) for (const { answerId } of [complete, failed]) await deleteLog(answerId);
         for (let from = 0; from <= 15; from++) {
           const stream = await classroom.reattach(complete, from);
           expect((await stream.event('done')).data.answer.content, `from ${from}`).to.equal('Tied and done 🪢');
@@ -240,7 +240,7 @@ describe('answer streams', () => {
         },
       });
       const app = await serveApp({
-        platform: (usual) => ({ ...usual, deps: { ...usual.deps, answers: counting(usual.deps.answers) } }),
+        deps: (usual) => ({ ...usual, deps: { ...usual.deps, answers: counting(usual.deps.answers) } }),
       });
       try {
         const asked = await at(app.base).ask();

@@ -9,7 +9,7 @@ import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/club
 import { buildCourse } from '../toolkit/builders/courses.ts';
 import { call, clock, expectError } from '../toolkit/drive/api.ts';
 import { certificateCalls, certificatesPath, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
-import { factsOf, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { factsOf, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const issue = (club: TestClub, body: unknown) =>
   call('POST', certificatesPath(club), { token: club.owner.token, body });
@@ -32,7 +32,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       const club = await buildClub();
       const student = await buildStudent(club.id, { name: 'Zoë Ōtsuka' });
       const course = await buildCourse(club.id, { title: 'Knots', hours: 9 });
-      const { publicUrl } = await testPlatform();
+      const { publicUrl } = await testDeps();
       const [answer, now] = await withClockStopped(
         async (stopped) => [await issue(club, { student_id: student.id, course_id: course.id }), stopped] as const,
       );
@@ -100,7 +100,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       );
       const draws = [taken.code, taken.code, fresh];
       const issued = await issueCertificate(
-        await testPlatform(),
+        await testDeps(),
         club.id,
         { student_id: student.id, course_id: taken.course_id },
         new Date(),

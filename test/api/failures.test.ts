@@ -1,7 +1,7 @@
 /** What a caller and an operator see when the service itself fails: no stack, no SQL, no path, and nobody's data. */
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
-import type { ApiPlatform } from '../../api/middleware/context.ts';
+import type { ApiDeps } from '../../api/middleware/context.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, password } from '../toolkit/builders/clubs.ts';
@@ -19,7 +19,7 @@ describe('500: the service fails', () => {
   let clubId: string;
   before('an API whose statements fail inside Postgres', async () => {
     clubId = (await buildClub()).id;
-    api = await serveApp({ platform: withBrokenDatabase });
+    api = await serveApp({ deps: withBrokenDatabase });
   });
   after(() => api.close());
 
@@ -74,7 +74,7 @@ describe('500: the service fails', () => {
 });
 
 /** Reading clubs fails as it would if a row could not be read: with an error of Postgres that quotes it. */
-function withBrokenDatabase(usual: ApiPlatform): ApiPlatform {
+function withBrokenDatabase(usual: ApiDeps): ApiDeps {
   const { database } = usual.deps;
   const broken = (sql: string) => `SELECT 'the quoted row'::uuid /* ${sql.replaceAll('*/', '')} */`;
   const manager = new Proxy(database.source.manager, {

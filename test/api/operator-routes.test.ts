@@ -30,7 +30,7 @@ describe('GET /readyz', () => {
 
   it('503 when Postgres is unreachable; /healthz stays 200', async () => {
     const api = await serveApp({
-      platform: (usual) => {
+      deps: (usual) => {
         const source = { query: () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3')) } as never;
         return { ...usual, deps: { ...usual.deps, database: new Database(source, { notify() {} }) } };
       },
@@ -46,7 +46,7 @@ describe('GET /readyz', () => {
 
   it('503 when Postgres is silent for 2 s', async () => {
     const api = await serveApp({
-      platform: (usual) => {
+      deps: (usual) => {
         const source = { query: () => new Promise(() => {}) } as never;
         return { ...usual, deps: { ...usual.deps, database: new Database(source, { notify() {} }) } };
       },
@@ -68,7 +68,7 @@ describe('GET /readyz', () => {
   });
 
   it('503 once the process is asked to stop', async () => {
-    const api = await serveApp({ platform: (usual) => ({ ...usual, accepting: () => false }) });
+    const api = await serveApp({ deps: (usual) => ({ ...usual, accepting: () => false }) });
     try {
       expect((await callAt(api.base, 'GET', '/readyz')).status).to.equal(503);
       expect((await callAt(api.base, 'GET', '/healthz')).status).to.equal(200);

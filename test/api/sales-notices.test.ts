@@ -13,7 +13,7 @@ import {
 import { call, expectError, someAddress, visible } from '../toolkit/drive/api.ts';
 import { sell, stepNotice, takeNotice } from '../toolkit/drive/sales.ts';
 import { secondsToNextMinute, withClockStopped } from '../toolkit/fakes/timers.ts';
-import { rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
 
 const address = ({ platform, token }: TestSalesConnection) => `/webhooks/${platform}/${token}`;
@@ -57,7 +57,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
 
     it('stores the platform’s proof sealed: a header, or a signature in the address', async () => {
       const club = await buildClub();
-      const { vault } = await testPlatform();
+      const { vault } = await testDeps();
       const hotmart = await buildSalesConnection(club.id, 'hotmart', 's');
       const kiwify = await buildSalesConnection(club.id, 'kiwify', 's');
       await call('POST', address(hotmart), { body: {}, headers: { 'X-HOTMART-HOTTOK': 'the hottok' } });

@@ -129,7 +129,7 @@ describe('student import upload', () => {
 
     it('because the store fails: 500, failed, upload_interrupted', async () => {
       const api = await serveApp({
-        platform: (usual) => ({
+        deps: (usual) => ({
           ...usual,
           deps: {
             ...usual.deps,

@@ -8,7 +8,7 @@ import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/club
 import { call, expectError } from '../toolkit/drive/api.ts';
 import {
   importFile,
-  importPlatform,
+  importDeps,
   importsPath,
   readImport,
   reportOf,
@@ -273,7 +273,7 @@ describe('student imports', () => {
     it('200: between reading and recording a batch: none of the batch is done', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
-      const slow = await importPlatform(() => ({
+      const slow = await importDeps(() => ({
         failpoint: async (name) => {
           if (name === 'batch_read') await cancel(id);
         },

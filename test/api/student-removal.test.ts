@@ -12,14 +12,14 @@ import { studentAccounts } from '../toolkit/drive/accounts.ts';
 import { appendWords, endAnswer } from '../toolkit/drive/answers.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
 import { askingOf } from '../toolkit/drive/asking.ts';
-import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const remove = (club: TestClub, id: Id, token = club.owner.token) =>
   call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token });
 
 /** A student about whom much is known: sessions, mails, messages sent, failed and on their way. */
 async function buildHistory() {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const source = await testDatabase();
   const club = await buildClub();
   const endpoint = await buildEndpoint(club.id, 'https://93.184.216.34/hooks');

@@ -6,7 +6,7 @@ import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/club
 import { buildEndpoint, buildWebhookDelivery, factAbout, type Subscription } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const publicUrl = 'https://93.184.216.34/hooks/club';
 
@@ -85,7 +85,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
 
     it('filters by status and by event type', async () => {
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const kept: Record<string, string> = {};
       for (const status of ['pending', 'succeeded', 'failed', 'canceled']) {
         kept[status] = (await buildWebhookDelivery(subscription)).id;
@@ -137,7 +137,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
 
     it('combines all filters', async () => {
       const [early, late] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-03T10:30:00Z')];
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const failed: string[] = [];
       for (const time of [early, late]) {
         await buildWebhookDelivery(subscription, time);

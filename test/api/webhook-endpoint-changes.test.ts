@@ -19,7 +19,7 @@ import {
 } from '../toolkit/drive/webhook-calls.ts';
 import { startNameServer } from '../toolkit/fakes/name-server.ts';
 import { serveApp } from '../toolkit/stack/app.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const otherUrl = 'https://93.184.216.35/other?a=b&c=%20d';
@@ -101,7 +101,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('applies new event types to later facts only', async () => {
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const waiting = await buildWebhookDelivery(scene.subscription);
       await change({ event_types: ['student.created'] });
       const told = async (type: 'student.created' | 'student.updated') =>

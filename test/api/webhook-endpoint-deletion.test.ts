@@ -14,7 +14,7 @@ import {
   publicUrl,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 
 describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   let scene: EndpointScene;
@@ -70,7 +70,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     it('creates no delivery for it, but for the club’s other endpoints', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await remove();
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const made = await fanOut(database, factAbout(scene.subscription, 'student.updated'), new Date());
       expect(made.map(({ endpointId }) => endpointId)).to.deep.equal([other.id]);
     });

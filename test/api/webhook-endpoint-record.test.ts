@@ -5,7 +5,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
 import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { clock } from '../toolkit/drive/api.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { openEndpointScene, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
 
@@ -24,14 +24,14 @@ describe('the record of a webhook endpoint', () => {
     const at = clock.now();
     const deliveryId = id ?? (await buildWebhookDelivery(scene.subscription, at)).id;
     const outcome = status < 300 ? 'succeeded' : 'http_error';
-    const platform = {
-      ...(await testPlatform()),
+    const deps = {
+      ...(await testDeps()),
       post: async () => ({ outcome, durationMs: 1, responseStatus: status }) as const,
       random: () => 0.5,
       onAttempt() {},
       async failpoint() {},
     };
-    await attemptDelivery(platform, deliveryId, at.getTime());
+    await attemptDelivery(deps, deliveryId, at.getTime());
     return deliveryId;
   };
   const expectTime = (told: string, wanted: number) => expect(Date.parse(told)).to.equal(wanted);

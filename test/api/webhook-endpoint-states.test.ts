@@ -19,7 +19,7 @@ import {
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
 
 const minute = 60_000;
@@ -47,7 +47,7 @@ describe('the state of a webhook endpoint', () => {
   const queue = (length: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length }, () => buildWebhookDelivery(scene.subscription)));
   const told = async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     return fanOut(database, factAbout(scene.subscription, 'student.updated'), new Date());
   };
 

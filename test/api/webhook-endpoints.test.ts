@@ -10,7 +10,7 @@ import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts'
 import { allAtOnce } from '../toolkit/drive/races.ts';
 import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
-import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { columnsHolding, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 /** A public address, so that a registration needs no name server; nothing is ever sent there. */
 const publicUrl = 'https://93.184.216.34/hooks/club';
@@ -62,7 +62,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       ]);
       const raw = Buffer.from(secret.slice('whsec_'.length), 'base64');
       expect(row?.secret.includes(raw)).to.equal(false);
-      const { vault } = await testPlatform();
+      const { vault } = await testDeps();
       expect(vault.open(row?.secret ?? Buffer.alloc(0), endpoint.id)).to.equal(secret);
       await eachCase([await read(club, endpoint.id), await list(club)], (answer) =>
         expect(answer.text).to.not.include(secret).and.not.include('whsec_'),

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
 import { tendGate } from '../../domain/webhooks/endpoints/gate.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
@@ -12,7 +12,7 @@ import { buildClub, buildMember } from '../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { openEndpointScene, publicUrl, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
-import { mailsTo, testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { mailsTo, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;
@@ -29,10 +29,10 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   /** The step of a delivery, against a receiver that answers this. */
-  const attempt = async (deliveryId: Id, status: number, changes: Partial<DeliveryPlatform> = {}) =>
+  const attempt = async (deliveryId: Id, status: number, changes: Partial<DeliveryDeps> = {}) =>
     attemptDelivery(
       {
-        ...(await testPlatform()),
+        ...(await testDeps()),
         post: async () => ({
           outcome: status < 300 ? 'succeeded' : 'http_error',
           durationMs: 1,
@@ -51,7 +51,7 @@ describe('an endpoint that fails for 5 days', () => {
     await attempt(delivery.id, 500);
     return delivery;
   };
-  const tend = async (at = now) => tendGate(await testPlatform(), id, at);
+  const tend = async (at = now) => tendGate(await testDeps(), id, at);
   const failingFor = (ms: number, columns: object = {}) =>
     alter('webhook_endpoints', id, { consecutive_failures: 4, failing_since: new Date(now - ms), ...columns });
   const read = async () => (await scene.webhooks.read(id)).body.data;
@@ -207,27 +207,27 @@ describe('an endpoint that fails for 5 days', () => {
           consecutive_failures: 9,
           failing_since: new Date(now - 5 * day),
         });
-        await tendGate(await testPlatform(), endpoint.id, now);
+        await tendGate(await testDeps(), endpoint.id, now);
       }
       expect(await ownerMails()).to.have.length(8);
     });
 
     /** Sends what waits for the owner. @returns the mails */
     const sendAll = async (): Promise<OutgoingMail[]> => {
-      const { database, vault } = await testPlatform();
+      const { database, vault } = await testDeps();
       const sent: OutgoingMail[] = [];
       const rows = await database.source.query<{ id: Id }[]>(
         `SELECT id FROM transactional_mails WHERE administrator_id = $1 AND template = $2`,
         [scene.club.owner.id, failingMail],
       );
-      const platform = {
+      const deps = {
         source: database.source,
         vault,
         sendMail: async (mail: OutgoingMail) => void sent.push(mail),
         links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' },
         onOutcome() {},
       };
-      for (const { id: mailId } of rows) await sendTransactionalMail(platform, mailId, now + minute);
+      for (const { id: mailId } of rows) await sendTransactionalMail(deps, mailId, now + minute);
       return sent;
     };
 

@@ -51,7 +51,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
         expect(record.next_attempt_at).to.equal(clock.now().toISOString());
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ requested: 'recovery', schedulePosition: 8 });
-        expect(row.parkedAt).to.be.an.instanceOf(Date); // until the gate lets it go
+        expect(row.parkedAt).to.be.an.instanceOf(Date); // until the gate releases it
       });
       expect((await scene.webhooks.read(id)).body.data.pending_deliveries).to.equal(2);
     });

@@ -10,7 +10,7 @@ import {
   openEndpointScene,
   type EndpointScene,
 } from '../toolkit/drive/webhook-calls.ts';
-import { columnsHolding, testPlatform } from '../toolkit/stack/database.ts';
+import { columnsHolding, testDeps } from '../toolkit/stack/database.ts';
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -26,7 +26,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   const read = async () => (await scene.webhooks.read(id)).body.data;
   /** The secrets as they are stored, opened: the one that signs first, and the one before it. */
   const storedSecrets = async () => {
-    const { vault } = await testPlatform();
+    const { vault } = await testDeps();
     const { secret, previousSecret } = await endpointRow(id);
     return [secret, ...(previousSecret ? [previousSecret] : [])].map((sealed) => vault.open(sealed, id));
   };

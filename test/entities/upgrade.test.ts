@@ -10,7 +10,7 @@ import { migrate } from '../../entities/migrate.ts';
 import { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { accepted, answering, refused } from '../toolkit/drive/attempts.ts';
-import { scratchDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { scratchDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
@@ -80,7 +80,7 @@ describe('the upgrade from the first release', () => {
 
   /** The row, its attempts and its event, with an endpoint of its own. */
   async function writeAsBefore({ status, attempts, nextAttemptAt, leaseUntil, studentRemoved }: OldDelivery) {
-    const { vault } = await testPlatform();
+    const { vault } = await testDeps();
     const [id, endpointId, eventId, createdAt] = [newId(), newId(), newId(), at(-2 * hour)];
     const body = studentRemoved ? null : JSON.stringify({ id: eventId, type: 'student.updated' });
     const recorded = attempts.filter(([, outcome]) => outcome === 'succeeded' || outcome === 'http_error').length;
@@ -126,14 +126,14 @@ describe('the upgrade from the first release', () => {
   /** One step of the delivery. @returns what it said, and how often it posted */
   async function step(row: Row, answer = accepted, now = upgradedAt) {
     let posted = 0;
-    const platform = await answering(
+    const deps = await answering(
       async () => {
         posted++;
         return answer;
       },
       { database: database() },
     );
-    return { step: await attemptDelivery(platform, named(row).id, now), posted };
+    return { step: await attemptDelivery(deps, named(row).id, now), posted };
   }
   const rowOf = (row: Row) => source.manager.findOneByOrFail(WebhookDelivery, { id: named(row).id });
   const attemptsOf = async (row: Row) => {
@@ -259,7 +259,7 @@ describe('the upgrade from the first release', () => {
 
   it('a resend of a failed delivery is sent once, with the next number, and the delivery stays failed', async () => {
     const row = 'failedAndAskedFor';
-    const { vault } = await testPlatform();
+    const { vault } = await testDeps();
     const { id, endpointId } = named(row);
     await resendDelivery({ database: database(), vault }, clubId, endpointId, id, new Date(upgradedAt));
     const failed = { done: true, outcome: 'failed' };

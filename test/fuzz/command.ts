@@ -15,7 +15,7 @@ npm run fuzz -- --replay FILE, or the JSON that a failure printed`;
 
 const usualRequests = 2_000;
 /** Shrinking one takes up to a minute. */
-const mostShrunk = 20;
+const maxShrunk = 20;
 
 /** @returns the exit code: 0 where no rule was broken */
 export async function main(args: readonly string[]): Promise<number> {
@@ -35,7 +35,7 @@ async function fuzzOnce(ground: FuzzGround, options: FuzzOptions): Promise<numbe
     onFailure: ({ kind, what, sent }) => say(`failure: ${kind}\n  ${what}\n  ${sent ?? ''}`),
     onRound: (done) => say(`${done} requests`),
   });
-  for (const failure of tally.failures.slice(0, mostShrunk)) await sayCase(ground, failure);
+  for (const failure of tally.failures.slice(0, maxShrunk)) await sayCase(ground, failure);
   for (const line of linesOf(tally, options.seed)) say(line);
   return tally.failures.length === 0 ? 0 : 1;
 }

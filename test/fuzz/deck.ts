@@ -62,7 +62,7 @@ export class Deck {
     }
   }
 
-  heard({ operationId }: ContractOperation, status: number): void {
+  noteStatus({ operationId }: ContractOperation, status: number): void {
     if (status >= 200 && status < 300) this.#succeeded.add(operationId);
   }
 

@@ -91,7 +91,7 @@ async function fuzzRound(ground: FuzzGround, { draw, deck, length, options, tall
     steps.push(step);
     for (const { exchange, broken } of await judged(world, step, watched)) {
       countIn(tally, exchange);
-      deck.heard(operation, exchange.answer?.status ?? 0);
+      deck.noteStatus(operation, exchange.answer?.status ?? 0);
       for (const each of broken) note(each, kindOf(exchange, each), curlOf(exchange));
       if (exchange.method !== 'GET' && ++writes % writesAMinute === 0) steps.push(await pass(world, windowSeconds));
     }

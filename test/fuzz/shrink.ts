@@ -15,11 +15,11 @@ import {
 import type { FuzzGround } from './world/ground.ts';
 
 /** Each replay builds a world of its own, which takes about a second. */
-const mostReplays = 60;
+const maxReplays = 60;
 
 /** @returns the shortest sequence found; undefined where even the whole one does not fail again */
 export async function shrink(ground: FuzzGround, failure: Failure): Promise<readonly Step[] | undefined> {
-  let left = mostReplays;
+  let left = maxReplays;
   const fails = async (steps: readonly Step[]): Promise<boolean> => {
     if (left-- <= 0) return false;
     const { failures } = await replay(ground, steps);

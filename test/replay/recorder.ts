@@ -19,12 +19,12 @@ import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-
 import { createSmtpSender } from '../../platform/infra/smtp.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
-import { importPlatform } from '../toolkit/drive/imports.ts';
-import { indexingPlatform } from '../toolkit/drive/indexing.ts';
+import { importDeps } from '../toolkit/drive/imports.ts';
+import { indexingDeps } from '../toolkit/drive/indexing.ts';
 import { recorder as identity } from '../toolkit/drive/replay.ts';
-import { noticePlatform } from '../toolkit/drive/sales.ts';
+import { noticeDeps } from '../toolkit/drive/sales.ts';
 import { fakePaymentProcessor } from '../toolkit/fakes/payments.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { useDeliveries, type Delivering } from '../toolkit/stack/receivers.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
@@ -123,7 +123,7 @@ export function useRecorder(): () => Recorder {
       injected: { processor: fakePaymentProcessor([]), onSourceRead: async () => {}, noticeFaults: 0 },
     };
     recorder = made;
-    const answers = await answering.platform();
+    const answers = await answering.deps();
     for (const [taskQueue, activities] of Object.entries(await activitiesOf(made, made.relays.real, answers)))
       workers.push(await runWorkerHere(connection, { taskQueue, namespace, identity, activities }));
     for (const [taskQueue, activities] of Object.entries(await activitiesOf(made, made.relays.skipped, answers)))
@@ -142,12 +142,12 @@ async function activitiesOf(
   relay: RelayHere,
   answers: Parameters<typeof agentAnswerActivities>[0],
 ): Promise<Record<string, object>> {
-  const { database, vault } = await testPlatform();
+  const { database, vault } = await testDeps();
   const { mail, classroomUrl, dashboardUrl } = readConfig();
   const { sendMail } = createSmtpSender(mail);
   const links = { classroomUrl, dashboardUrl };
-  const deliveries = delivering.platform();
-  const sources = await indexingPlatform({
+  const deliveries = delivering.deps();
+  const sources = await indexingDeps({
     async failpoint(name) {
       if (name !== 'source_read') return;
       const happens = injected.onSourceRead;
@@ -155,7 +155,7 @@ async function activitiesOf(
       await happens();
     },
   });
-  const notices = await noticePlatform({
+  const notices = await noticeDeps({
     async failpoint(name) {
       if (name !== 'notice_recorded' || injected.noticeFaults === 0) return;
       injected.noticeFaults -= 1;
@@ -179,7 +179,7 @@ async function activitiesOf(
       ...retentionActivities({ database, storage: await testObjectStore() }),
     },
     sales: relay.carryingAfterEach(salesActivities(notices)),
-    imports: studentImportActivities(await importPlatform()),
+    imports: studentImportActivities(await importDeps()),
     indexing: sourceIndexActivities(sources),
     agents: agentAnswerActivities(answers),
   };

@@ -7,7 +7,7 @@ const path = require('node:path');
 const { reporters } = require('mocha');
 
 /** More in one run are not the known fault of the time-skipping server any more (toolkit/stack/time-skipping.ts). */
-const mostRepeats = 3;
+const maxRepeats = 3;
 const slowestFiles = 10;
 
 class SummaryReporter extends reporters.Spec {
@@ -27,8 +27,8 @@ class SummaryReporter extends reporters.Spec {
     if (slowest.length > 0) lines.push('The slowest files, with their hooks:');
     for (const { file, ms } of slowest) lines.push(`  ${(ms / 1_000).toFixed(1).padStart(6)} s  ${file}`);
     for (const repeat of this.#repeats) lines.push(`Repeated: ${repeat}`);
-    const tooMany = this.#repeats.length > mostRepeats ? 1 : 0;
-    if (tooMany) lines.push(`${this.#repeats.length} tests were repeated: more than ${mostRepeats} fail the run.`);
+    const tooMany = this.#repeats.length > maxRepeats ? 1 : 0;
+    if (tooMany) lines.push(`${this.#repeats.length} tests were repeated: more than ${maxRepeats} fail the run.`);
     if (lines.length > 0) process.stdout.write(`\n${lines.join('\n')}\n`);
 
     const { passes: passed, pending: skipped } = this.stats;

@@ -26,12 +26,12 @@ describe('ordinary attempts of one endpoint (HOOK-16)', () => {
     ];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const posted: string[] = [];
-    const platform = await answering(async ({ url }) => {
+    const deps = await answering(async ({ url }) => {
       posted.push(url);
       if (url.includes('hung')) await released;
       return accepted;
     });
-    const { attemptDelivery } = createLocalAttempts().activities(platform);
+    const { attemptDelivery } = createLocalAttempts().activities(deps);
     const deliveries = [];
     for (let count = 0; count < placesOfAnEndpoint + 1; count++) deliveries.push(await buildWebhookDelivery(hung));
     const now = Date.now();

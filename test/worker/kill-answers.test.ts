@@ -5,7 +5,7 @@ import { wake } from '../../platform/engine/wakes.ts';
 import type { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import type { AgentCall } from '../../entities/agents/agent-call.ts';
 import { answerRow, callRows, chargeRow, logOf, monthOf } from '../toolkit/assert/answers.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { buildQuestion, reservedMicros, type TestQuestion } from '../toolkit/builders/questions.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
@@ -46,7 +46,7 @@ describe('a worker is killed during an answer', function () {
     for (const place of places) scenes.set(place, await killedAt(place));
     const source = await testDatabase();
     await startWorker(environment());
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const left = [...scenes.values()].map(({ question }) => question);
     await source.query(`UPDATE wakes SET lease_until = NULL`);
     // However long the workers took to start, their two minutes are not over.

@@ -4,7 +4,7 @@ import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
@@ -53,7 +53,7 @@ describe('the metrics and the log of a worker process', function () {
   }
 
   async function askForMail({ clubId, studentId, email }: Recipient, { tokenLeft = true } = {}): Promise<void> {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const notifier = createNotifier(database.source, () => {});
     await new Database(database.source, notifier).transaction(async (tx) => {
       const about = { clubId, recipient: { studentId }, email };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
 import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
 import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { registerBacklogGauges } from '../../worker/metrics.ts';
@@ -46,7 +46,7 @@ describe('the gauges of the webhook engine', () => {
     return { throttled, pending, parked };
   };
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
-    [await testPlatform(), clubId, endpoint.id, new Date()] as const;
+    [await testDeps(), clubId, endpoint.id, new Date()] as const;
 
   it('tell how many facts and wakes fail, and since when', async () => {
     const source = await testDatabase();

@@ -4,7 +4,7 @@ import type { Receiver } from '../../dev/receiver.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { call } from '../toolkit/drive/api.ts';
-import { testDatabase, testPlatform, platformOn } from '../toolkit/stack/database.ts';
+import { testDatabase, testDeps, depsOn } from '../toolkit/stack/database.ts';
 import { everyText } from '../toolkit/assert/histories.ts';
 import { deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
@@ -54,13 +54,13 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     await receiver.waitFor(4, 20 * second); // two refusals, and after 5 s two deliveries
     await untilAllHaveEnded(clubId);
 
-    const platform = await testPlatform();
+    const deps = await testDeps();
     const database = new Database(
-      platform.database.source,
-      createNotifier(platform.database.source, () => {}),
+      deps.database.source,
+      createNotifier(deps.database.source, () => {}),
     );
     await failWhileRecording(async () => {
-      await updateStudent({ ...platform, database }, clubId, studentId, { name: `${name} II` }, new Date());
+      await updateStudent({ ...deps, database }, clubId, studentId, { name: `${name} II` }, new Date());
       await receiver.waitFor(6, 10 * second);
       await until('two failed steps', { timeoutMs: 10 * second }, async () => (await refusals()) >= 2);
     });
@@ -71,12 +71,12 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     }
     await receiver.waitFor(8, 10 * second);
     await untilAllHaveEnded(clubId);
-    await removeStudent(platformOn(database), clubId, studentId, new Date());
+    await removeStudent(depsOn(database), clubId, studentId, new Date());
     await receiver.waitFor(10, 10 * second);
     await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);
 
-    /** Steps of the second endpoint's deliveries are ordinary activities, those of the first are in place. */
+    /** Steps of the second endpoint's deliveries are ordinary activities, those of the first are local. */
     async function failWhileRecording(work: () => Promise<void>): Promise<void> {
       await alter('webhook_endpoints', endpoints[1]?.id ?? '', { consecutive_failures: 1 });
       const source = await testDatabase();

@@ -4,7 +4,7 @@ import { newId } from '../../platform/core/ids.ts';
 import { wakeRuns } from '../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { mostInFlight, startRelay, type Relay, type RelayPlatform } from '../../worker/relay.ts';
+import { maxInFlight, startRelay, type Relay, type RelayDeps } from '../../worker/relay.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
@@ -12,7 +12,7 @@ import { commitFact } from '../toolkit/drive/facts.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { startPostgresLine } from '../toolkit/fakes/postgres-line.ts';
 import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { expect } from 'chai';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { mock } from 'node:test';
@@ -46,8 +46,8 @@ class WaitingEngine {
 }
 
 /** The relay, on the test database, in front of another engine; no first attempt is local. */
-async function relayTo(workflows: RelayPlatform['workflows'], source?: DataSource): Promise<Relay> {
-  const { database } = await testPlatform();
+async function relayTo(workflows: RelayDeps['workflows'], source?: DataSource): Promise<Relay> {
+  const { database } = await testDeps();
   return startRelay({
     database: source ? new Database(source, database.notifier) : database,
     databaseUrl: readConfig().database.url.reveal(),
@@ -69,7 +69,7 @@ describe('the relay', () => {
 
     before('a wave of facts and a wave of wakes are there before the relay', async () => {
       subscriptions = await Promise.all(Array.from({ length: clubs }, () => buildSubscription('https://example.com/')));
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       for (const subscription of subscriptions) {
         for (let count = 1; count <= ofAClub; count++) await commitFact(subscription, { notified: false });
         const wakes = Array.from({ length: ofAClub }, () => ({
@@ -89,11 +89,11 @@ describe('the relay', () => {
 
     it('share the places in flight equally', async () => {
       await until('a full relay', { timeoutMs: 10_000 }, async () => {
-        return engine.started.length + engine.woken.length >= mostInFlight;
+        return engine.started.length + engine.woken.length >= maxInFlight;
       });
       expect({ started: engine.started.length, woken: engine.woken.length }).to.deep.equal({
-        started: mostInFlight / 2,
-        woken: mostInFlight / 2,
+        started: maxInFlight / 2,
+        woken: maxInFlight / 2,
       });
     });
 
@@ -112,7 +112,7 @@ describe('the relay', () => {
   });
 
   it('starts eagerly for the first wake of a type that is waited for, and signals for a repeated one', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
     const [first, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];

@@ -207,7 +207,7 @@ describe('from a fact to its delivery, in a worker process', function () {
   });
 
   describe('the first attempt', () => {
-    it('runs in place at a healthy endpoint: eagerly, as a local activity, in one workflow task', async () => {
+    it('runs locally at a healthy endpoint: eagerly, as a local activity, in one workflow task', async () => {
       const { subscription } = await subscribed();
       const { id } = await fannedOut(await commitFact(subscription), subscription);
       await runOf(id).result();

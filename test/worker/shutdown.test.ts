@@ -26,7 +26,7 @@ describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in fl
   before('ask a busy worker to end', async () => {
     receiver = await delivering().receiver(() => ({ status: 200, body: 'thank you', delayMs: 3 * second }));
     const subscriptions = await Promise.all([buildSubscription(receiver.url), buildSubscription(receiver.url)]);
-    // One is attempted in place, as a local activity; the other, whose endpoint failed last, by an ordinary one.
+    // One is a local attempt, by a local activity; the other, whose endpoint failed last, by an ordinary one.
     await alter('webhook_endpoints', subscriptions[1].endpoint.id, { consecutive_failures: 1 });
     const worker = await startWorker();
     const eventIds = await Promise.all(subscriptions.map((subscription) => commitFact(subscription)));

@@ -12,7 +12,7 @@ import { buildSubscription, type Subscription, type TestWebhookDelivery } from '
 import { untilDelivery, wakeDelivery } from '../toolkit/drive/deliveries.ts';
 import { commitFact } from '../toolkit/drive/facts.ts';
 import { until } from '../toolkit/drive/until.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { useEngine } from '../toolkit/stack/engine.ts';
 import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
@@ -36,10 +36,10 @@ describe('signals in a worker process (ENG-1)', function () {
     (await attemptRows(id)).map(({ number, fence, trigger, outcome }) => ({ number, fence, trigger, outcome }));
   const historyOf = ({ id }: TestWebhookDelivery) => runOf(id).fetchHistory();
   const resend = async ({ clubId, endpoint, id }: TestWebhookDelivery) => {
-    const platform = await testPlatform();
-    const notifier = createNotifier(platform.database.source, () => {});
+    const deps = await testDeps();
+    const notifier = createNotifier(deps.database.source, () => {});
     await resendDelivery(
-      { ...platform, database: new Database(platform.database.source, notifier) },
+      { ...deps, database: new Database(deps.database.source, notifier) },
       clubId,
       endpoint.id,
       id,
@@ -47,11 +47,11 @@ describe('signals in a worker process (ENG-1)', function () {
     );
   };
 
-  describe('during an attempt in place, which the engine runs again', () => {
-    /** A delivery whose receiver holds its first answer until it is let go; all others are 200 at once. */
+  describe('during a local attempt, which the engine runs again', () => {
+    /** A delivery whose receiver holds its first answer until it is released; all others are 200 at once. */
     const heldAt = async (firstAnswer: Answer) => {
-      const { promise: letGo, resolve: answer } = Promise.withResolvers<Answer>();
-      const receiver = await engine.receiver((_, number) => (number === 1 ? letGo : { status: 200 }));
+      const { promise: released, resolve: answer } = Promise.withResolvers<Answer>();
+      const receiver = await engine.receiver((_, number) => (number === 1 ? released : { status: 200 }));
       const subscription = await buildSubscription(receiver.url);
       const delivery = await fannedOut(await commitFact(subscription), subscription);
       await receiver.waitFor(1, 5 * second);
@@ -65,7 +65,7 @@ describe('signals in a worker process (ENG-1)', function () {
       await untilSignaled(delivery);
       answer();
     };
-    const expectInPlaceAndSignaled = async (delivery: TestWebhookDelivery) => {
+    const expectLocalAndSignaled = async (delivery: TestWebhookDelivery) => {
       const history = await historyOf(delivery);
       const [marker] = eventsNamed(history, 'markerRecordedEventAttributes');
       expect(marker?.markerName).to.equal('core_local_activity');
@@ -85,7 +85,7 @@ describe('signals in a worker process (ENG-1)', function () {
         attemptCount: 1,
         leaseUntil: null,
       });
-      await expectInPlaceAndSignaled(held.delivery);
+      await expectLocalAndSignaled(held.delivery);
       // The engine refuses to end a run that has not seen its signal: that is what makes the step run again.
       expect(eventsNamed(await historyOf(held.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
     });
@@ -103,7 +103,7 @@ describe('signals in a worker process (ENG-1)', function () {
       expect(held.receiver.requests).to.have.length(2);
       const [first, next] = await attemptRows(held.delivery.id);
       expect((next?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)).to.be.above(4.5 * second);
-      await expectInPlaceAndSignaled(held.delivery);
+      await expectLocalAndSignaled(held.delivery);
     });
 
     it('makes a resend that is requested meanwhile, once', async () => {

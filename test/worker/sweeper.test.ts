@@ -5,7 +5,7 @@ import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { sweep } from '../../workflows/sweep.ts';
 import { deliveryOf } from '../toolkit/assert/webhooks.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { buildSubscription } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { untilDelivery } from '../toolkit/drive/deliveries.ts';
@@ -66,7 +66,7 @@ describe('the sweeper, in a worker process', function () {
 
   it('sends a mail whose workflow was never started', async () => {
     const { mailbox } = await testStack();
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const { id: clubId } = await buildClub();
     const student = await buildStudent(clubId, { verified: false });
     const request = {

@@ -12,7 +12,7 @@ import { buildAddOn, buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
 import { startStripe, type Fate, type StripeServer } from '../toolkit/fakes/stripe-server.ts';
-import { testDatabase, testPlatform } from '../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
 import { expect } from 'chai';
@@ -37,7 +37,7 @@ describe('add-on, with time skipped', function () {
     const made = createPaymentProcessor(config.stripe);
     if (!made) throw new Error('A processor with a key is one.');
     processor = made;
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { settle } = addOnActivities({ database, processor });
     const activities = {
       async settle(id: Id, now: number) {
@@ -80,7 +80,7 @@ describe('add-on, with time skipped', function () {
     });
   };
   const buyHere = async (clubId: Id, id: Id) => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     return buyAddOn(
       { database, processor },
       clubId,
@@ -162,7 +162,7 @@ describe('add-on, with time skipped', function () {
   });
 
   it('charges once for five steps at once; a step without its claim records nothing', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
     await Promise.all(Array.from({ length: 5 }, () => settleAddOn({ database, processor }, row.id, Date.now())));

@@ -21,7 +21,7 @@ describe('the run of an answer, with time skipped', function () {
   const environment = (): TestWorkflowEnvironment => timeSkipping();
   let worker: { stop(): Promise<void> };
   before('start a worker', async () => {
-    const activities = agentAnswerActivities(await answering.platform());
+    const activities = agentAnswerActivities(await answering.deps());
     worker = await runWorkerHere(environment().nativeConnection, { taskQueue: 'agents', activities });
   });
   after('stop the worker, before its server', () => worker.stop());

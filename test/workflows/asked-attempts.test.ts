@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Platform } from '../../domain/deps.ts';
+import type { VaultDeps } from '../../domain/deps.ts';
 import { disableEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/deliveries/manual.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -30,11 +30,9 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     return { receiver, subscription, parked, holdUntil: holdUntil?.getTime() ?? Number.NaN };
   };
   const recover = ({ clubId, endpoint }: Subscription) =>
-    engine().act((platform, now) =>
-      recoverDeliveries(platform, clubId, endpoint.id, new Date(now.getTime() - hour), now),
-    );
+    engine().act((deps, now) => recoverDeliveries(deps, clubId, endpoint.id, new Date(now.getTime() - hour), now));
   const resend = ({ clubId, endpoint, id }: TestWebhookDelivery) =>
-    engine().act((platform, now) => resendDelivery(platform, clubId, endpoint.id, id, now));
+    engine().act((deps, now) => resendDelivery(deps, clubId, endpoint.id, id, now));
   /** A delivery with a body that was given up just now. */
   const failed = async (subscription: Subscription) => {
     const now = await engine().now();
@@ -55,7 +53,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         what: 'a test',
         trigger: 'test',
         ask: async ({ clubId, endpoint }) =>
-          (await engine().act((platform: Platform, now) => sendTest(platform, clubId, endpoint.id, now))).id,
+          (await engine().act((deps: VaultDeps, now) => sendTest(deps, clubId, endpoint.id, now))).id,
       },
       {
         what: 'a resend',
@@ -109,7 +107,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         );
         // Its five would go on failing for a day while later tests let time pass.
         const { clubId, endpoint } = subscription;
-        await engine().act((platform, now) => disableEndpoint(platform, clubId, endpoint.id, now));
+        await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
       });
     }
   });

@@ -25,9 +25,9 @@ describe('endpoint-gate, with time skipped', function () {
   const engine = useSkippedEngine();
 
   const pause = ({ clubId, endpoint }: Subscription) =>
-    engine().act((platform, now) => pauseEndpoint(platform, clubId, endpoint.id, now));
+    engine().act((deps, now) => pauseEndpoint(deps, clubId, endpoint.id, now));
   const enable = ({ clubId, endpoint }: Subscription) =>
-    engine().act((platform, now) => enableEndpoint(platform, clubId, endpoint.id, now));
+    engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
   /** How many wait at the gate. */
   const parkedAt = async ({ endpoint }: Subscription) => {
     const [row] = await (
@@ -97,7 +97,7 @@ describe('endpoint-gate, with time skipped', function () {
       const deliveries = await engine().deliverAll(subscription, 12);
       engine().beforeGate = async () => {
         const source = await testDatabase();
-        // Until what was let go has been attempted: it waits for its next attempt then.
+        // Until the released delivery has been attempted: it waits for its next attempt then.
         await until('the page before', { timeoutMs: 15_000 }, async () => {
           const rows = await source.query<unknown[]>(
             `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND attempt_count = 0`,
@@ -112,7 +112,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(receiver.requests).to.have.length(5);
       expect(await parkedAt(subscription)).to.equal(12);
       const { clubId, endpoint } = subscription;
-      await engine().act((platform, now) => disableEndpoint(platform, clubId, endpoint.id, now));
+      await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
       expect(new Set(await engine().outcomesOf(deliveries))).to.deep.equal(new Set(['canceled']));
       expect(await engine().gateOf(subscription).result()).to.equal('disabled');
     });
@@ -174,7 +174,7 @@ describe('endpoint-gate, with time skipped', function () {
     const { clubId, endpoint } = subscription;
     await pause(subscription);
     const deliveries = await engine().deliverAll(subscription, 5);
-    await engine().act((platform, now) => disableEndpoint(platform, clubId, endpoint.id, now));
+    await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
     expect(await engine().outcomesOf(deliveries)).to.deep.equal(deliveries.map(() => 'canceled'));
     expect(await engine().gateOf(subscription).result()).to.equal('disabled');
     await eachCase(deliveries, async ({ id }) =>
@@ -191,7 +191,7 @@ describe('endpoint-gate, with time skipped', function () {
     await until('its failure', { timeoutMs: 5_000 }, async () => (await deliveryRow(waiting.id)).attemptCount === 1);
     await pause(subscription);
     const parked = await engine().deliverAll(subscription, 2);
-    await engine().act((platform, now) => deleteEndpoint(platform, clubId, endpoint.id, now));
+    await engine().act((deps, now) => deleteEndpoint(deps, clubId, endpoint.id, now));
     const before = await engine().now();
     expect(await engine().outcomesOf([waiting, ...parked])).to.deep.equal(['canceled', 'canceled', 'canceled']);
     expect(await engine().gateOf(subscription).result()).to.equal('disabled');
@@ -249,7 +249,7 @@ describe('endpoint-gate, with time skipped', function () {
         /^the end of the circuit breaker's wait in about (?:60|5\d) s; \d parked; given up as failing in about 5 d$/,
       );
       expect(timers[1]).to.match(/^the attempt that was let through; \d parked; given up as failing in about 5 d$/);
-      expect(timers.at(-1)).to.match(/^the next page to let go; \d parked$/);
+      expect(timers.at(-1)).to.match(/^the next page to release; \d parked$/);
       const own = await Promise.all(deliveries.map((one) => summariesOf(engine().runOf(one))));
       expect(own[0]?.timers[0]).to.equal('attempt 2 of 8 in about 5 s');
       await eachCase(own, ({ timers: waits }) => expect(waits).to.include("its turn at the endpoint's gate"));

@@ -21,11 +21,11 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
   const engine = useSkippedEngine();
 
   const pause = ({ clubId, endpoint }: Subscription) =>
-    engine().act((platform, now) => pauseEndpoint(platform, clubId, endpoint.id, now));
+    engine().act((deps, now) => pauseEndpoint(deps, clubId, endpoint.id, now));
   const enable = ({ clubId, endpoint }: Subscription) =>
-    engine().act((platform, now) => enableEndpoint(platform, clubId, endpoint.id, now));
+    engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
   const test = ({ clubId, endpoint }: Subscription) =>
-    engine().act((platform, now) => sendTest(platform, clubId, endpoint.id, now));
+    engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
   /** Throttled by 5 deliveries, which go on failing. @returns when the first of them failed */
   const throttle = async (subscription: Subscription) => {
     const deliveries = await engine().deliverAll(subscription, 5);

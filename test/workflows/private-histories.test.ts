@@ -13,7 +13,7 @@ import { buildClub } from '../toolkit/builders/clubs.ts';
 import { foundPassages } from '../toolkit/builders/found-passages.ts';
 import { buildConversation, buildQuestion } from '../toolkit/builders/questions.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
-import { importPlatform, readImport, shortReport, upload } from '../toolkit/drive/imports.ts';
+import { importDeps, readImport, shortReport, upload } from '../toolkit/drive/imports.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
 
@@ -67,11 +67,11 @@ describe('private words stay out of Temporal', function () {
       student: 'Stella Student',
       email: 'student-',
     };
-    const platform = await answering.platform({
+    const deps = await answering.deps({
       passages: foundPassages({ title: secrets.source }, [[secrets.passage]]),
       failpoint: failingOnce('answer_ended', Object.values(secrets)),
     });
-    await startWorker('agents', agentAnswerActivities(platform));
+    await startWorker('agents', agentAnswerActivities(deps));
     const conversation = await buildConversation({
       agent: { name: secrets.agent, instructions: secrets.instructions },
     });
@@ -91,7 +91,7 @@ describe('private words stay out of Temporal', function () {
   it('of an import: no name, no address and no key of the file, also when a step fails', async () => {
     const [name, email, refused] = ['Rosalind Quenby', 'rosalind.quenby@example.com', 'tarquin at example.com'];
     const failpoint = failingOnce('batch_recorded', [name, email]);
-    await startWorker('imports', studentImportActivities(await importPlatform(() => ({ failpoint }))));
+    await startWorker('imports', studentImportActivities(await importDeps(() => ({ failpoint }))));
     const club = await buildClub();
     const file = `email,name\n${email},${name}\n${refused},Tarquin Vale\n`;
     const importId: string = (await upload(club, file, 'invite=true')).body.data.id;

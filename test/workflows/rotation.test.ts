@@ -13,9 +13,9 @@ describe('the rotation of a secret, with time skipped (SIG-4)', function () {
   const engine = useSkippedEngine();
 
   const rotate = ({ clubId, endpoint }: Subscription, expirePrevious = false) =>
-    engine().act((platform, now) => rotateSecret(platform, clubId, endpoint.id, { expirePrevious }, now));
+    engine().act((deps, now) => rotateSecret(deps, clubId, endpoint.id, { expirePrevious }, now));
   const test = ({ clubId, endpoint }: Subscription) =>
-    engine().act((platform, now) => sendTest(platform, clubId, endpoint.id, now));
+    engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
   /** The signatures of the header, whoever made them. */
   const signaturesOf = ({ headers }: ReceivedRequest) => (headers['webhook-signature'] ?? '').split(' ');
 

@@ -9,9 +9,9 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { noticeRow } from '../toolkit/assert/sales.ts';
 import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../toolkit/builders/sales.ts';
-import { noticePlatform, takeNotice } from '../toolkit/drive/sales.ts';
+import { noticeDeps, takeNotice } from '../toolkit/drive/sales.ts';
 import { until } from '../toolkit/drive/until.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { relayHere, type RelayHere } from '../toolkit/stack/relay-here.ts';
 import { searchAttributes } from '../toolkit/stack/skipped-engine.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
@@ -34,14 +34,14 @@ describe('sales, with time skipped', function () {
     const { connection, nativeConnection } = environment();
     await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
     relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['salesNotice', 'subscriptionEnd']);
-    const platform = await noticePlatform({
+    const deps = await noticeDeps({
       async failpoint(name) {
         if (name !== 'notice_recorded' || faults === 0) return;
         faults -= 1;
         throw new Error('a fault of ours');
       },
     });
-    const activities = relay.carryingAfterEach(salesActivities(platform));
+    const activities = relay.carryingAfterEach(salesActivities(deps));
     workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'sales', activities }));
   });
   beforeEach(() => {
@@ -66,13 +66,13 @@ describe('sales, with time skipped', function () {
     const at = await now();
     const end = new Date(at.getTime() + days * day);
     const subscription = { id: 'sub-1', current_period_end: end.toISOString() };
-    const platform = await noticePlatform();
+    const deps = await noticeDeps();
     for (const body of [
       purchaseNotice(shop, 'paid', { subscription }),
       noticeOf(shop, 'subscription.canceled', { occurred_at: '2026-03-20T00:00:00Z', subscription }),
     ])
-      await processNotice(platform, await takeNotice(shop.connection, body), Math.max(at.getTime(), Date.now()));
-    const [row] = await platform.database.source.query<{ id: Id; enrollmentId: Id }[]>(
+      await processNotice(deps, await takeNotice(shop.connection, body), Math.max(at.getTime(), Date.now()));
+    const [row] = await deps.database.source.query<{ id: Id; enrollmentId: Id }[]>(
       `SELECT subscription.id, enrollment.id AS "enrollmentId"
          FROM subscriptions subscription JOIN enrollments enrollment ON enrollment.origin_id = subscription.id
         WHERE subscription.club_id = $1`,
@@ -86,7 +86,7 @@ describe('sales, with time skipped', function () {
   }
 
   async function endingOf(id: Id): Promise<{ looksAt: Date | null; endedAt: Date | null }> {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const [row] = await database.source.query<{ looksAt: Date | null; endedAt: Date | null }[]>(
       `SELECT end_looks_at AS "looksAt", access_ended_at AS "endedAt" FROM subscriptions WHERE id = $1`,
       [id],
@@ -99,7 +99,7 @@ describe('sales, with time skipped', function () {
 
   /** Something that an administrator does, and what it wakes. */
   async function act(what: (tx: Transaction) => Promise<unknown>): Promise<void> {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await database.source.transaction((manager) => what(new Transaction(manager)));
     await relay.carry();
   }

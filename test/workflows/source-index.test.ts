@@ -1,6 +1,6 @@
 import { sourceIndexActivities } from '../../activities/source-index.ts';
 import { readConfig } from '../../config.ts';
-import type { IndexingPlatform } from '../../domain/knowledge/indexing/source-step.ts';
+import type { IndexingDeps } from '../../domain/knowledge/indexing/source-step.ts';
 import { runOf, workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -8,7 +8,7 @@ import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { sourceRow, textsOf } from '../toolkit/assert/sources.ts';
 import { book } from '../toolkit/builders/office-files.ts';
 import { buildFileSource, buildLessonSource, type TestSource } from '../toolkit/builders/sources.ts';
-import { changeLesson, indexingPlatform } from '../toolkit/drive/indexing.ts';
+import { changeLesson, indexingDeps } from '../toolkit/drive/indexing.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
@@ -25,18 +25,18 @@ describe('source-index, on the real server', function () {
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   /** What happens when the next source is read out, or is claimed. */
-  let meanwhile: Partial<Record<Parameters<IndexingPlatform['failpoint']>[0], () => Promise<void>>> = {};
+  let meanwhile: Partial<Record<Parameters<IndexingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
   before('start the worker', async () => {
     const { address, namespace } = readConfig().temporal;
     connection = await NativeConnection.connect({ address });
     client = createWorkflowClient(connection, namespace);
-    const failpoint: IndexingPlatform['failpoint'] = async (name) => {
+    const failpoint: IndexingDeps['failpoint'] = async (name) => {
       const happens = meanwhile[name];
       delete meanwhile[name];
       await happens?.();
     };
-    const activities = sourceIndexActivities(await indexingPlatform({ failpoint }));
+    const activities = sourceIndexActivities(await indexingDeps({ failpoint }));
     worker = await runWorkerHere(connection, { taskQueue: 'indexing', namespace, activities });
   });
   after('stop the worker', async () => {

@@ -7,13 +7,13 @@ import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
-import type { MailOutcome, MailPlatform, OutgoingMail } from '../../domain/mail/send.ts';
+import type { MailOutcome, MailDeps, OutgoingMail } from '../../domain/mail/send.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp.ts';
 import type { transactionalMail } from '../../workflows/transactional-mail.ts';
 import { buildClub, buildStudent, type TestStudent } from '../toolkit/builders/clubs.ts';
-import { testPlatform } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
@@ -34,23 +34,23 @@ describe('transactional-mail, with time skipped', function () {
   const environment = useTimeSkipping();
   let mailbox: Mailbox;
   let smtp: SmtpSender;
-  let platform: Awaited<ReturnType<typeof testPlatform>>;
+  let deps: Awaited<ReturnType<typeof testDeps>>;
   /** What the step asked to be sent, and when by the server's clock. */
   let sendings: { mail: OutgoingMail; at: number }[] = [];
   /** How each attempt ended. */
   let outcomes: MailOutcome[] = [];
-  let mailPlatform: MailPlatform;
+  let mailDeps: MailDeps;
 
   before('start the worker', async () => {
     const stack = await testStack();
     if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
     mailbox = stack.mailbox;
-    platform = await testPlatform();
+    deps = await testDeps();
     const { mail, classroomUrl, dashboardUrl } = readConfig();
     smtp = createSmtpSender(mail);
-    mailPlatform = {
-      source: platform.database.source,
-      vault: platform.vault,
+    mailDeps = {
+      source: deps.database.source,
+      vault: deps.vault,
       links: { classroomUrl, dashboardUrl },
       onOutcome: (outcome) => outcomes.push(outcome),
       async sendMail(outgoing) {
@@ -58,7 +58,7 @@ describe('transactional-mail, with time skipped', function () {
         await smtp.sendMail(outgoing);
       },
     };
-    const activities = transactionalMailActivities(mailPlatform);
+    const activities = transactionalMailActivities(mailDeps);
     workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'mail', activities }));
   });
   beforeEach(() => {
@@ -73,15 +73,15 @@ describe('transactional-mail, with time skipped', function () {
     const { id: clubId } = await buildClub();
     const recipient = student ?? (await buildStudent(clubId, { verified: false }));
     const now = new Date(await environment().currentTimeMs());
-    await platform.database.transaction((tx) =>
+    await deps.database.transaction((tx) =>
       requestMail(
         tx,
-        platform.vault,
+        deps.vault,
         { template, clubId, recipient: { studentId: recipient.id }, email: 'somebody@example.com' },
         now,
       ),
     );
-    const { id, tokenId } = await platform.database.source.manager.findOneByOrFail(TransactionalMail, {
+    const { id, tokenId } = await deps.database.source.manager.findOneByOrFail(TransactionalMail, {
       studentId: recipient.id,
     });
     return { id, tokenId, clubId, student: recipient, now };
@@ -93,7 +93,7 @@ describe('transactional-mail, with time skipped', function () {
       args: [id],
     });
   const outcomeOf = async (id: string) => (await start(id)).result();
-  const rowOf = (id: string) => platform.database.source.manager.findOneByOrFail(TransactionalMail, { id });
+  const rowOf = (id: string) => deps.database.source.manager.findOneByOrFail(TransactionalMail, { id });
   const refuse = (to: string, times: number) => mailbox.failNext({ at: 'rcpt', reply: 451, to, times });
   const waitsBetween = () => sendings.slice(1).map(({ at }, index) => at - (sendings[index]?.at ?? Number.NaN));
   const expectWaits = (expected: readonly number[]) => {
@@ -111,7 +111,7 @@ describe('transactional-mail, with time skipped', function () {
     const [message, ...others] = await mailbox.messages({ to: student.email });
     expect(others).to.have.length(0);
     expect(message?.message_id).to.match(new RegExp(`^<${id}@`));
-    expect(message?.text).to.contain(tokenText(platform.vault, 'student_verify_email', tokenId ?? ''));
+    expect(message?.text).to.contain(tokenText(deps.vault, 'student_verify_email', tokenId ?? ''));
   });
 
   it('sends once after two refusals, with the waits of the schedule', async () => {
@@ -162,7 +162,7 @@ describe('transactional-mail, with time skipped', function () {
     refuse(student.email, 1);
     const handle = await start(id);
     await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
-    await verifyStudentEmail(platform, tokenText(platform.vault, 'student_verify_email', tokenId ?? ''), now);
+    await verifyStudentEmail(deps, tokenText(deps.vault, 'student_verify_email', tokenId ?? ''), now);
     expect(await handle.result()).to.equal('canceled');
     expect(await rowOf(id)).to.include({ status: 'canceled', leaseUntil: null });
     expect(outcomes).to.deep.equal(['failed', 'canceled']);
@@ -182,7 +182,7 @@ describe('transactional-mail, with time skipped', function () {
     refuse(student.email, 1);
     const handle = await start(id);
     await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
-    await removeStudent(platform, clubId, student.id, new Date());
+    await removeStudent(deps, clubId, student.id, new Date());
     expect(await handle.result()).to.equal('canceled');
     expect(sendings).to.have.length(1);
   });
@@ -202,7 +202,7 @@ describe('transactional-mail, with time skipped', function () {
     const { id, student, now } = await asked();
     const otherStep = Promise.withResolvers<void>();
     const { sendMail } = transactionalMailActivities({
-      ...mailPlatform,
+      ...mailDeps,
       async sendMail(outgoing) {
         await otherStep.promise;
         await smtp.sendMail(outgoing);

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import type { Answer, ReceivedRequest } from '../../dev/receiver.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import type { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
-import { testPlatform, platformOn } from '../toolkit/stack/database.ts';
+import { testDeps, depsOn } from '../toolkit/stack/database.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
@@ -199,17 +199,17 @@ describe('webhook-delivery, with time skipped', function () {
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
     await untilSteps(handle, 1);
-    const { database } = await testPlatform();
-    await removeStudent(platformOn(database), delivery.clubId, delivery.studentId, new Date());
+    const { database } = await testDeps();
+    await removeStudent(depsOn(database), delivery.clubId, delivery.studentId, new Date());
     await handle.signal('lookAgain');
     expect(await handle.result()).to.equal('canceled');
     expect(receiver.requests).to.have.length(1);
   });
 
-  describe('with its first attempt in place', () => {
+  describe('with a local first attempt', () => {
     it('needs no ordinary activity for a success', async () => {
       const { receiver, delivery } = await due();
-      const handle = await start(delivery, { inPlace: true });
+      const handle = await start(delivery, { local: true });
       expect(await handle.result()).to.equal('succeeded');
       expect(await eventTypesOf(handle)).not.to.include('ActivityTaskScheduled');
       expect(receiver.requests).to.have.length(1);
@@ -217,7 +217,7 @@ describe('webhook-delivery, with time skipped', function () {
 
     it('keeps the schedule after a failure, by ordinary activities', async () => {
       const { delivery } = await due(failures(2));
-      const handle = await start(delivery, { inPlace: true });
+      const handle = await start(delivery, { local: true });
       expect(await handle.result()).to.equal('succeeded');
       const attempts = await attemptRows(delivery.id);
       expect(attempts.map(({ number }) => number)).to.deep.equal([1, 2, 3]);
@@ -230,7 +230,7 @@ describe('webhook-delivery, with time skipped', function () {
 
   it('works without a workflow cache, replayed from the beginning', async () => {
     const { receiver, delivery } = await due(failures(3));
-    expect(await outcomeOf(delivery, { taskQueue: uncached, inPlace: true })).to.equal('succeeded');
+    expect(await outcomeOf(delivery, { taskQueue: uncached, local: true })).to.equal('succeeded');
     expect(receiver.requests).to.have.length(4);
     const attempts = await attemptRows(delivery.id);
     expect(attempts.map(({ number, fence }) => ({ number, fence }))).to.deep.equal(

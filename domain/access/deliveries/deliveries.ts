@@ -1,18 +1,20 @@
 /** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
+import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import type { EntityTarget } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { DeliveryKind } from '../../../entities/access/values.ts';
 import { Agent } from '../../../entities/agents/agent.ts';
 import { Course } from '../../../entities/learning/course.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { keepCohort } from '../enrollments/cohorts.ts';
+import { lockCohortForShare } from '../enrollments/cohorts.ts';
 
-type Delivery = RecordOf<'Delivery'>;
+type DeliveryRecord = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
 
 /** The records that a delivery may open, by its kind. */
@@ -33,8 +35,19 @@ type DeliveryRow = OpeningRow & {
   archivedAt: Date | null;
 };
 
-const columns = `id, name, kind, course_id AS "courseId", cohort_id AS "cohortId", agent_id AS "agentId", free, access_days AS "accessDays",
-  created_at AS "createdAt", updated_at AS "updatedAt", archived_at AS "archivedAt"`;
+const deliveryColumns = columns(AccessDelivery, [
+  'id',
+  'name',
+  'kind',
+  'courseId',
+  'cohortId',
+  'agentId',
+  'free',
+  'accessDays',
+  'createdAt',
+  'updatedAt',
+  'archivedAt',
+]);
 
 export function presentOpening(row: OpeningRow): Opening {
   if (row.kind === 'agent') return { kind: row.kind, agent_id: row.agentId };
@@ -48,7 +61,7 @@ function rowOf(opens: Opening): OpeningRow {
   return { kind: opens.kind, courseId, cohortId, agentId: null };
 }
 
-function presentDelivery(delivery: DeliveryRow): Delivery {
+function presentDelivery(delivery: DeliveryRow): DeliveryRecord {
   return {
     id: delivery.id,
     name: delivery.name,
@@ -66,23 +79,20 @@ export async function listDeliveries(
   db: Queries,
   clubId: Id,
   filter: PageRequest & { archived?: boolean },
-): Promise<Page<Delivery>> {
+): Promise<Page<DeliveryRecord>> {
   const { limit, offset } = windowOf(filter);
   const archived = filter.archived === undefined ? '' : `AND archived_at IS ${filter.archived ? 'NOT NULL' : 'NULL'}`;
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM access_deliveries WHERE club_id = $1 ${archived}`,
-    [clubId],
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM access_deliveries WHERE club_id = ${clubId} ${raw(archived)}`,
   );
-  const rows = await db.query<DeliveryRow[]>(
-    `SELECT ${columns} FROM access_deliveries WHERE club_id = $1 ${archived}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
+  const rows =
+    await db.rows<DeliveryRow>(sql`SELECT ${deliveryColumns} FROM access_deliveries WHERE club_id = ${clubId} ${raw(archived)}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`);
   return { rows: rows.map(presentDelivery), total: counted?.total ?? 0 };
 }
 
 /** @throws DomainError not_found */
-export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Promise<Delivery> {
+export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Promise<DeliveryRecord> {
   return presentDelivery(await readDelivery(db, clubId, deliveryId));
 }
 
@@ -92,27 +102,24 @@ export async function createDelivery(
   clubId: Id,
   input: { name: string; opens: Opening; free?: boolean; access_days?: number },
   now: Date,
-): Promise<Delivery> {
+): Promise<DeliveryRecord> {
   return database.transaction(async (tx) => {
     const opens = rowOf(input.opens);
-    await expectOpening(tx, clubId, opens);
+    await requireOpening(tx, clubId, opens);
     const id = newId();
-    await tx.query(
-      `INSERT INTO access_deliveries (id, club_id, name, kind, course_id, cohort_id, agent_id, free, access_days, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-      [
-        id,
-        clubId,
-        tidyName(input.name),
-        opens.kind,
-        opens.courseId,
-        opens.cohortId,
-        opens.agentId,
-        input.free ?? false,
-        input.access_days ?? null,
-        now,
-      ],
-    );
+    await tx.manager.insert(AccessDelivery, {
+      id,
+      clubId,
+      name: tidyName(input.name),
+      kind: opens.kind,
+      courseId: opens.courseId,
+      cohortId: opens.cohortId,
+      agentId: opens.agentId,
+      free: input.free ?? false,
+      accessDays: input.access_days ?? null,
+      createdAt: now,
+      updatedAt: now,
+    });
     return findDelivery(tx, clubId, id);
   });
 }
@@ -128,26 +135,24 @@ export async function updateDelivery(
   deliveryId: Id,
   input: { name?: string; opens?: Opening; free?: boolean; access_days?: number },
   now: Date,
-): Promise<Delivery> {
+): Promise<DeliveryRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdDelivery(tx, clubId, deliveryId);
+    const before = await lockDelivery(tx, clubId, deliveryId);
     const opens = input.opens ? rowOf(input.opens) : before;
-    if (input.opens) await expectChangeableOpening(tx, clubId, before, opens);
-    await tx.query(
-      `UPDATE access_deliveries
-          SET name = $2, kind = $3, course_id = $4, cohort_id = $5, agent_id = $6, free = $7, access_days = $8, updated_at = $9
-        WHERE id = $1`,
-      [
-        deliveryId,
-        input.name === undefined ? before.name : tidyName(input.name),
-        opens.kind,
-        opens.courseId,
-        opens.cohortId,
-        opens.agentId,
-        input.free ?? before.free,
-        input.access_days === undefined ? before.accessDays : input.access_days || null,
-        now,
-      ],
+    if (input.opens) await requireChangeableOpening(tx, clubId, before, opens);
+    await tx.manager.update(
+      AccessDelivery,
+      { id: deliveryId },
+      {
+        name: input.name === undefined ? before.name : tidyName(input.name),
+        kind: opens.kind,
+        courseId: opens.courseId,
+        cohortId: opens.cohortId,
+        agentId: opens.agentId,
+        free: input.free ?? before.free,
+        accessDays: input.access_days === undefined ? before.accessDays : input.access_days || null,
+        updatedAt: now,
+      },
     );
     return findDelivery(tx, clubId, deliveryId);
   });
@@ -159,7 +164,7 @@ export async function archiveDelivery(
   clubId: Id,
   deliveryId: Id,
   now: Date,
-): Promise<Delivery> {
+): Promise<DeliveryRecord> {
   return database.transaction((tx) => setArchived(tx, clubId, deliveryId, true, now));
 }
 
@@ -169,7 +174,7 @@ export async function unarchiveDelivery(
   clubId: Id,
   deliveryId: Id,
   now: Date,
-): Promise<Delivery> {
+): Promise<DeliveryRecord> {
   return database.transaction((tx) => setArchived(tx, clubId, deliveryId, false, now));
 }
 
@@ -179,33 +184,28 @@ async function setArchived(
   deliveryId: Id,
   archived: boolean,
   now: Date,
-): Promise<Delivery> {
-  const before = await holdDelivery(tx, clubId, deliveryId);
+): Promise<DeliveryRecord> {
+  const before = await lockDelivery(tx, clubId, deliveryId);
   if ((before.archivedAt !== null) === archived) return presentDelivery(before);
-  await tx.query(`UPDATE access_deliveries SET archived_at = $2, updated_at = $3 WHERE id = $1`, [
-    deliveryId,
-    archived ? now : null,
-    now,
-  ]);
+  await tx.manager.update(AccessDelivery, { id: deliveryId }, { archivedAt: archived ? now : null, updatedAt: now });
   return findDelivery(tx, clubId, deliveryId);
 }
 
 async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = ''): Promise<DeliveryRow> {
-  const [delivery] = await db.query<DeliveryRow[]>(
-    `SELECT ${columns} FROM access_deliveries WHERE id = $1 AND club_id = $2 ${lock}`,
-    [deliveryId, clubId],
+  const delivery = await db.one<DeliveryRow>(
+    sql`SELECT ${deliveryColumns} FROM access_deliveries WHERE id = ${deliveryId} AND club_id = ${clubId} ${raw(lock)}`,
   );
   if (!delivery) throw notFound('delivery');
   return delivery;
 }
 
-/** Holds it against changes, and against those who would grant it (`keepDelivery`). @throws DomainError not_found */
-function holdDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+/** Locks the delivery's row until the transaction ends; changes and grants (`lockDeliveryForShare`) wait. @throws DomainError not_found */
+function lockDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
   return readDelivery(tx, clubId, deliveryId, 'FOR NO KEY UPDATE');
 }
 
-/** Reads what is about to be granted; it stays as it is until the transaction ends. @throws DomainError not_found */
-export function keepDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
+/** Reads a delivery that is about to be granted, with a shared lock until the transaction ends. @throws DomainError not_found */
+export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
   return readDelivery(tx, clubId, deliveryId, 'FOR SHARE');
 }
 
@@ -221,35 +221,31 @@ export function grantable({ delivery, now }: { delivery: string; now: string }):
 }
 
 /** @throws DomainError not_found if one of them is none of the club's */
-export async function expectDeliveries(tx: Transaction, clubId: Id, deliveryIds: readonly Id[]): Promise<void> {
-  const [strangers] = await tx.query<unknown[]>(
-    `SELECT 1 FROM unnest($2::uuid[]) AS given (id)
-      WHERE NOT EXISTS (SELECT FROM access_deliveries delivery WHERE delivery.id = given.id AND delivery.club_id = $1) LIMIT 1`,
-    [clubId, deliveryIds],
-  );
+export async function requireDeliveries(tx: Transaction, clubId: Id, deliveryIds: readonly Id[]): Promise<void> {
+  const strangers = await tx.one(sql`SELECT 1 FROM unnest(${deliveryIds}::uuid[]) AS given (id)
+      WHERE NOT EXISTS (SELECT FROM access_deliveries delivery WHERE delivery.id = given.id AND delivery.club_id = ${clubId}) LIMIT 1`);
   if (strangers) throw notFound('delivery');
 }
 
 /** @throws DomainError not_found for a course or agent that is none of the club's, or a cohort that is none of the course's */
-async function expectOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
+async function requireOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
   const id = opens.kind === 'agent' ? opens.agentId : opens.courseId;
   if (!(await tx.manager.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);
-  if (opens.cohortId !== null) await keepCohort(tx, opens.courseId, opens.cohortId);
+  if (opens.cohortId !== null) await lockCohortForShare(tx, opens.courseId, opens.cohortId);
 }
 
-async function expectChangeableOpening(
+async function requireChangeableOpening(
   tx: Transaction,
   clubId: Id,
   before: OpeningRow & { id: Id },
   opens: OpeningRow,
 ): Promise<void> {
-  await expectOpening(tx, clubId, opens);
+  await requireOpening(tx, clubId, opens);
   const same =
     opens.courseId === before.courseId && opens.cohortId === before.cohortId && opens.agentId === before.agentId;
   if (same) return;
-  const enrolled = await tx.query<unknown[]>(
-    `SELECT 1 FROM enrollments WHERE delivery_id = $1 AND revoked_reason IS DISTINCT FROM 'removal' LIMIT 1`,
-    [before.id],
+  const enrolled = await tx.rows(
+    sql`SELECT 1 FROM enrollments WHERE delivery_id = ${before.id} AND revoked_reason IS DISTINCT FROM 'removal' LIMIT 1`,
   );
   if (enrolled.length > 0)
     throw new DomainError(

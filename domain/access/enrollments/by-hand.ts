@@ -4,7 +4,14 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { instantOf } from '../../../platform/core/instants.ts';
 import type { DatabaseDeps } from '../../deps.ts';
-import { changeEnd, grantByHand, moveToCohort, restoreAccess, revokeAccess, type Enrollment } from './enrollments.ts';
+import {
+  changeEnd,
+  grantByHand,
+  moveToCohort,
+  restoreAccess,
+  revokeAccess,
+  type EnrollmentRow,
+} from './enrollments.ts';
 import { readEnrollment } from './listing.ts';
 
 type EnrollmentRecord = RecordOf<'Enrollment'>;
@@ -79,7 +86,7 @@ async function changed(
   { database }: DatabaseDeps,
   clubId: Id,
   now: Date,
-  change: (tx: Transaction) => Promise<Enrollment>,
+  change: (tx: Transaction) => Promise<EnrollmentRow>,
 ): Promise<EnrollmentRecord> {
   return database.transaction(async (tx) => {
     const { id } = await change(tx);

@@ -1,11 +1,14 @@
 /** Cohorts of courses, as administrators keep them. */
+import { Cohort } from '../../../entities/access/cohort.ts';
+import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 interface CohortDates {
@@ -21,8 +24,7 @@ interface CohortRow extends CohortDates {
   updatedAt: Date;
 }
 
-const columns = `id, course_id AS "courseId", name, starts_at AS "startsAt", ends_at AS "endsAt",
-  created_at AS "createdAt", updated_at AS "updatedAt"`;
+const cohortColumns = columns(Cohort, ['id', 'courseId', 'name', 'startsAt', 'endsAt', 'createdAt', 'updatedAt']);
 
 function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
   return {
@@ -37,19 +39,18 @@ function presentCohort(cohort: CohortRow): RecordOf<'Cohort'> {
 }
 
 /** @throws DomainError not_found for a course of another club */
-async function expectCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
-  const rows = await db.query<unknown[]>(`SELECT 1 FROM courses WHERE id = $1 AND club_id = $2`, [courseId, clubId]);
+async function requireCourse(db: Queries, clubId: Id, courseId: Id): Promise<void> {
+  const rows = await db.rows(sql`SELECT 1 FROM courses WHERE id = ${courseId} AND club_id = ${clubId}`);
   if (rows.length === 0) throw notFound('course');
 }
 
 /**
- * Finds a cohort of the course, and keeps it from being deleted until the transaction ends.
+ * Finds a cohort of the course, with a shared lock: it cannot be deleted until the transaction ends.
  * @throws DomainError not_found for a cohort of another course
  */
-export async function keepCohort(tx: Transaction, courseId: Id | null, cohortId: Id): Promise<CohortDates> {
-  const [cohort] = await tx.query<CohortDates[]>(
-    `SELECT starts_at AS "startsAt", ends_at AS "endsAt" FROM cohorts WHERE id = $1 AND course_id = $2 FOR SHARE`,
-    [cohortId, courseId],
+export async function lockCohortForShare(tx: Transaction, courseId: Id | null, cohortId: Id): Promise<CohortDates> {
+  const cohort = await tx.one<CohortDates>(
+    sql`SELECT starts_at AS "startsAt", ends_at AS "endsAt" FROM cohorts WHERE id = ${cohortId} AND course_id = ${courseId} FOR SHARE`,
   );
   if (!cohort) throw notFound('cohort');
   return cohort;
@@ -62,17 +63,13 @@ export async function listCohorts(
   courseId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'Cohort'>>> {
-  await expectCourse(db, clubId, courseId);
-  const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM cohorts WHERE course_id = $1`,
-    [courseId],
-  );
-  const rows = await db.query<CohortRow[]>(
-    `SELECT ${columns} FROM cohorts WHERE course_id = $1 ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [courseId],
-  );
-  return { rows: rows.map(presentCohort), total: counted?.total ?? 0 };
+  await requireCourse(db, clubId, courseId);
+  const { rows, total } = await listPage(db, page, {
+    columns: cohortColumns,
+    from: sql`FROM cohorts WHERE course_id = ${courseId}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: rows.map(presentCohort), total };
 }
 
 /** @throws DomainError not_found (course), invalid_request (an end that is not after the beginning) */
@@ -84,17 +81,22 @@ export async function createCohort(
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
   return database.transaction(async (tx) => {
-    await expectCourse(tx, clubId, courseId);
+    await requireCourse(tx, clubId, courseId);
     const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
     const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
-    refuseEmptySpan({ startsAt, endsAt });
+    requireNonEmptySpan({ startsAt, endsAt });
     const id = newId();
-    await tx.query(
-      `INSERT INTO cohorts (id, club_id, course_id, name, starts_at, ends_at, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-      [id, clubId, courseId, tidyName(input.name), startsAt, endsAt, now],
-    );
-    return presentCohort(await holdCohort(tx, clubId, id));
+    await tx.manager.insert(Cohort, {
+      id,
+      clubId,
+      courseId,
+      name: tidyName(input.name),
+      startsAt,
+      endsAt,
+      createdAt: now,
+      updatedAt: now,
+    });
+    return presentCohort(await lockCohort(tx, clubId, id));
   });
 }
 
@@ -110,7 +112,7 @@ export async function updateCohort(
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
   return database.transaction(async (tx) => {
-    const before = await holdCohort(tx, clubId, cohortId);
+    const before = await lockCohort(tx, clubId, cohortId);
     const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
     const after: CohortRow = {
       ...before,
@@ -119,14 +121,12 @@ export async function updateCohort(
       ...(endsAt !== undefined && { endsAt }),
       updatedAt: now,
     };
-    refuseEmptySpan(after);
-    await tx.query(`UPDATE cohorts SET name = $2, starts_at = $3, ends_at = $4, updated_at = $5 WHERE id = $1`, [
-      cohortId,
-      after.name,
-      after.startsAt,
-      after.endsAt,
-      now,
-    ]);
+    requireNonEmptySpan(after);
+    await tx.manager.update(
+      Cohort,
+      { id: cohortId },
+      { name: after.name, startsAt: after.startsAt, endsAt: after.endsAt, updatedAt: now },
+    );
     return presentCohort(after);
   });
 }
@@ -137,30 +137,29 @@ export async function updateCohort(
  */
 export async function deleteCohort({ database }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdCohort(tx, clubId, cohortId);
-    const [users] = await tx.query<{ delivery: boolean; enrollment: boolean }[]>(
-      `SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = $1) AS delivery,
-              EXISTS (SELECT FROM enrollments WHERE cohort_id = $1 AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`,
-      [cohortId],
-    );
+    await lockCohort(tx, clubId, cohortId);
+    const users = await tx.one<{
+      delivery: boolean;
+      enrollment: boolean;
+    }>(sql`SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = ${cohortId}) AS delivery,
+              EXISTS (SELECT FROM enrollments WHERE cohort_id = ${cohortId} AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`);
     if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
     if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
-    await tx.query(`UPDATE enrollments SET cohort_id = NULL WHERE cohort_id = $1`, [cohortId]);
-    await tx.query(`DELETE FROM cohorts WHERE id = $1`, [cohortId]);
+    await tx.manager.update(Enrollment, { cohortId }, { cohortId: null });
+    await tx.manager.delete(Cohort, { id: cohortId });
   });
 }
 
-/** Holds it against changes, and against those who would enroll somebody in it. @throws DomainError not_found */
-async function holdCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<CohortRow> {
-  const [cohort] = await tx.query<CohortRow[]>(
-    `SELECT ${columns} FROM cohorts WHERE id = $1 AND club_id = $2 FOR UPDATE`,
-    [cohortId, clubId],
+/** Locks the cohort's row until the transaction ends; changes and enrollments wait. @throws DomainError not_found */
+async function lockCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<CohortRow> {
+  const cohort = await tx.one<CohortRow>(
+    sql`SELECT ${cohortColumns} FROM cohorts WHERE id = ${cohortId} AND club_id = ${clubId} FOR UPDATE`,
   );
   if (!cohort) throw notFound('cohort');
   return cohort;
 }
 
-function refuseEmptySpan({ startsAt, endsAt }: CohortDates): void {
+function requireNonEmptySpan({ startsAt, endsAt }: CohortDates): void {
   if (startsAt !== null && endsAt !== null && endsAt <= startsAt)
     throw new DomainError('invalid_request', '`ends_at` must be after `starts_at`.');
 }

@@ -3,26 +3,28 @@
  * EVT-9). Beside it `sale-access.ts` follows sales and `many-grants.ts` grants to many; nobody outside this folder changes
  * an enrollment. Every function first holds the student's row, so that the changes of one student come one after another.
  */
+import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { optionalInstant } from '../../../platform/core/instants.ts';
-import { holdStudent } from '../../identity/accounts.ts';
-import { keepCohort } from './cohorts.ts';
-import { grantable, keepDelivery } from '../deliveries/deliveries.ts';
+import { lockStudent } from '../../identity/accounts.ts';
+import { lockCohortForShare } from './cohorts.ts';
+import { grantable, lockDeliveryForShare } from '../deliveries/deliveries.ts';
 import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import { changeOfEnd, periodOf } from './enrollments.policy.ts';
 import {
   findEnrollment,
   findStanding,
   hasEnded,
-  holdEnrollment,
+  lockEnrollment,
   recordAccess,
   supersede,
-  type Enrollment,
+  type EnrollmentRow,
 } from './rows.ts';
 
-export type { Enrollment } from './rows.ts';
+export type { EnrollmentRow } from './rows.ts';
 
 export interface Grant {
   clubId: Id;
@@ -40,7 +42,7 @@ export interface Grant {
 }
 
 export interface Granted {
-  enrollment: Enrollment;
+  enrollment: EnrollmentRow;
   /** False where the student had it already: nothing changed, and no fact was recorded. */
   fresh: boolean;
 }
@@ -52,9 +54,9 @@ export interface Granted {
  *   end that is not after the beginning)
  */
 export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<Granted> {
-  await holdStudent(tx, grant.clubId, grant.studentId);
+  await lockStudent(tx, grant.clubId, grant.studentId);
   // Before it is looked what the student has: 404 comes before 409.
-  if (grant.cohortId !== undefined) await keepCohortOf(tx, grant.clubId, grant.deliveryId, grant.cohortId);
+  if (grant.cohortId !== undefined) await lockCohortOfForShare(tx, grant.clubId, grant.deliveryId, grant.cohortId);
   const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
   if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))
     return { enrollment: standing, fresh: false };
@@ -62,22 +64,19 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
   const { cohortId, ...period } = await termsOf(tx, grant, now);
   if (standing) await supersede(tx, standing.id, now);
   const id = newId();
-  await tx.query(
-    `INSERT INTO enrollments (id, club_id, student_id, delivery_id, cohort_id, source, origin_id, starts_at, ends_at, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
-    [
-      id,
-      grant.clubId,
-      grant.studentId,
-      grant.deliveryId,
-      cohortId,
-      grant.source,
-      grant.originId ?? null,
-      period.startsAt,
-      period.endsAt,
-      now,
-    ],
-  );
+  await tx.manager.insert(Enrollment, {
+    id,
+    clubId: grant.clubId,
+    studentId: grant.studentId,
+    deliveryId: grant.deliveryId,
+    cohortId,
+    source: grant.source,
+    originId: grant.originId ?? null,
+    startsAt: period.startsAt,
+    endsAt: period.endsAt,
+    createdAt: now,
+    updatedAt: now,
+  });
   const enrollment = await findEnrollment(tx, grant.clubId, id);
   await recordAccess(tx, 'access.granted', enrollment, now);
   return { enrollment, fresh: true };
@@ -92,7 +91,7 @@ export async function grantByHand(
   clubId: Id,
   input: { student_id: Id; delivery_id: Id; cohort_id?: Id; starts_at?: string; ends_at?: string },
   now: Date,
-): Promise<Enrollment> {
+): Promise<EnrollmentRow> {
   const { enrollment, fresh } = await grantAccess(
     tx,
     {
@@ -116,18 +115,18 @@ export async function termsOf(
   grant: Omit<Grant, 'studentId' | 'source'>,
   now: Date,
 ): Promise<{ cohortId: Id | null; startsAt: Date; endsAt: Date | null }> {
-  const delivery = await keepDelivery(tx, grant.clubId, grant.deliveryId);
+  const delivery = await lockDeliveryForShare(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
-  const cohort = cohortId === null ? undefined : await keepCohort(tx, delivery.courseId, cohortId);
+  const cohort = cohortId === null ? undefined : await lockCohortForShare(tx, delivery.courseId, cohortId);
   // What is sold is given: the platform goes on selling until somebody ends that there.
   if (delivery.archivedAt !== null && grant.originId === undefined)
     throw new DomainError('delivery_archived', 'The delivery is archived: it is not granted any more.');
   const period = periodOf(grant, delivery, cohort, now);
-  refuseEmptyPeriod(period.startsAt, period.endsAt);
+  requireNonEmptyPeriod(period.startsAt, period.endsAt);
   return { cohortId, ...period };
 }
 
-function refuseEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
+function requireNonEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
   if (endsAt !== null && endsAt <= startsAt)
     throw new DomainError('invalid_request', '`ends_at` must be after `starts_at`.');
 }
@@ -143,17 +142,12 @@ export async function revokeAccess(
   enrollmentId: Id,
   reason: RevocationReason,
   now: Date,
-): Promise<Enrollment> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
+): Promise<EnrollmentRow> {
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
   if (before.revokedAt !== null && reason !== 'removal') return before;
   const revokedAt = before.revokedAt ?? now;
-  await tx.query(`UPDATE enrollments SET revoked_at = $2, revoked_reason = $3, updated_at = $4 WHERE id = $1`, [
-    enrollmentId,
-    revokedAt,
-    reason,
-    now,
-  ]);
-  const after: Enrollment = { ...before, revokedAt, revokedReason: reason };
+  await tx.manager.update(Enrollment, { id: enrollmentId }, { revokedAt, revokedReason: reason, updatedAt: now });
+  const after: EnrollmentRow = { ...before, revokedAt, revokedReason: reason };
   if (before.revokedAt === null) await recordAccess(tx, 'access.revoked', after, now);
   return after;
 }
@@ -162,27 +156,24 @@ export async function revokeAccess(
  * Undoes a revocation and records `access.restored`; beginning and end stay what they were.
  * @throws DomainError not_found, enrollment_not_revoked, already_enrolled (the student has the delivery anew)
  */
-export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: Id, now: Date): Promise<Enrollment> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
+export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: Id, now: Date): Promise<EnrollmentRow> {
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
   if (before.revokedAt === null) throw new DomainError('enrollment_not_revoked', 'The enrollment is not revoked.');
   await takePlace(tx, before, now);
-  await tx.query(`UPDATE enrollments SET revoked_at = NULL, revoked_reason = NULL, updated_at = $2 WHERE id = $1`, [
-    enrollmentId,
-    now,
-  ]);
-  const after: Enrollment = { ...before, revokedAt: null, revokedReason: null };
+  await tx.manager.update(Enrollment, { id: enrollmentId }, { revokedAt: null, revokedReason: null, updatedAt: now });
+  const after: EnrollmentRow = { ...before, revokedAt: null, revokedReason: null };
   await recordAccess(tx, 'access.restored', after, now);
   return after;
 }
 
 /** Makes it the one without a sale that the student has of the delivery; one that has ended gives way. @throws DomainError already_enrolled */
-async function takePlace(tx: Transaction, enrollment: Enrollment, now: Date): Promise<void> {
+async function takePlace(tx: Transaction, enrollment: EnrollmentRow, now: Date): Promise<void> {
   if (enrollment.originId !== null) return;
   const standing = await findStanding(tx, enrollment);
   if (standing?.id === enrollment.id) return;
   if (standing && !hasEnded(standing, now)) throw alreadyEnrolled();
   if (standing) await supersede(tx, standing.id, now);
-  await tx.query(`UPDATE enrollments SET superseded_at = NULL WHERE id = $1`, [enrollment.id]);
+  await tx.manager.update(Enrollment, { id: enrollment.id }, { supersededAt: null });
 }
 
 const alreadyEnrolled = () => new DomainError('already_enrolled', 'The student has access to this delivery already.');
@@ -199,15 +190,15 @@ export async function changeEnd(
   enrollmentId: Id,
   endsAt: Date | null,
   now: Date,
-): Promise<Enrollment> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
-  refuseRevoked(before);
+): Promise<EnrollmentRow> {
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
+  requireNotRevoked(before);
   const change = changeOfEnd(before.endsAt, endsAt);
   if (change === undefined) return before;
-  refuseEmptyPeriod(before.startsAt, endsAt);
+  requireNonEmptyPeriod(before.startsAt, endsAt);
   if (!hasEnded({ ...before, endsAt }, now)) await takePlace(tx, before, now);
-  await tx.query(`UPDATE enrollments SET ends_at = $2, updated_at = $3 WHERE id = $1`, [before.id, endsAt, now]);
-  const after: Enrollment = { ...before, endsAt };
+  await tx.manager.update(Enrollment, { id: before.id }, { endsAt, updatedAt: now });
+  const after: EnrollmentRow = { ...before, endsAt };
   const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
   await recordAccess(tx, change, after, now, details);
   return after;
@@ -223,13 +214,13 @@ export async function moveToCohort(
   enrollmentId: Id,
   cohortId: Id,
   now: Date,
-): Promise<Enrollment> {
-  const before = await holdEnrollment(tx, clubId, enrollmentId);
-  await keepCohortOf(tx, clubId, before.deliveryId, cohortId);
-  refuseRevoked(before);
+): Promise<EnrollmentRow> {
+  const before = await lockEnrollment(tx, clubId, enrollmentId);
+  await lockCohortOfForShare(tx, clubId, before.deliveryId, cohortId);
+  requireNotRevoked(before);
   if (cohortId === before.cohortId) return before;
-  await tx.query(`UPDATE enrollments SET cohort_id = $2, updated_at = $3 WHERE id = $1`, [enrollmentId, cohortId, now]);
-  const after: Enrollment = { ...before, cohortId };
+  await tx.manager.update(Enrollment, { id: enrollmentId }, { cohortId, updatedAt: now });
+  const after: EnrollmentRow = { ...before, cohortId };
   await recordAccess(
     tx,
     'access.moved',
@@ -240,21 +231,20 @@ export async function moveToCohort(
   return after;
 }
 
-/** Keeps a cohort of the delivery's course. @throws DomainError not_found (delivery, or a cohort of another course) */
-async function keepCohortOf(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
-  const { courseId } = await keepDelivery(tx, clubId, deliveryId);
-  await keepCohort(tx, courseId, cohortId);
+/** Locks a cohort of the delivery's course for share. @throws DomainError not_found (delivery, or a cohort of another course) */
+async function lockCohortOfForShare(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
+  const { courseId } = await lockDeliveryForShare(tx, clubId, deliveryId);
+  await lockCohortForShare(tx, courseId, cohortId);
 }
 
-function refuseRevoked({ revokedAt }: Enrollment): void {
+function requireNotRevoked({ revokedAt }: EnrollmentRow): void {
   if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked: restore it first.');
 }
 
 /** A student who is removed has no access any more; of their enrollments only ids and dates are left, and nobody is told. */
 export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  await tx.query(
-    `UPDATE enrollments SET revoked_at = coalesce(revoked_at, $2), revoked_reason = 'removal', updated_at = $2 WHERE student_id = $1`,
-    [studentId, now],
+  await tx.run(
+    sql`UPDATE enrollments SET revoked_at = coalesce(revoked_at, ${now}), revoked_reason = 'removal', updated_at = ${now} WHERE student_id = ${studentId}`,
   );
 }
 

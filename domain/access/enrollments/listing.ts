@@ -1,15 +1,16 @@
 /** Enrollments as they are shown: to administrators with their student, to students their own. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentOpening, type OpeningRow } from '../deliveries/deliveries.ts';
 import { enrollmentStatus } from './enrollments.policy.ts';
-import { enrollmentColumns, enrollmentsWithDelivery, type Enrollment } from './rows.ts';
+import { enrollmentColumns, enrollmentsWithDelivery, type EnrollmentRow } from './rows.ts';
 
-interface EnrollmentOfStudent extends Enrollment {
+interface EnrollmentOfStudent extends EnrollmentRow {
   studentName: string;
   studentEmail: string;
 }
@@ -19,7 +20,7 @@ const tables = `${enrollmentsWithDelivery} JOIN students student ON student.id =
 const shown = `enrollment.revoked_reason IS DISTINCT FROM 'removal'`;
 
 /** What both kinds of caller see. */
-function presentAccess(enrollment: Enrollment, now: Date) {
+function presentAccess(enrollment: EnrollmentRow, now: Date) {
   return {
     id: enrollment.id,
     status: enrollmentStatus(enrollment, now),
@@ -46,9 +47,8 @@ export async function readEnrollment(
   enrollmentId: Id,
   now: Date,
 ): Promise<RecordOf<'Enrollment'>> {
-  const [enrollment] = await db.query<EnrollmentOfStudent[]>(
-    `SELECT ${columns} FROM ${tables} WHERE enrollment.id = $1 AND enrollment.club_id = $2 AND ${shown}`,
-    [enrollmentId, clubId],
+  const enrollment = await db.one<EnrollmentOfStudent>(
+    sql`SELECT ${raw(columns)} FROM ${raw(tables)} WHERE enrollment.id = ${enrollmentId} AND enrollment.club_id = ${clubId} AND ${raw(shown)}`,
   );
   if (!enrollment) throw notFound('enrollment');
   return presentEnrollment(enrollment, now);
@@ -91,7 +91,7 @@ export async function listOwnEnrollments(
   now: Date,
 ): Promise<Page<RecordOf<'OwnEnrollment'>>> {
   const conditions = ['enrollment.student_id = $1', shown];
-  const rows = await pageOf<Enrollment & { opens: OpeningRow }>(
+  const rows = await pageOf<EnrollmentRow & { opens: OpeningRow }>(
     db,
     `${columns}, jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
                         'agentId', delivery.agent_id) AS opens`,

@@ -1,5 +1,6 @@
 /** Access for many students at once, by the rules of `grantAccess`, in a number of statements that does not grow with theirs. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -33,10 +34,9 @@ export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date
   if (studentIds.length === 0 || deliveryIds.length === 0) return 0;
   const standing = await standingOf(tx, studentIds, deliveryIds);
   const ended = [...standing.values()].filter((enrollment) => hasEnded(enrollment, now));
-  await tx.query(`UPDATE enrollments SET superseded_at = $2, updated_at = $2 WHERE id = ANY ($1)`, [
-    ended.map(({ id }) => id),
-    now,
-  ]);
+  await tx.run(
+    sql`UPDATE enrollments SET superseded_at = ${now}, updated_at = ${now} WHERE id = ANY (${ended.map(({ id }) => id)})`,
+  );
 
   const fresh = [];
   for (const deliveryId of deliveryIds) {
@@ -48,13 +48,10 @@ export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date
     const terms = await termsOf(tx, { clubId, deliveryId }, now);
     fresh.push(...lacking.map((studentId) => ({ id: newId(), studentId, deliveryId, ...terms })));
   }
-  await tx.query(
-    `INSERT INTO enrollments (id, club_id, student_id, delivery_id, cohort_id, source, starts_at, ends_at, created_at, updated_at)
-     SELECT (one->>'id')::uuid, $2, (one->>'studentId')::uuid, (one->>'deliveryId')::uuid, (one->>'cohortId')::uuid, $3,
-            (one->>'startsAt')::timestamptz, (one->>'endsAt')::timestamptz, $4, $4
-       FROM jsonb_array_elements($1::jsonb) AS one`,
-    [JSON.stringify(fresh), clubId, source, now],
-  );
+  await tx.run(sql`INSERT INTO enrollments (id, club_id, student_id, delivery_id, cohort_id, source, starts_at, ends_at, created_at, updated_at)
+     SELECT (one->>'id')::uuid, ${clubId}, (one->>'studentId')::uuid, (one->>'deliveryId')::uuid, (one->>'cohortId')::uuid, ${source},
+            (one->>'startsAt')::timestamptz, (one->>'endsAt')::timestamptz, ${now}, ${now}
+       FROM jsonb_array_elements(${JSON.stringify(fresh)}::jsonb) AS one`);
   await recordFacts(
     tx,
     fresh.map(({ id, studentId }) => ({
@@ -75,13 +72,11 @@ async function standingOf(
   studentIds: readonly Id[],
   deliveryIds: readonly Id[],
 ): Promise<Map<string, Standing>> {
-  const rows = await tx.query<Standing[]>(
-    `SELECT id, student_id AS "studentId", delivery_id AS "deliveryId", ends_at AS "endsAt"
+  const rows =
+    await tx.rows<Standing>(sql`SELECT id, student_id AS "studentId", delivery_id AS "deliveryId", ends_at AS "endsAt"
        FROM enrollments
-      WHERE student_id = ANY ($1) AND delivery_id = ANY ($2)
-        AND origin_id IS NULL AND revoked_at IS NULL AND superseded_at IS NULL`,
-    [studentIds, deliveryIds],
-  );
+      WHERE student_id = ANY (${studentIds}) AND delivery_id = ANY (${deliveryIds})
+        AND origin_id IS NULL AND revoked_at IS NULL AND superseded_at IS NULL`);
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 

@@ -1,17 +1,19 @@
 /** Enrollments in the database: reading them under their student's row, which of them stands, and the facts about them. */
+import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { FactDetails } from '../../../entities/facts/values.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import type { EnrollmentTimes } from './enrollments.policy.ts';
 
 /** An enrollment with what is shown of its delivery. */
-export interface Enrollment extends EnrollmentTimes {
+export interface EnrollmentRow extends EnrollmentTimes {
   id: Id;
   clubId: Id;
   studentId: Id;
@@ -33,33 +35,31 @@ export const enrollmentColumns = `enrollment.id, enrollment.club_id AS "clubId",
 export const enrollmentsWithDelivery = `enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
 
 /** @throws DomainError not_found, also for an enrollment that was removed */
-export async function findEnrollment(db: Queries, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
-  const [enrollment] = await db.query<Enrollment[]>(
-    `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
-      WHERE enrollment.id = $1 AND enrollment.club_id = $2 AND enrollment.revoked_reason IS DISTINCT FROM 'removal'`,
-    [enrollmentId, clubId],
-  );
+export async function findEnrollment(db: Queries, clubId: Id, enrollmentId: Id): Promise<EnrollmentRow> {
+  const enrollment =
+    await db.one<EnrollmentRow>(sql`SELECT ${raw(enrollmentColumns)} FROM ${raw(enrollmentsWithDelivery)}
+      WHERE enrollment.id = ${enrollmentId} AND enrollment.club_id = ${clubId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal'`);
   if (!enrollment) throw notFound('enrollment');
   return enrollment;
 }
 
-/** Finds it and holds its student's row; what is returned was read after. @throws DomainError not_found */
-export async function holdEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<Enrollment> {
+/** Locks the student's row, then reads the enrollment. @throws DomainError not_found */
+export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: Id): Promise<EnrollmentRow> {
   const { studentId } = await findEnrollment(tx, clubId, enrollmentId);
-  await holdStudent(tx, clubId, studentId);
+  await lockStudent(tx, clubId, studentId);
   return findEnrollment(tx, clubId, enrollmentId);
 }
 
 /** The one that the student has of a delivery without a sale; of a sale, the one that it gave. */
 export async function findStanding(
   db: Queries,
-  of: Pick<Enrollment, 'clubId' | 'studentId' | 'deliveryId' | 'originId'>,
-): Promise<Enrollment | undefined> {
+  of: Pick<EnrollmentRow, 'clubId' | 'studentId' | 'deliveryId' | 'originId'>,
+): Promise<EnrollmentRow | undefined> {
   const which =
     of.originId === null
       ? `enrollment.origin_id IS NULL AND enrollment.revoked_at IS NULL AND enrollment.superseded_at IS NULL AND enrollment.student_id = $3`
       : `enrollment.origin_id = $3`;
-  const [standing] = await db.query<Enrollment[]>(
+  const [standing] = await db.query<EnrollmentRow[]>(
     `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.club_id = $1 AND enrollment.delivery_id = $2 AND ${which}`,
     [of.clubId, of.deliveryId, of.originId ?? of.studentId],
@@ -74,14 +74,14 @@ export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date)
 
 /** Another takes its place, which had ended. */
 export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): Promise<void> {
-  await tx.query(`UPDATE enrollments SET superseded_at = $2, updated_at = $2 WHERE id = $1`, [enrollmentId, now]);
+  await tx.manager.update(Enrollment, { id: enrollmentId }, { supersededAt: now, updatedAt: now });
 }
 
 /** Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it. */
 export async function recordAccess(
   tx: Transaction,
   type: EventType,
-  { clubId, studentId, id, source, originId }: Enrollment,
+  { clubId, studentId, id, source, originId }: EnrollmentRow,
   now: Date,
   details?: FactDetails,
 ): Promise<void> {

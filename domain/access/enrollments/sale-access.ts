@@ -2,24 +2,23 @@
  * How the access of a sale follows the sale: each change of what it is to be is carried out once, with one fact an
  * enrollment. What an administrator has decided meanwhile stands (ADR 0012).
  */
+import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { RevocationReason } from '../../../entities/access/values.ts';
 import type { SaleTarget } from '../../../entities/sales/values.ts';
 import { changeOfEnd, type EnrollmentTimes } from './enrollments.policy.ts';
-import { enrollmentColumns, enrollmentsWithDelivery, recordAccess, type Enrollment } from './rows.ts';
+import { enrollmentColumns, enrollmentsWithDelivery, recordAccess, type EnrollmentRow } from './rows.ts';
 import { revokeAccess } from './enrollments.ts';
 
 /** What the ends that a cancellation moved were before, by enrollment; null for none. */
 export type EndsBefore = Readonly<Record<Id, string | null>>;
 
 /** The enrollments of a purchase or a subscription, which an administrator may have removed since. */
-async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<Enrollment[]> {
-  return tx.query<Enrollment[]>(
-    `SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
-      WHERE enrollment.origin_id = $1 AND enrollment.revoked_reason IS DISTINCT FROM 'removal' ORDER BY enrollment.id`,
-    [originId],
-  );
+async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<EnrollmentRow[]> {
+  return tx.rows<EnrollmentRow>(sql`SELECT ${raw(enrollmentColumns)} FROM ${raw(enrollmentsWithDelivery)}
+      WHERE enrollment.origin_id = ${originId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal' ORDER BY enrollment.id`);
 }
 
 /** Takes what a purchase of its own gave: it was refunded, or turned out to be a charge of a subscription. */
@@ -61,7 +60,7 @@ function isSame(left: SaleTarget, right: SaleTarget): boolean {
 }
 
 /** The end that it has without any cancellation. One that is not the cancellation's any more is somebody's decision. */
-function ownEndOf({ id, endsAt }: Enrollment, from: SaleTarget, endsBefore: EndsBefore): Date | null {
+function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];
   const isOurs =
     from.kind === 'canceled' && from.periodEnd !== null && endsAt?.getTime() === Date.parse(from.periodEnd);
@@ -77,7 +76,7 @@ function graceOf(to: SaleTarget, { startsAt }: EnrollmentTimes, now: Date): Date
 }
 
 /** What an administrator revoked stays revoked. */
-function reasonFor(to: SaleTarget, grace: Date | null, { revokedReason }: Enrollment): RevocationReason | null {
+function reasonFor(to: SaleTarget, grace: Date | null, { revokedReason }: EnrollmentRow): RevocationReason | null {
   if (revokedReason === 'revocation') return revokedReason;
   if (to.kind === 'refunded') return 'refund';
   return to.kind === 'canceled' && grace === null ? 'cancellation' : null;
@@ -86,16 +85,13 @@ function reasonFor(to: SaleTarget, grace: Date | null, { revokedReason }: Enroll
 /** One update and at most one fact: of an access that is revoked and stays so, nobody is told that its end has moved. */
 async function change(
   tx: Transaction,
-  before: Enrollment,
-  { endsAt, revokedReason }: Pick<Enrollment, 'endsAt' | 'revokedReason'>,
+  before: EnrollmentRow,
+  { endsAt, revokedReason }: Pick<EnrollmentRow, 'endsAt' | 'revokedReason'>,
   now: Date,
 ): Promise<void> {
   const revokedAt = revokedReason === null ? null : (before.revokedAt ?? now);
-  const after: Enrollment = { ...before, endsAt, revokedAt, revokedReason };
-  await tx.query(
-    `UPDATE enrollments SET ends_at = $2, revoked_at = $3, revoked_reason = $4, updated_at = $5 WHERE id = $1`,
-    [before.id, endsAt, revokedAt, revokedReason, now],
-  );
+  const after: EnrollmentRow = { ...before, endsAt, revokedAt, revokedReason };
+  await tx.manager.update(Enrollment, { id: before.id }, { endsAt, revokedAt, revokedReason, updatedAt: now });
   if (before.revokedAt === null && revokedAt !== null) await recordAccess(tx, 'access.revoked', after, now);
   else if (before.revokedAt !== null && revokedAt === null) await recordAccess(tx, 'access.restored', after, now);
   else if (revokedAt === null) {

@@ -1,6 +1,7 @@
 /** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
-import { holdPlaces, requireStudents } from '../../billing/allowances.ts';
-import { LookedTooEarly, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { lockPlaces, requireStudents } from '../../billing/allowances.ts';
+import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
@@ -12,7 +13,7 @@ import type { FileRow, Person, ReadRows } from './rows.ts';
 import { bulk } from '../../../entities/facts/values.ts';
 import type { ImportColumn, ImportError, RowCode, RowOutcome } from '../../../entities/access/values.ts';
 import { hasImportEnded, importRules } from './imports.policy.ts';
-import { endImport, holdImport, type StoredImport } from './imports.ts';
+import { endImport, lockImport, type StoredImport } from './imports.ts';
 import { grantToMany } from '../enrollments/many-grants.ts';
 
 /** Rows that follow the cursor, and where the cursor is after them. */
@@ -35,7 +36,7 @@ interface ReportRow {
  * Does the batch, unless it was done meanwhile or the import has ended. The import's row is held first: whoever cancels
  * waits for the batch, and nobody holds a student while waiting for an import.
  * @param before the import as it was when the batch was read
- * @throws LookedTooEarly (somebody was removed meanwhile)
+ * @throws StaleRead (somebody was removed meanwhile)
  * @throws DomainError not_found, delivery_archived, invalid_request: a delivery that cannot be given any more
  */
 export async function recordBatch(
@@ -45,7 +46,7 @@ export async function recordBatch(
   batch: Batch,
   now: Date,
 ): Promise<void> {
-  const held = await holdImport(tx, before.id);
+  const held = await lockImport(tx, before.id);
   if (held.cursor !== before.cursor || hasImportEnded(held.status)) return;
 
   const people = onceEach(batch.rows);
@@ -60,7 +61,7 @@ export async function recordBatch(
   );
   // Whoever was removed while their row was waited for, or before their account was opened, is noted by now.
   const isRemovedSince = await readRemovedAddresses(tx, vault, held.id);
-  if (wanted.some(({ email }) => isRemovedSince(email))) throw new LookedTooEarly();
+  if (wanted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const known = await reportedBefore(tx, held.id, accounts);
   const report = batch.rows.map((row) => reportOn(row, people, accounts, known, isRemoved));
   await tellAndGrant(tx, vault, held, report, people, now);
@@ -72,7 +73,7 @@ export async function recordBatch(
 /** Takes as many of these places for students as the club's plan has. @returns how many */
 async function placesFor(tx: Transaction, clubId: Id, wanted: number, now: Date): Promise<number> {
   const has = (places: number) =>
-    holdPlaces(tx, clubId, places).then(
+    lockPlaces(tx, clubId, places).then(
       () => true,
       (error: unknown) => {
         if (error instanceof DomainError && error.code === 'limit_reached') return false;
@@ -106,9 +107,8 @@ async function reportedBefore(
   accounts: ReadonlyMap<string, FoundAccount>,
 ): Promise<ReadonlySet<Id>> {
   const ids = [...accounts.values()].filter(({ created }) => !created).map(({ studentId }) => studentId);
-  const rows = await tx.query<{ studentId: Id }[]>(
-    `SELECT student_id AS "studentId" FROM student_import_rows WHERE import_id = $1 AND student_id = ANY ($2)`,
-    [importId, ids],
+  const rows = await tx.rows<{ studentId: Id }>(
+    sql`SELECT student_id AS "studentId" FROM student_import_rows WHERE import_id = ${importId} AND student_id = ANY (${ids})`,
   );
   return new Set(rows.map(({ studentId }) => studentId));
 }
@@ -165,12 +165,9 @@ async function tellAndGrant(
 }
 
 async function insertReport(tx: Transaction, importId: Id, report: readonly ReportRow[]): Promise<void> {
-  await tx.query(
-    `INSERT INTO student_import_rows (import_id, row, outcome, code, column_name, student_id)
-     SELECT $1, (one->>'row')::int, one->>'outcome', one->>'code', one->>'column', (one->>'studentId')::uuid
-       FROM jsonb_array_elements($2::jsonb) AS one`,
-    [importId, JSON.stringify(report)],
-  );
+  await tx.run(sql`INSERT INTO student_import_rows (import_id, row, outcome, code, column_name, student_id)
+     SELECT ${importId}, (one->>'row')::int, one->>'outcome', one->>'code', one->>'column', (one->>'studentId')::uuid
+       FROM jsonb_array_elements(${JSON.stringify(report)}::jsonb) AS one`);
 }
 
 async function advance(
@@ -182,25 +179,11 @@ async function advance(
 ): Promise<void> {
   const countOf = (outcome: RowOutcome) => report.filter((row) => row.outcome === outcome).length;
   const isLast = cursor === held.fileBytes;
-  await tx.query(
-    `UPDATE student_imports
-        SET status = CASE WHEN $3 THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, $2),
-            completed_at = CASE WHEN $3 THEN $2::timestamptz END, cursor = $4, next_row = $5,
-            created_count = created_count + $6, existing_count = existing_count + $7, failed_count = failed_count + $8,
-            rows_total = CASE WHEN $3 THEN created_count + existing_count + failed_count + $9 ELSE rows_total END,
-            looks_at = $10
-      WHERE id = $1`,
-    [
-      held.id,
-      now,
-      isLast,
-      cursor,
-      nextRow,
-      countOf('created'),
-      countOf('existing'),
-      countOf('failed'),
-      report.length,
-      new Date(now.getTime() + importRules.silenceMs),
-    ],
-  );
+  await tx.run(sql`UPDATE student_imports
+        SET status = CASE WHEN ${isLast} THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, ${now}),
+            completed_at = CASE WHEN ${isLast} THEN ${now}::timestamptz END, cursor = ${cursor}, next_row = ${nextRow},
+            created_count = created_count + ${countOf('created')}, existing_count = existing_count + ${countOf('existing')}, failed_count = failed_count + ${countOf('failed')},
+            rows_total = CASE WHEN ${isLast} THEN created_count + existing_count + failed_count + ${report.length} ELSE rows_total END,
+            looks_at = ${new Date(now.getTime() + importRules.silenceMs)}
+      WHERE id = ${held.id}`);
 }

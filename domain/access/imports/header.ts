@@ -24,7 +24,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  * @throws DomainError invalid_request (422): no readable header line, or one without the columns `email` and `name`
  */
 export function readHeader(head: Buffer, isWhole: boolean): Header {
-  refuseOtherEncodings(head);
+  requireUtf8(head);
   const start = byteOrderMark.every((byte, place) => head[place] === byte) ? byteOrderMark.length : 0;
   const candidates = delimiters.flatMap((delimiter) => headerBy(delimiter, head, start, isWhole) ?? []);
   if (candidates.length === 0) throw headerProblem('its quotes do not close');
@@ -50,11 +50,11 @@ export function readHeader(head: Buffer, isWhole: boolean): Header {
 }
 
 /** UTF-16, and whatever else begins with NUL bytes, would be thousands of rows that mean nothing. */
-function refuseOtherEncodings(head: Buffer): void {
+function requireUtf8(head: Buffer): void {
   const mark = head.toString('hex', 0, 2);
   const firstLine = head.includes('\n') ? head.subarray(0, head.indexOf('\n')) : head;
   if (mark === 'feff' || mark === 'fffe' || firstLine.includes(0)) {
-    throw new DomainError('invalid_request', 'The file must be text in UTF-8: this is UTF-16, or no text.');
+    throw new DomainError('invalid_request', 'The file must be text in UTF-8: this is UTF-16, or is not text.');
   }
 }
 

@@ -1,6 +1,8 @@
 /** Student imports as administrators see them: begun with a file, listed, read, canceled. The work is done by `step.ts`. */
+import { StudentImport } from '../../../entities/access/student-import.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -49,16 +51,16 @@ export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-im
 
 /** @returns undefined where there is none */
 export async function loadImport(db: Queries, importId: Id): Promise<StoredImport | undefined> {
-  const [found] = await db.query<StoredImport[]>(`SELECT ${columns} FROM student_imports WHERE id = $1`, [importId]);
+  const found = await db.one<StoredImport>(sql`SELECT ${raw(columns)} FROM student_imports WHERE id = ${importId}`);
   return found;
 }
 
 /**
- * Holds its row for the rest of the transaction. Others may go on to name it: who notes an address with it holds a student.
+ * Locks the import's row until the transaction ends. Other transactions can still insert rows that reference it.
  * @throws Error if there is none: imports are not removed
  */
-export async function holdImport(tx: Transaction, importId: Id): Promise<StoredImport> {
-  await tx.query(`SELECT FROM student_imports WHERE id = $1 FOR NO KEY UPDATE`, [importId]);
+export async function lockImport(tx: Transaction, importId: Id): Promise<StoredImport> {
+  await tx.run(sql`SELECT FROM student_imports WHERE id = ${importId} FOR NO KEY UPDATE`);
   const held = await loadImport(tx, importId);
   if (!held) throw new Error('An import vanished');
   return held;
@@ -78,15 +80,11 @@ export async function listImports(
   page: PageRequest,
 ): Promise<Page<RecordOf<'StudentImport'>>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM student_imports WHERE club_id = $1`,
-    [clubId],
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM student_imports WHERE club_id = ${clubId}`,
   );
-  const rows = await db.query<StoredImport[]>(
-    `SELECT ${columns} FROM student_imports WHERE club_id = $1
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
+  const rows = await db.rows<StoredImport>(sql`SELECT ${raw(columns)} FROM student_imports WHERE club_id = ${clubId}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`);
   return { rows: rows.map(presentImport), total: counted?.total ?? 0 };
 }
 
@@ -135,7 +133,7 @@ export async function cancelImport(
 ): Promise<RecordOf<'StudentImport'>> {
   return database.transaction(async (tx) => {
     await findImport(tx, clubId, importId);
-    const { status } = await holdImport(tx, importId);
+    const { status } = await lockImport(tx, importId);
     if (status === 'canceled') return findImport(tx, clubId, importId);
     if (hasImportEnded(status)) throw new DomainError('import_ended', 'The import has ended already.');
     await endImport(tx, { id: importId, clubId }, { status: 'canceled' }, now);
@@ -152,12 +150,11 @@ export async function endImport(
   end: ImportEnd,
   now: Date,
 ): Promise<void> {
-  await tx.query(`UPDATE student_imports SET status = $2, error = $3, completed_at = $4, looks_at = $4 WHERE id = $1`, [
-    id,
-    end.status,
-    'error' in end ? end.error : null,
-    now,
-  ]);
+  await tx.manager.update(
+    StudentImport,
+    { id },
+    { status: end.status, error: 'error' in end ? end.error : null, completedAt: now, looksAt: now },
+  );
   await wake(tx, 'studentImport', [{ id, clubId }], now);
 }
 

@@ -1,6 +1,8 @@
 /** Whom an open import does not bring back: students who are removed before it comes to their row. */
+import { StudentImportAddress } from '../../../entities/access/student-import-address.ts';
 import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 
@@ -13,12 +15,9 @@ export async function noteAddressLeft(
   vault: Vault,
   { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
 ): Promise<void> {
-  await tx.query(
-    `INSERT INTO student_import_addresses (import_id, address_key, student_id)
-     SELECT id, $3, $2 FROM student_imports WHERE club_id = $1 AND status IN ('uploading', 'pending', 'running')
-     ON CONFLICT DO NOTHING`,
-    [clubId, studentId, addressKeyOf(vault, email)],
-  );
+  await tx.run(sql`INSERT INTO student_import_addresses (import_id, address_key, student_id)
+     SELECT id, ${addressKeyOf(vault, email)}, ${studentId} FROM student_imports WHERE club_id = ${clubId} AND status IN ('uploading', 'pending', 'running')
+     ON CONFLICT DO NOTHING`);
 }
 
 /** @returns whether an address is one that was noted with the import and whose student is removed by now */
@@ -27,16 +26,15 @@ export async function readRemovedAddresses(
   vault: Vault,
   importId: Id,
 ): Promise<(foldedEmail: string) => boolean> {
-  const rows = await tx.query<{ addressKey: Buffer }[]>(
-    `SELECT address_key AS "addressKey" FROM student_import_addresses noted JOIN students student ON student.id = noted.student_id
-      WHERE noted.import_id = $1 AND student.removed_at IS NOT NULL`,
-    [importId],
-  );
+  const rows = await tx.rows<{
+    addressKey: Buffer;
+  }>(sql`SELECT address_key AS "addressKey" FROM student_import_addresses noted JOIN students student ON student.id = noted.student_id
+      WHERE noted.import_id = ${importId} AND student.removed_at IS NOT NULL`);
   const keys = new Set(rows.map(({ addressKey }) => addressKey.toString('hex')));
   return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
 }
 
 /** For an import that has ended: nobody asks any more. */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
-  await db.query(`DELETE FROM student_import_addresses WHERE import_id = $1`, [importId]);
+  await db.manager.delete(StudentImportAddress, { importId });
 }

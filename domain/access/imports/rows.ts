@@ -44,9 +44,9 @@ export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
  * nobody closes must not swallow the rows after it. Where the piece is too short to tell whether it is closed, nothing more is
  * read: what stands in quotes may look like rows.
  * @param nextRow the number of the first row
- * @param most rows to read
+ * @param max rows to read at most
  */
-export function readRows(piece: Piece, format: FileFormat, nextRow: number, most: number): ReadRows {
+export function readRows(piece: Piece, format: FileFormat, nextRow: number, max: number): ReadRows {
   const end = piece.isLast ? piece.bytes.length : piece.bytes.lastIndexOf(lineFeed) + 1;
   if (end === 0 && !piece.isLast) {
     return {
@@ -58,7 +58,7 @@ export function readRows(piece: Piece, format: FileFormat, nextRow: number, most
     };
   }
   const read: ReadRows = { rows: [], consumed: 0, nextRow, endsInsideLine: false, endsInsideQuotes: false };
-  let left = most;
+  let left = max;
   while (left > 0 && read.consumed < end) {
     const { records, stoppedBy } = parseOn(piece.bytes.subarray(read.consumed, end), format, left);
     for (const { fields, place } of records) {
@@ -100,14 +100,14 @@ interface ParsedRecord {
 function parseOn(
   bytes: Buffer,
   { delimiter }: FileFormat,
-  most: number,
+  max: number,
 ): { records: ParsedRecord[]; stoppedBy?: 'open quote' | 'stray quote' } {
   const records: ParsedRecord[] = [];
   const take = (fields: Buffer[], info: { bytes: number; records: number; empty_lines: number }) => {
     records.push({ fields, place: info.records - 1 + info.empty_lines, end: info.bytes });
   };
   try {
-    parse(bytes, { ...parsing, delimiter, to: most, on_record: take as never });
+    parse(bytes, { ...parsing, delimiter, to: max, on_record: take as never });
     return { records };
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;

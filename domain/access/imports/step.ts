@@ -1,17 +1,18 @@
 /** A step of an import: one batch of rows in one transaction, which also records how far the file is done (ENG-2). */
+import { StudentImport } from '../../../entities/access/student-import.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import type { Platform } from '../../deps.ts';
+import type { VaultDeps } from '../../deps.ts';
 import { recordBatch, type Batch } from './batch.ts';
 import { forgetAddresses } from './removals.ts';
 import { isQuoted, readRows, type Piece } from './rows.ts';
 import type { ImportError, ImportStatus } from '../../../entities/access/values.ts';
 import { hasImportEnded, importRules, rowsABatch } from './imports.policy.ts';
-import { endImport, fileKeyOf, holdImport, loadImport, type StoredImport } from './imports.ts';
+import { endImport, fileKeyOf, lockImport, loadImport, type StoredImport } from './imports.ts';
 
-export interface ImportPlatform extends Platform {
+export interface ImportDeps extends VaultDeps {
   storage: ObjectStore;
   /** Where tests stop the process. */
   failpoint: (name: string) => Promise<void>;
@@ -26,34 +27,35 @@ export type ImportStep =
  * Takes the import one step further. A repetition finds the cursor moved and does the next batch, so nothing is done twice.
  * @param now Unix milliseconds
  */
-export async function stepImport(platform: ImportPlatform, importId: Id, now: number): Promise<ImportStep> {
-  const stored = await loadImport(platform.database, importId);
+export async function stepImport(deps: ImportDeps, importId: Id, now: number): Promise<ImportStep> {
+  const stored = await loadImport(deps.database, importId);
   if (!stored) return { done: true, outcome: 'canceled' }; // its club is gone
-  if (hasImportEnded(stored.status)) return cleanUp(platform, stored, now);
-  if (stored.status === 'uploading') return awaitFile(platform, stored, now);
-  const error = await importBatch(platform, stored, new Date(now));
-  if (error !== undefined) await fail(platform, stored, error, now);
-  return lookAt(platform, importId);
+  if (hasImportEnded(stored.status)) return cleanUp(deps, stored, now);
+  if (stored.status === 'uploading') return awaitFile(deps, stored, now);
+  const error = await importBatch(deps, stored, new Date(now));
+  if (error !== undefined) await fail(deps, stored, error, now);
+  return readState(deps, importId);
 }
 
 const uploadEnds = ({ createdAt }: StoredImport) => createdAt.getTime() + importRules.uploadMs;
 
-async function awaitFile(platform: ImportPlatform, stored: StoredImport, now: number): Promise<ImportStep> {
+async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   if (now < uploadEnds(stored)) return goingOn(stored, uploadEnds(stored));
-  await fail(platform, stored, 'upload_interrupted', now);
-  return lookAt(platform, stored.id);
+  await fail(deps, stored, 'upload_interrupted', now);
+  return readState(deps, stored.id);
 }
 
 /** Removes the file. One that may still be on its way is removed again when it cannot be any more. */
-async function cleanUp({ database, storage }: ImportPlatform, stored: StoredImport, now: number): Promise<ImportStep> {
+async function cleanUp({ database, storage }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   if (stored.looksAt === null) return { done: true, outcome: stored.status };
   await storage.remove(fileKeyOf(stored));
   await forgetAddresses(database, stored.id);
   const mayStillArrive = stored.fileBytes === null && now < uploadEnds(stored);
-  await database.source.query(`UPDATE student_imports SET looks_at = $2 WHERE id = $1`, [
-    stored.id,
-    mayStillArrive ? new Date(uploadEnds(stored)) : null,
-  ]);
+  await database.manager.update(
+    StudentImport,
+    { id: stored.id },
+    { looksAt: mayStillArrive ? new Date(uploadEnds(stored)) : null },
+  );
   return mayStillArrive ? goingOn(stored, uploadEnds(stored)) : { done: true, outcome: stored.status };
 }
 
@@ -63,7 +65,7 @@ function goingOn({ status, created, existing, failed, rowsTotal }: StoredImport,
 }
 
 /** What Postgres says now: whoever acted on it, and whether or not it was us. */
-async function lookAt({ database }: ImportPlatform, importId: Id): Promise<ImportStep> {
+async function readState({ database }: ImportDeps, importId: Id): Promise<ImportStep> {
   const stored = await loadImport(database, importId);
   return stored ? goingOn(stored) : { done: true, outcome: 'canceled' };
 }
@@ -72,35 +74,26 @@ async function lookAt({ database }: ImportPlatform, importId: Id): Promise<Impor
 const refusals: ReadonlySet<ErrorCode> = new Set(['not_found', 'delivery_archived', 'invalid_request']);
 
 /** @returns why the import as a whole cannot go on, if it cannot */
-async function importBatch(
-  platform: ImportPlatform,
-  stored: StoredImport,
-  now: Date,
-): Promise<ImportError | undefined> {
-  const batch = await readBatch(platform.storage, stored);
+async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): Promise<ImportError | undefined> {
+  const batch = await readBatch(deps.storage, stored);
   if (!batch) return 'file_missing';
-  await platform.failpoint('batch_read');
+  await deps.failpoint('batch_read');
   try {
-    await platform.database.transaction(async (tx) => {
-      await recordBatch(tx, platform.vault, stored, batch, now);
-      await platform.failpoint('batch_written');
+    await deps.database.transaction(async (tx) => {
+      await recordBatch(tx, deps.vault, stored, batch, now);
+      await deps.failpoint('batch_written');
     });
   } catch (error) {
     if (error instanceof DomainError && refusals.has(error.code)) return 'delivery_not_grantable';
     throw error;
   }
-  await platform.failpoint('batch_recorded');
+  await deps.failpoint('batch_recorded');
   return undefined;
 }
 
-async function fail(
-  { database }: ImportPlatform,
-  { id }: StoredImport,
-  error: ImportError,
-  now: number,
-): Promise<void> {
+async function fail({ database }: ImportDeps, { id }: StoredImport, error: ImportError, now: number): Promise<void> {
   await database.transaction(async (tx) => {
-    const held = await holdImport(tx, id);
+    const held = await lockImport(tx, id);
     if (!hasImportEnded(held.status)) await endImport(tx, held, { status: 'failed', error }, new Date(now));
   });
 }

@@ -1,4 +1,5 @@
 /** The beginning of an import: the file goes to the store as it arrives, and is never in memory as a whole. */
+import { StudentImport } from '../../../entities/access/student-import.ts';
 import { Readable } from 'node:stream';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
@@ -10,7 +11,7 @@ import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
 import type { ImportError } from '../../../entities/access/values.ts';
 import { importRules } from './imports.policy.ts';
-import { endImport, fileKeyOf, findImport, holdImport } from './imports.ts';
+import { endImport, fileKeyOf, findImport, lockImport } from './imports.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
@@ -62,24 +63,20 @@ async function insertImport(
 ): Promise<void> {
   await requireFeature(tx, upload.clubId, 'imports');
   for (const deliveryId of deliveryIds) await termsOf(tx, { clubId: upload.clubId, deliveryId }, now);
-  await tx.query(
-    `INSERT INTO student_imports
-       (id, club_id, status, file_name, delivery_ids, invite, format, ignored_columns, cursor, next_row, looks_at, created_at)
-     VALUES ($1, $2, 'uploading', $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    [
-      upload.id,
-      upload.clubId,
-      fileName ?? null,
-      deliveryIds,
-      invite,
-      header.format,
-      header.ignoredColumns,
-      header.end,
-      header.nextRow,
-      new Date(now.getTime() + importRules.uploadMs),
-      now,
-    ],
-  );
+  await tx.manager.insert(StudentImport, {
+    id: upload.id,
+    clubId: upload.clubId,
+    status: 'uploading',
+    fileName: fileName ?? null,
+    deliveryIds: [...deliveryIds],
+    invite,
+    format: header.format,
+    ignoredColumns: header.ignoredColumns,
+    cursor: header.end,
+    nextRow: header.nextRow,
+    looksAt: new Date(now.getTime() + importRules.uploadMs),
+    createdAt: now,
+  });
   // Its workflow waits for the file, or for the time when an upload must have broken off.
   await wake(tx, 'studentImport', [upload], now);
 }
@@ -91,11 +88,17 @@ async function acceptFile(
   { size, lines }: Measured,
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
-  const { status } = await holdImport(tx, upload.id);
+  const { status } = await lockImport(tx, upload.id);
   if (status === 'uploading') {
-    await tx.query(
-      `UPDATE student_imports SET status = 'pending', file_bytes = $2, rows_total = $3, looks_at = $4 WHERE id = $1`,
-      [upload.id, size(), lines(), new Date(now.getTime() + importRules.silenceMs)],
+    await tx.manager.update(
+      StudentImport,
+      { id: upload.id },
+      {
+        status: 'pending',
+        fileBytes: size(),
+        rowsTotal: lines(),
+        looksAt: new Date(now.getTime() + importRules.silenceMs),
+      },
     );
   }
   await wake(tx, 'studentImport', [upload], now);
@@ -110,7 +113,7 @@ async function breakOff(
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
   return database.transaction(async (tx) => {
-    const { status } = await holdImport(tx, upload.id);
+    const { status } = await lockImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
     return findImport(tx, upload.clubId, upload.id);
   });

@@ -1,9 +1,11 @@
 /** Claiming a registration link: by a signed-in student, or while signing up (OP-12, ACC-6). */
+import { RegistrationLinkClaim } from '../../../entities/access/registration-link-claim.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { grantable } from '../deliveries/deliveries.ts';
 import { grantAccess } from '../enrollments/enrollments.ts';
 import { foldCode, noLink, requireClaimable, type LinkState } from './links.policy.ts';
@@ -36,7 +38,7 @@ async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lo
  * What a sign-up asks before it looks whether the e-mail is known, so that its answer does not tell.
  * @throws DomainError not_found, registration_link_used_up
  */
-export async function expectClaimable(tx: Transaction, clubId: Id, code: string, now: Date): Promise<void> {
+export async function requireClaimableLink(tx: Transaction, clubId: Id, code: string, now: Date): Promise<void> {
   requireClaimable(await findLink(tx, clubId, code, now), now);
 }
 
@@ -47,7 +49,7 @@ export async function expectClaimable(tx: Transaction, clubId: Id, code: string,
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
-  await holdStudent(tx, clubId, studentId);
+  await lockStudent(tx, clubId, studentId);
   const link = await findLink(tx, clubId, code, now, 'FOR NO KEY UPDATE OF link');
   const answer = (deliveries: string[]): Claim => ({ club_name: link.clubName, name: link.name, deliveries });
   const earlier = await namesOfClaim(tx, link.id, studentId);
@@ -59,11 +61,13 @@ export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code
       WHERE given.link_id = $1 ORDER BY delivery.created_at, delivery.id FOR SHARE OF delivery`,
     [link.id, now],
   );
-  await tx.query(`UPDATE registration_links SET uses = uses + 1 WHERE id = $1`, [link.id]);
-  await tx.query(
-    `INSERT INTO registration_link_claims (link_id, student_id, delivery_ids, claimed_at) VALUES ($1, $2, $3, $4)`,
-    [link.id, studentId, deliveries.map(({ id }) => id), now],
-  );
+  await tx.run(sql`UPDATE registration_links SET uses = uses + 1 WHERE id = ${link.id}`);
+  await tx.manager.insert(RegistrationLinkClaim, {
+    linkId: link.id,
+    studentId,
+    deliveryIds: deliveries.map(({ id }) => id),
+    claimedAt: now,
+  });
   for (const { id } of deliveries)
     await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'registration_link' }, now);
   return answer(deliveries.map(({ name }) => name));
@@ -82,11 +86,10 @@ export async function claimRegistrationLink(
 
 /** @returns undefined where the student has not claimed the link */
 async function namesOfClaim(tx: Transaction, linkId: Id, studentId: Id): Promise<string[] | undefined> {
-  const [claim] = await tx.query<{ names: string[] }[]>(
-    `SELECT ARRAY (SELECT delivery.name FROM access_deliveries delivery WHERE delivery.id = ANY (claim.delivery_ids)
+  const claim = await tx.one<{
+    names: string[];
+  }>(sql`SELECT ARRAY (SELECT delivery.name FROM access_deliveries delivery WHERE delivery.id = ANY (claim.delivery_ids)
                     ORDER BY delivery.created_at, delivery.id) AS names
-       FROM registration_link_claims claim WHERE claim.link_id = $1 AND claim.student_id = $2`,
-    [linkId, studentId],
-  );
+       FROM registration_link_claims claim WHERE claim.link_id = ${linkId} AND claim.student_id = ${studentId}`);
   return claim?.names;
 }

@@ -22,5 +22,5 @@ export const noLink = () => notFound('registration link');
 export function requireClaimable({ revokedAt, expiresAt, maxUses, uses, gives }: LinkState, now: Date): void {
   if (revokedAt !== null || (expiresAt !== null && expiresAt <= now) || !gives) throw noLink();
   if (maxUses !== null && uses >= maxUses)
-    throw new DomainError('registration_link_used_up', 'The registration link was claimed as often as it may be.');
+    throw new DomainError('registration_link_used_up', 'The registration link has reached its limit of claims.');
 }

@@ -1,8 +1,12 @@
 /** Registration links as administrators keep them. */
+import { IsNull } from 'typeorm';
+import { RegistrationLink } from '../../../entities/access/registration-link.ts';
+import { RegistrationLinkDelivery } from '../../../entities/access/registration-link-delivery.ts';
 import { randomInt } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -10,10 +14,10 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/instants.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { expectDeliveries } from '../deliveries/deliveries.ts';
+import { requireDeliveries } from '../deliveries/deliveries.ts';
 import { noLink } from './links.policy.ts';
 
-type RegistrationLink = RecordOf<'RegistrationLink'>;
+type RegistrationLinkRecord = RecordOf<'RegistrationLink'>;
 
 /** Where classrooms are: `{slug}` stands for the club's. */
 export interface Classrooms {
@@ -41,7 +45,7 @@ const selected = `SELECT link.id, link.code, link.name, link.max_uses AS "maxUse
       WHERE given.link_id = link.id) AS deliveries
   FROM registration_links link JOIN clubs club ON club.id = link.club_id`;
 
-function presentLink(link: LinkRow, { classroomUrl }: Classrooms): RegistrationLink {
+function presentLink(link: LinkRow, { classroomUrl }: Classrooms): RegistrationLinkRecord {
   return {
     id: link.id,
     code: link.code,
@@ -62,15 +66,13 @@ export async function listLinks(
   at: Classrooms,
   clubId: Id,
   page: PageRequest,
-): Promise<Page<RegistrationLink>> {
+): Promise<Page<RegistrationLinkRecord>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM registration_links WHERE club_id = $1`,
-    [clubId],
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM registration_links WHERE club_id = ${clubId}`,
   );
-  const rows = await db.query<LinkRow[]>(
-    `${selected} WHERE link.club_id = $1 ORDER BY link.created_at DESC, link.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
+  const rows = await db.rows<LinkRow>(
+    sql`${raw(selected)} WHERE link.club_id = ${clubId} ORDER BY link.created_at DESC, link.id DESC LIMIT ${limit} OFFSET ${offset}`,
   );
   return { rows: rows.map((row) => presentLink(row, at)), total: counted?.total ?? 0 };
 }
@@ -82,11 +84,10 @@ export async function findLink(
   clubId: Id,
   linkId: Id,
   lock = '',
-): Promise<RegistrationLink> {
-  const [link] = await db.query<LinkRow[]>(`${selected} WHERE link.id = $1 AND link.club_id = $2 ${lock}`, [
-    linkId,
-    clubId,
-  ]);
+): Promise<RegistrationLinkRecord> {
+  const link = await db.one<LinkRow>(
+    sql`${raw(selected)} WHERE link.id = ${linkId} AND link.club_id = ${clubId} ${raw(lock)}`,
+  );
   if (!link) throw noLink();
   return presentLink(link, at);
 }
@@ -108,13 +109,13 @@ export async function createLink(
   clubId: Id,
   input: { name: string; code?: string; delivery_ids: readonly Id[]; max_uses?: number; expires_at?: string },
   now: Date,
-): Promise<RegistrationLink> {
+): Promise<RegistrationLinkRecord> {
   return database.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'registration_links');
     const expiresAt = optionalInstant(input.expires_at, 'expires_at') ?? null;
     if (expiresAt !== null && expiresAt <= now)
       throw new DomainError('invalid_request', '`expires_at` must be in the future.');
-    await expectDeliveries(tx, clubId, input.delivery_ids);
+    await requireDeliveries(tx, clubId, input.delivery_ids);
     const id = newId();
     const code = input.code ?? madeCode();
     await tx
@@ -145,12 +146,12 @@ export async function updateLink(
   linkId: Id,
   input: { name?: string; delivery_ids?: readonly Id[]; max_uses?: number; expires_at?: string },
   now: Date,
-): Promise<RegistrationLink> {
+): Promise<RegistrationLinkRecord> {
   return database.transaction(async (tx) => {
     const expiresAt = changedInstant(input.expires_at, 'expires_at');
     await findLink(tx, classrooms, clubId, linkId, 'FOR NO KEY UPDATE OF link');
     if (input.delivery_ids) {
-      await expectDeliveries(tx, clubId, input.delivery_ids);
+      await requireDeliveries(tx, clubId, input.delivery_ids);
       await setDeliveries(tx, linkId, input.delivery_ids);
     }
     await tx.query(
@@ -177,20 +178,20 @@ export async function revokeLink(
   clubId: Id,
   linkId: Id,
   now: Date,
-): Promise<RegistrationLink> {
+): Promise<RegistrationLinkRecord> {
   return database.transaction(async (tx) => {
-    await tx.query(
-      `UPDATE registration_links SET revoked_at = $3, updated_at = $3 WHERE id = $1 AND club_id = $2 AND revoked_at IS NULL`,
-      [linkId, clubId, now],
+    await tx.manager.update(
+      RegistrationLink,
+      { id: linkId, clubId, revokedAt: IsNull() },
+      { revokedAt: now, updatedAt: now },
     );
     return findLink(tx, classrooms, clubId, linkId);
   });
 }
 
 async function setDeliveries(tx: Transaction, linkId: Id, deliveryIds: readonly Id[]): Promise<void> {
-  await tx.query(`DELETE FROM registration_link_deliveries WHERE link_id = $1`, [linkId]);
-  await tx.query(
-    `INSERT INTO registration_link_deliveries (link_id, delivery_id) SELECT DISTINCT $1::uuid, unnest($2::uuid[])`,
-    [linkId, deliveryIds],
+  await tx.manager.delete(RegistrationLinkDelivery, { linkId });
+  await tx.run(
+    sql`INSERT INTO registration_link_deliveries (link_id, delivery_id) SELECT DISTINCT ${linkId}::uuid, unnest(${deliveryIds}::uuid[])`,
   );
 }

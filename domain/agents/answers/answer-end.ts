@@ -7,7 +7,7 @@ import type { AnswerRow } from './answer-rows.ts';
 import { estimatedTokens } from './answers.policy.ts';
 import { settleBudget } from '../budget/budget.ts';
 import type { Citation } from '../prompt/citations.policy.ts';
-import { mostOutputTokens } from '../prompt/models.policy.ts';
+import { maxOutputTokens } from '../prompt/models.policy.ts';
 import type { Delta } from './delta-log.ts';
 import { charactersOf } from './delta-text.policy.ts';
 import type { TokenUse } from '../../../platform/infra/model/model.ts';
@@ -18,8 +18,8 @@ interface Ended {
   errorCode?: AnswerError | undefined;
 }
 
-/** What the model's stream brought, as far as it came. */
-export interface Heard extends Ended {
+/** The result of the model's stream, also of one that broke off. */
+export interface StreamResult extends Ended {
   answerId: Id;
   callNo: number;
   model: string;
@@ -35,7 +35,7 @@ export interface Heard extends Ended {
 }
 
 /** What is known of a stream whose answer somebody else has ended. */
-export interface Said {
+export interface StreamedText {
   text: string;
   /** What the model has counted, if it came to it. */
   counted?: TokenUse;
@@ -44,8 +44,8 @@ export interface Said {
 /** An answer whose stream was cut off from us. */
 type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
 
-/** Holds an answer that is still to be ended. @returns false where it is not: it has ended, or another call is made for it */
-async function hold(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
+/** Locks an answer that this call still has to end. @returns false if it has ended, or another call is made for it */
+async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
   const rows = await tx.query<unknown[]>(
     `SELECT 1 FROM agent_answers WHERE id = $1 AND call_no = $2 AND status = 'generating' FOR NO KEY UPDATE`,
     [answerId, callNo],
@@ -54,10 +54,10 @@ async function hold(tx: Transaction, answerId: Id, callNo: number): Promise<bool
 }
 
 /** @returns false where the answer was ended by somebody else, whose end stands */
-export async function endHeard(database: Database, heard: Heard, now: Date): Promise<boolean> {
+export async function endStreamed(database: Database, result: StreamResult, now: Date): Promise<boolean> {
   return database.transaction(async (tx) => {
-    const { answerId, callNo, rest } = heard;
-    if (!(await hold(tx, answerId, callNo))) return false;
+    const { answerId, callNo, rest } = result;
+    if (!(await lockAnswer(tx, answerId, callNo))) return false;
     if (rest.text !== '') {
       await tx.query(
         `INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, $2, $3)
@@ -65,9 +65,9 @@ export async function endHeard(database: Database, heard: Heard, now: Date): Pro
         [answerId, rest.startsAt, rest.text],
       );
     }
-    await end(tx, answerId, heard, heard.text, now);
-    await cite(tx, answerId, heard.citations);
-    await settle(tx, heard, heard.text, now);
+    await end(tx, answerId, result, result.text, now);
+    await cite(tx, answerId, result.citations);
+    await settle(tx, result, result.text, now);
     return true;
   });
 }
@@ -78,7 +78,7 @@ export async function endHeard(database: Database, heard: Heard, now: Date): Pro
  */
 export async function endInterrupted(database: Database, answer: Cut, now: Date): Promise<boolean> {
   return database.transaction(async (tx) => {
-    if (!(await hold(tx, answer.id, answer.callNo))) return false;
+    if (!(await lockAnswer(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
     await settleCut(tx, answer, { text }, 'interrupted', now);
@@ -93,7 +93,7 @@ export async function failUnbegun(
   errorCode: AnswerError,
   now: Date,
 ): Promise<boolean> {
-  if (!(await hold(tx, answer.id, answer.callNo))) return false;
+  if (!(await lockAnswer(tx, answer.id, answer.callNo))) return false;
   await abandonCall(tx, answer, now);
   await end(tx, answer.id, { status: 'failed', errorCode }, '', now);
   await settleBudget(tx, answer.id, 0n, now);
@@ -104,7 +104,7 @@ export async function failUnbegun(
  * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
  * up to then is paid all the same. Once; later calls change nothing.
  */
-export async function settleEnded(database: Database, answer: Cut, said: Said, now: Date): Promise<void> {
+export async function settleEnded(database: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
     const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
       `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
@@ -112,13 +112,13 @@ export async function settleEnded(database: Database, answer: Cut, said: Said, n
       [answer.id],
     );
     if (!row) return;
-    if (row.begun) return settleCut(tx, answer, said, row.errorCode ?? 'interrupted', now);
+    if (row.begun) return settleCut(tx, answer, streamed, row.errorCode ?? 'interrupted', now);
     await abandonCall(tx, answer, now);
     await settleBudget(tx, answer.id, 0n, now);
   });
 }
 
-/** Nothing was heard of the call, if it is still open: what it may have cost is in its row, and not the club's. */
+/** Marks an open call as abandoned. Its row keeps its possible cost, which the club does not pay. */
 async function abandonCall(tx: Transaction, answer: { id: Id; callNo: number }, now: Date): Promise<void> {
   await tx.query(
     `UPDATE agent_calls SET outcome = 'abandoned', ended_at = $3 WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
@@ -152,9 +152,9 @@ async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[
   );
 }
 
-async function settle(tx: Transaction, heard: Heard, text: string, now: Date): Promise<void> {
-  const { answerId, callNo, model, status, errorCode, isCut } = heard;
-  const use = isCut ? { ...heard.use, output: outputOf(text, heard) } : heard.use;
+async function settle(tx: Transaction, result: StreamResult, text: string, now: Date): Promise<void> {
+  const { answerId, callNo, model, status, errorCode, isCut } = result;
+  const use = isCut ? { ...result.use, output: outputOf(text, result) } : result.use;
   const [call] = await tx.query<{ startedAt: Date }[]>(
     `SELECT started_at AS "startedAt" FROM agent_calls WHERE answer_id = $1 AND call_no = $2`,
     [answerId, callNo],
@@ -186,7 +186,7 @@ async function settle(tx: Transaction, heard: Heard, text: string, now: Date): P
 async function settleCut(
   tx: Transaction,
   answer: Cut,
-  { text, counted }: Said,
+  { text, counted }: StreamedText,
   errorCode: AnswerError,
   now: Date,
 ): Promise<void> {
@@ -207,8 +207,8 @@ async function settleCut(
 }
 
 /** An estimate, but no more than the request allowed, and no less than was counted. */
-function outputOf(text: string, { use, model, maxTokens }: Pick<Heard, 'use' | 'model' | 'maxTokens'>): number {
-  return Math.max(use.output, Math.min(estimatedTokens(charactersOf(text)), mostOutputTokens(model, maxTokens)));
+function outputOf(text: string, { use, model, maxTokens }: Pick<StreamResult, 'use' | 'model' | 'maxTokens'>): number {
+  return Math.max(use.output, Math.min(estimatedTokens(charactersOf(text)), maxOutputTokens(model, maxTokens)));
 }
 
 async function textOfLog(tx: Transaction, answerId: Id): Promise<string> {

@@ -13,10 +13,10 @@ import { answersChannel } from './answers-channel.ts';
 /** How often it looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
 /** Characters of an ended answer, and entries of the log of one under way, that a follower is given at a time. */
-const mostCharacters = 16_384;
-const mostEntries = 64;
+const maxCharacters = 16_384;
+const maxEntries = 64;
 
-export interface FeedPlatform {
+export interface FeedDeps {
   source: DataSource;
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
@@ -40,7 +40,7 @@ interface Follower {
   answerId: Id;
   /** Characters that it has. */
   cursor: number;
-  /** The ring at whose look it was last found to have everything; -1 while there may be more. */
+  /** The number of the notification after which the follower had read everything; -1 while there may be more. */
   seen: number;
   take: (part: Part | undefined) => void;
 }
@@ -53,18 +53,18 @@ interface Part {
   more: boolean;
 }
 
-export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedPlatform): AnswerFeed {
+export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): AnswerFeed {
   const waiting = new Set<Follower>();
-  let rings = 0;
+  let notifications = 0;
   let stopped = false;
   let wakeUp = () => {};
-  const ring = () => {
-    rings++;
+  const notify = () => {
+    notifications++;
     wakeUp();
   };
-  const listener = listen({ databaseUrl, name: 'club-answers', channel: answersChannel, ring, onFailure });
-  const poll = setInterval(() => waiting.size > 0 && ring(), pollMs);
-  const isDue = ({ seen }: Follower) => seen < rings;
+  const listener = listen({ databaseUrl, name: 'club-answers', channel: answersChannel, onNotify: notify, onFailure });
+  const poll = setInterval(() => waiting.size > 0 && notify(), pollMs);
+  const isDue = ({ seen }: Follower) => seen < notifications;
 
   async function run(): Promise<void> {
     while (!stopped) {
@@ -75,13 +75,13 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedPlatfor
   }
 
   async function look(due: readonly Follower[]): Promise<void> {
-    const ringsBefore = rings;
+    const notificationsBefore = notifications;
     try {
       const parts = await readParts(source, [due.map(({ answerId }) => answerId), due.map(({ cursor }) => cursor)]);
       for (const [index, follower] of due.entries()) {
         const part = parts[index];
         if (!part || !waiting.has(follower)) continue;
-        follower.seen = part.more ? -1 : ringsBefore;
+        follower.seen = part.more ? -1 : notificationsBefore;
         if (part.text !== '' || part.over) follower.take(part);
       }
     } catch (error) {
@@ -143,10 +143,10 @@ function lengthOf(text: string): number {
 const readParts = prepared<Part>(
   'answer_parts',
   `SELECT coalesce(CASE WHEN answer.status = 'generating' THEN log.text
-                        ELSE substr(answer.content, wanted.cursor + 1, ${mostCharacters}) END, '') AS text,
+                        ELSE substr(answer.content, wanted.cursor + 1, ${maxCharacters}) END, '') AS text,
           answer.status IS DISTINCT FROM 'generating' AS over,
-          coalesce(CASE WHEN answer.status = 'generating' THEN log.entries = ${mostEntries}
-                        ELSE char_length(answer.content) > wanted.cursor + ${mostCharacters} END, false) AS more
+          coalesce(CASE WHEN answer.status = 'generating' THEN log.entries = ${maxEntries}
+                        ELSE char_length(answer.content) > wanted.cursor + ${maxCharacters} END, false) AS more
      FROM unnest($1::uuid[], $2::int[]) WITH ORDINALITY AS wanted (answer_id, cursor, place)
      LEFT JOIN agent_answers answer ON answer.id = wanted.answer_id
      LEFT JOIN LATERAL (
@@ -156,7 +156,7 @@ const readParts = prepared<Part>(
                 WHERE answer_id = wanted.answer_id
                   AND starts_at >= coalesce((SELECT max(starts_at) FROM agent_answer_deltas
                                               WHERE answer_id = wanted.answer_id AND starts_at <= wanted.cursor), 0)
-                ORDER BY starts_at LIMIT ${mostEntries}) AS entry
+                ORDER BY starts_at LIMIT ${maxEntries}) AS entry
      ) AS log ON answer.status = 'generating'
     ORDER BY wanted.place`,
 );

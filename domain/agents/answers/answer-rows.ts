@@ -49,7 +49,7 @@ const selectAnswer = prepared<AnswerRow>(
     WHERE answer.question_id = $1`,
 );
 
-export async function lookAtAnswer(source: DataSource, questionId: Id): Promise<AnswerRow | undefined> {
+export async function readAnswerState(source: DataSource, questionId: Id): Promise<AnswerRow | undefined> {
   const [row] = await selectAnswer(source, [questionId]);
   return row;
 }
@@ -72,8 +72,8 @@ const claim = prepared<{ callNo: number }>(
 );
 
 /**
- * Takes the answer's next call, committed before the request is made. A call before it of which nothing was heard is abandoned.
- * @param estimate of what the request costs if nobody hears of it again
+ * Takes the answer's next call, committed before the request is made. A call without a recorded outcome is marked abandoned.
+ * @param estimate of what the request costs if no worker records its outcome
  * @returns the call's number, or undefined where somebody else was quicker or the answer has ended
  */
 export async function claimCall(
@@ -137,8 +137,8 @@ export async function endUnbegunCall(
   );
 }
 
-/** Lets go of an answer that has not begun. @param at when the next call is due */
-export async function letGo(tx: Transaction, { id }: AnswerRow, callNo: number, at: Date): Promise<void> {
+/** Releases an answer that has not begun. @param at when the next call is due */
+export async function releaseAnswer(tx: Transaction, { id }: AnswerRow, callNo: number, at: Date): Promise<void> {
   await tx.query(
     `UPDATE agent_answers SET lease_until = NULL, looks_at = $3
       WHERE id = $1 AND call_no = $2 AND status = 'generating' AND begun_at IS NULL`,

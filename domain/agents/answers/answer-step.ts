@@ -7,27 +7,27 @@ import { endInterrupted, failUnbegun, settleEnded } from './answer-end.ts';
 import {
   claimCall,
   endUnbegunCall,
-  letGo,
-  lookAtAnswer,
+  releaseAnswer,
+  readAnswerState,
   reportOn,
   type AnswerReport,
   type AnswerRow,
 } from './answer-rows.ts';
-import { hearAnswer, type HearingPlatform } from './answer-stream.ts';
+import { readStream, type StreamDeps } from './answer-stream.ts';
 import { answerRules, errorsBeforeBegin, estimatedTokens, nextCallAt } from './answers.policy.ts';
 import type { DeltaLog } from './delta-log.ts';
 import type { AskModel, ModelFailure } from '../../../platform/infra/model/model.ts';
 import { costOf } from '../prompt/prices.policy.ts';
-import { preparePrompt, type PromptPlatform } from '../prompt/prompt.ts';
+import { preparePrompt, type PromptDeps } from '../prompt/prompt.ts';
 
-export interface AnswerPlatform {
+export interface AnswerDeps {
   database: Database;
-  prompt: PromptPlatform;
+  prompt: PromptDeps;
   /** Absent where no model is configured. */
   askModel: AskModel | undefined;
   log: DeltaLog;
   /** Tells the API's processes that an answer has ended; after the commit. */
-  ring: () => void;
+  notify: () => void;
   /** Told how an answer ended, once. */
   onEnd: (report: AnswerReport) => void;
   /** Told when the first words of an answer stand in the log: milliseconds since its question was accepted. */
@@ -49,56 +49,54 @@ export type AnswerStep =
  * @param signal the worker stops: what is under way ends, as well as it can
  */
 export async function stepAnswer(
-  platform: AnswerPlatform,
+  deps: AnswerDeps,
   questionId: Id,
   now: number,
   signal: AbortSignal,
 ): Promise<AnswerStep> {
-  const answer = await lookAtAnswer(platform.database.source, questionId);
+  const answer = await readAnswerState(deps.database.source, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    if (!answer.isSettled) await settleEnded(platform.database, answer, { text: '' }, new Date(now));
-    return ended(platform, answer, false);
+    if (!answer.isSettled) await settleEnded(deps.database, answer, { text: '' }, new Date(now));
+    return ended(deps, answer, false);
   }
   if (answer.leaseMs > 0)
     return { done: false, at: now + answer.leaseMs, waitingFor: 'lease', call: Math.max(1, answer.callNo) };
-  if (answer.begunAt) return ended(platform, answer, await endInterrupted(platform.database, answer, new Date(now)));
-  const refusal = whyNotAsked(platform, answer, now);
-  if (refusal) return fail(platform, answer, answer.callNo, refusal, now);
+  if (answer.begunAt) return ended(deps, answer, await endInterrupted(deps.database, answer, new Date(now)));
+  const refusal = whyNotAsked(deps, answer, now);
+  if (refusal) return fail(deps, answer, answer.callNo, refusal, now);
   if (answer.callNo > 0 && answer.looksAt.getTime() > now)
     return { done: false, at: answer.looksAt.getTime(), waitingFor: 'call', call: answer.callNo + 1 };
-  return ask(platform, answer, now, signal);
+  return ask(deps, answer, now, signal);
 }
 
-function whyNotAsked({ askModel }: AnswerPlatform, answer: AnswerRow, now: number): AnswerError | undefined {
+function whyNotAsked({ askModel }: AnswerDeps, answer: AnswerRow, now: number): AnswerError | undefined {
   const late = now >= answer.createdAt.getTime() + answerRules.beginWithinMs;
   if (late || answer.callNo >= answerRules.calls || !askModel) return answer.lastError ?? 'model_unavailable';
   return undefined;
 }
 
-async function ask(platform: AnswerPlatform, answer: AnswerRow, now: number, signal: AbortSignal): Promise<AnswerStep> {
-  const { database, askModel } = platform;
+async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: AbortSignal): Promise<AnswerStep> {
+  const { database, askModel } = deps;
   if (!askModel) throw new Error('No model is configured');
   const started = performance.now();
   const clock = () => new Date(now + Math.round(performance.now() - started));
-  const prompt = await preparePrompt(platform.prompt, answer);
+  const prompt = await preparePrompt(deps.prompt, answer);
   const input = estimatedTokens(prompt.characters);
   const costMicros = costOf(answer.model, { input, output: 0, cacheWrite: 0, cacheRead: 0 }, clock());
   const callNo = await claimCall(database.source, answer, { inputTokens: input, costMicros }, clock());
   if (callNo === undefined) return { done: false, at: now, waitingFor: 'lease', call: answer.callNo + 1 };
-  const log = platform.log.open(answer.id, callNo, () =>
-    platform.onFirstWords(clock().getTime() - answer.createdAt.getTime()),
-  );
+  const log = deps.log.open(answer.id, callNo, () => deps.onFirstWords(clock().getTime() - answer.createdAt.getTime()));
   try {
-    await platform.failpoint('answer_claimed');
-    const hearing: HearingPlatform = { ...platform, askModel };
-    const outcome = await hearAnswer(hearing, { answer, callNo, prompt, log, signal, clock });
+    await deps.failpoint('answer_claimed');
+    const streamDeps: StreamDeps = { ...deps, askModel };
+    const outcome = await readStream(streamDeps, { answer, callNo, prompt, log, signal, clock });
     if (outcome.ended !== undefined) {
-      await platform.failpoint('answer_ended');
-      if (!outcome.ended) await settleEnded(database, { ...answer, callNo }, outcome.said, clock());
-      return await ended(platform, answer, outcome.ended);
+      await deps.failpoint('answer_ended');
+      if (!outcome.ended) await settleEnded(database, { ...answer, callNo }, outcome.streamed, clock());
+      return await ended(deps, answer, outcome.ended);
     }
-    return await afterUnbegun(platform, answer, callNo, outcome.failure, clock().getTime());
+    return await afterUnbegun(deps, answer, callNo, outcome.failure, clock().getTime());
   } finally {
     log.release();
   }
@@ -106,7 +104,7 @@ async function ask(platform: AnswerPlatform, answer: AnswerRow, now: number, sig
 
 /** The call failed before its stream began: it is recorded, and another is made in a while, or none. */
 async function afterUnbegun(
-  platform: AnswerPlatform,
+  deps: AnswerDeps,
   answer: AnswerRow,
   callNo: number,
   failure: ModelFailure | 'stopped',
@@ -118,7 +116,7 @@ async function afterUnbegun(
     // A refused request will be refused again: somebody must look at the key, the model's name or the prompt.
     const level = failure.kind === 'rejected' ? 'error' : 'warn';
     const { code, requestId } = failure;
-    platform.logger[level]({ answerId: answer.id, call: callNo, code, requestId }, 'the model did not begin to answer');
+    deps.logger[level]({ answerId: answer.id, call: callNo, code, requestId }, 'the model did not begin to answer');
   }
   const call = {
     outcome: stopped || failure.kind === 'silent' ? ('abandoned' as const) : ('failed' as const),
@@ -131,36 +129,36 @@ async function afterUnbegun(
     : failure.kind === 'rejected'
       ? undefined
       : nextCallAt(callNo, acceptedAt, now, failure.retryAfterMs);
-  const failed = await platform.database.transaction(async (tx) => {
+  const failed = await deps.database.transaction(async (tx) => {
     await endUnbegunCall(tx, answer, callNo, call, new Date(now));
     if (at === undefined)
       return failUnbegun(tx, { id: answer.id, callNo }, errorCode ?? 'model_unavailable', new Date(now));
-    await letGo(tx, answer, callNo, new Date(at));
+    await releaseAnswer(tx, answer, callNo, new Date(at));
     return undefined;
   });
   if (failed === undefined) return { done: false, at: at ?? now, waitingFor: 'call', call: callNo + 1 };
-  return ended(platform, answer, failed);
+  return ended(deps, answer, failed);
 }
 
 async function fail(
-  platform: AnswerPlatform,
+  deps: AnswerDeps,
   answer: AnswerRow,
   callNo: number,
   errorCode: AnswerError,
   now: number,
 ): Promise<AnswerStep> {
-  const failed = await platform.database.transaction((tx) =>
+  const failed = await deps.database.transaction((tx) =>
     failUnbegun(tx, { id: answer.id, callNo }, errorCode, new Date(now)),
   );
-  return ended(platform, answer, failed);
+  return ended(deps, answer, failed);
 }
 
 /** @param byUs this step has ended it: whoever waits for it is told, and it is counted */
-async function ended(platform: AnswerPlatform, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
-  if (byUs) platform.ring();
-  const report = await reportOn(platform.database.source, id);
+async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
+  if (byUs) deps.notify();
+  const report = await reportOn(deps.database.source, id);
   if (!report) return { done: true, outcome: { status: 'gone' } };
   if (report.status === 'generating') return { done: false, at: 0, waitingFor: 'lease', call: report.calls };
-  if (byUs) platform.onEnd(report);
+  if (byUs) deps.onEnd(report);
   return { done: true, outcome: report };
 }

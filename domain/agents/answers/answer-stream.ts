@@ -1,10 +1,10 @@
-/** Listening to the model: its stream into the log, and the end into the row. */
+/** Reads the model's stream: its text goes into the log, its end into the row. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { describeError } from '../../../platform/infra/describe-error.ts';
 import type { AnswerError } from '../agents.policy.ts';
-import { endHeard, type Heard, type Said } from './answer-end.ts';
+import { endStreamed, type StreamResult, type StreamedText } from './answer-end.ts';
 import { beginAnswer, type AnswerRow } from './answer-rows.ts';
 import { answerRules, endOf, errorAfterBegin } from './answers.policy.ts';
 import { citationsOf } from '../prompt/citations.policy.ts';
@@ -19,7 +19,7 @@ import {
 } from '../../../platform/infra/model/model.ts';
 import type { Prompt } from '../prompt/prompt-blocks.policy.ts';
 
-export interface HearingPlatform {
+export interface StreamDeps {
   database: Database;
   askModel: AskModel;
   logger: Logger;
@@ -39,13 +39,13 @@ export interface Call {
 /** Before a statement is tried again that Postgres did not take, while the lease lasts. */
 const tryAgainMs = 200;
 
-export type Hearing =
-  /** The stream had begun. `ended`: whether it was we who ended the answer. */
-  | { ended: boolean; said: Said }
+export type StreamOutcome =
+  /** The stream had begun. `ended`: whether this call ended the answer. */
+  | { ended: boolean; streamed: StreamedText }
   /** It had not. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
 
-interface Listening {
+interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
@@ -56,9 +56,9 @@ interface Listening {
   isWhole: boolean;
 }
 
-/** Makes the request and follows its stream to the end, whatever end that is. */
-export async function hearAnswer(platform: HearingPlatform, call: Call): Promise<Hearing> {
-  const heard: Listening = {
+/** Makes the request and reads its stream to the end, however it ends. */
+export async function readStream(deps: StreamDeps, call: Call): Promise<StreamOutcome> {
+  const stream: StreamState = {
     begun: false,
     text: [],
     cited: [],
@@ -67,25 +67,25 @@ export async function hearAnswer(platform: HearingPlatform, call: Call): Promise
     isCounted: false,
     isWhole: false,
   };
-  const problem = await listen(platform, call, heard);
-  const text = heard.text.join('');
-  const said: Said = { text, ...(heard.isCounted && { counted: heard.use }) };
-  if (problem instanceof AnswerLost) return { ended: false, said };
-  if (!heard.begun) {
+  const problem = await follow(deps, call, stream);
+  const text = stream.text.join('');
+  const streamed: StreamedText = { text, ...(stream.isCounted && { counted: stream.use }) };
+  if (problem instanceof AnswerLost) return { ended: false, streamed };
+  if (!stream.begun) {
     if (problem instanceof ModelFailure || problem === 'stopped') return { failure: problem };
     throw problem;
   }
-  const end = endOfListening(platform, call, heard, problem);
+  const end = endOfStream(deps, call, stream, problem);
   try {
-    return { ended: await record(platform, call, { ...end, ...heard, text }), said };
+    return { ended: await record(deps, call, { ...end, ...stream, text }), streamed };
   } catch (error) {
-    if (error instanceof AnswerLost) return { ended: false, said };
+    if (error instanceof AnswerLost) return { ended: false, streamed };
     throw error;
   }
 }
 
 /** @returns what kept the stream from its last word, if something did */
-async function listen(platform: HearingPlatform, call: Call, heard: Listening): Promise<unknown> {
+async function follow(deps: StreamDeps, call: Call, stream: StreamState): Promise<unknown> {
   const { answer, log, prompt, signal, clock } = call;
   const cleaner = createTextCleaner();
   const tooLate = new AbortController();
@@ -94,22 +94,22 @@ async function listen(platform: HearingPlatform, call: Call, heard: Listening): 
   const untilBegun = setTimeout(() => tooLate.abort(late), left);
   const signals = AbortSignal.any([signal, log.lost, tooLate.signal]);
   const write = async (text: string) => {
-    heard.text.push(text);
+    stream.text.push(text);
     await log.append(text);
   };
   try {
-    for await (const event of platform.askModel(prompt.request, signals)) {
+    for await (const event of deps.askModel(prompt.request, signals)) {
       if (event.type === 'begun') {
         clearTimeout(untilBegun);
-        await begin(platform, call, heard, event);
-      } else if (!heard.begun) throw new ModelFailure('unavailable', 'out_of_order');
+        await begin(deps, call, stream, event);
+      } else if (!stream.begun) throw new ModelFailure('unavailable', 'out_of_order');
       else if (event.type === 'text') await write(cleaner.push(event.text));
-      else if (event.type === 'citation') heard.cited.push(event.citation);
+      else if (event.type === 'citation') stream.cited.push(event.citation);
       else if (event.type === 'stopped') {
-        Object.assign(heard, { stopReason: event.reason, use: { ...heard.use, ...event.use }, isCounted: true });
-      } else heard.isWhole = true;
+        Object.assign(stream, { stopReason: event.reason, use: { ...stream.use, ...event.use }, isCounted: true });
+      } else stream.isWhole = true;
     }
-    return heard.begun ? undefined : new ModelFailure('unavailable', 'nothing_came');
+    return stream.begun ? undefined : new ModelFailure('unavailable', 'nothing_came');
   } catch (error) {
     if (log.lost.aborted) return log.lost.reason;
     return signal.aborted ? 'stopped' : error;
@@ -121,25 +121,25 @@ async function listen(platform: HearingPlatform, call: Call, heard: Listening): 
 }
 
 async function begin(
-  platform: HearingPlatform,
+  deps: StreamDeps,
   { answer, callNo, log, clock }: Call,
-  heard: Listening,
+  stream: StreamState,
   event: Extract<ModelEvent, { type: 'begun' }>,
 ): Promise<void> {
-  await platform.failpoint('answer_called');
-  heard.use = event.use;
-  const mine = await whileOurs(log, () => beginAnswer(platform.database.source, answer, callNo, event, clock()));
+  await deps.failpoint('answer_called');
+  stream.use = event.use;
+  const mine = await whileOurs(log, () => beginAnswer(deps.database.source, answer, callNo, event, clock()));
   if (!mine) throw new AnswerLost('The answer is not ours any more');
-  heard.begun = true;
-  await platform.failpoint('answer_begun');
+  stream.begun = true;
+  await deps.failpoint('answer_begun');
 }
 
-function endOfListening(
-  { logger }: HearingPlatform,
+function endOfStream(
+  { logger }: StreamDeps,
   { answer, callNo }: Call,
-  { stopReason, isWhole }: Listening,
+  { stopReason, isWhole }: StreamState,
   problem: unknown,
-): { status: Heard['status']; errorCode?: AnswerError | undefined } {
+): { status: StreamResult['status']; errorCode?: AnswerError | undefined } {
   if (isWhole && problem === undefined) return endOf(stopReason);
   const where = { answerId: answer.id, call: callNo };
   if (problem === 'stopped') return { status: 'failed', errorCode: 'interrupted' };
@@ -152,17 +152,17 @@ function endOfListening(
 }
 
 async function record(
-  platform: HearingPlatform,
+  deps: StreamDeps,
   { answer, callNo, prompt, log, clock }: Call,
-  heard: Omit<Listening, 'text'> & Pick<Heard, 'status' | 'errorCode' | 'text'>,
+  stream: Omit<StreamState, 'text'> & Pick<StreamResult, 'status' | 'errorCode' | 'text'>,
 ): Promise<boolean> {
-  const { citations, dropped } = citationsOf(heard.cited, prompt.sent);
-  if (dropped > 0) platform.logger.warn({ answerId: answer.id, dropped }, 'the model cited what it was not sent');
+  const { citations, dropped } = citationsOf(stream.cited, prompt.sent);
+  if (dropped > 0) deps.logger.warn({ answerId: answer.id, dropped }, 'the model cited what it was not sent');
   const rest = await log.rest();
-  await platform.failpoint('answer_ending');
-  const { status, errorCode, text, use, isCounted } = heard;
+  await deps.failpoint('answer_ending');
+  const { status, errorCode, text, use, isCounted } = stream;
   const { id: answerId, model, maxTokens } = answer;
-  const end: Heard = {
+  const end: StreamResult = {
     answerId,
     callNo,
     model,
@@ -175,7 +175,7 @@ async function record(
     use,
     isCut: !isCounted,
   };
-  return whileOurs(log, () => endHeard(platform.database, end, clock()));
+  return whileOurs(log, () => endStreamed(deps.database, end, clock()));
 }
 
 /** What the model said is worth waiting for Postgres: tried again until the answer is lost. @throws AnswerLost */

@@ -17,7 +17,7 @@ const tryAgainMs = 200;
 /** Well below the lease. */
 const renewEveryMs = 5_000;
 /** Characters of one answer that wait to be written; its stream is not read on before they are. */
-const mostWaiting = 4_096;
+const maxWaiting = 4_096;
 
 /** The answer is not ours any more: it was ended by somebody else, or Postgres was away for as long as the lease lasts. */
 export class AnswerLost extends Error {
@@ -52,10 +52,10 @@ export interface DeltaLog {
   close(): void;
 }
 
-export interface DeltaLogPlatform {
+export interface DeltaLogDeps {
   source: DataSource;
   /** Tells the API's processes that logs have grown; after the commit. */
-  ring: () => void;
+  notify: () => void;
   onError: (error: unknown) => void;
   /** A place where tests stop the process. */
   failpoint: (name: 'answer_delta') => Promise<void>;
@@ -83,8 +83,8 @@ interface Entry {
   changed: PromiseWithResolvers<void>;
 }
 
-export function createDeltaLog(platform: DeltaLogPlatform): DeltaLog {
-  const { source, leaseMs = answerRules.leaseMs, statements = deltaStatements } = platform;
+export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
+  const { source, leaseMs = answerRules.leaseMs, statements = deltaStatements } = deps;
   const entries = new Set<Entry>();
   let writing = false;
   let timer: NodeJS.Timeout | undefined;
@@ -120,7 +120,7 @@ export function createDeltaLog(platform: DeltaLogPlatform): DeltaLog {
         source,
         batch.map(({ answerId, callNo, sent }) => ({ answerId, callNo, ...(sent ?? { startsAt: 0, text: '' }) })),
       );
-      await platform.failpoint('answer_delta');
+      await deps.failpoint('answer_delta');
       let grown = false;
       for (const [place, entry] of batch.entries()) {
         const outcome = outcomes[place];
@@ -133,9 +133,9 @@ export function createDeltaLog(platform: DeltaLogPlatform): DeltaLog {
         } else if (outcome === 'lost') lose(entry);
         // Otherwise its row is held by somebody: it is tried again with the next batch.
       }
-      if (grown) platform.ring();
+      if (grown) deps.notify();
     } catch (error) {
-      platform.onError(error);
+      deps.onError(error);
       await sleep(tryAgainMs);
     } finally {
       writing = false;
@@ -159,7 +159,7 @@ export function createDeltaLog(platform: DeltaLogPlatform): DeltaLog {
         else if (outcomes[place] === 'lost') lose(entry);
       }
     } catch (error) {
-      platform.onError(error);
+      deps.onError(error);
     } finally {
       isRenewing = false;
     }
@@ -191,7 +191,7 @@ export function createDeltaLog(platform: DeltaLogPlatform): DeltaLog {
           entry.waiting.push(text);
           entry.waitingCharacters += charactersOf(text);
           schedule();
-          while (entry.waitingCharacters > mostWaiting && !signal.aborted) await entry.changed.promise;
+          while (entry.waitingCharacters > maxWaiting && !signal.aborted) await entry.changed.promise;
           signal.throwIfAborted();
         },
         async rest() {

@@ -3,9 +3,11 @@
  * answer. Money in millionths of a US dollar. The row of the month is the last that a transaction locks
  * (ENG-6, docs/explanation/architecture.md#locks).
  */
+import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { defaultPlan, plans } from '../../billing/plans.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -28,29 +30,24 @@ export interface Budget {
 
 /** @returns the budget of the month that `now` is in @throws Error if there is no such club */
 export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budget> {
-  const [row] = await db.query<
-    {
-      month: string;
-      turnsAt: Date;
-      plan: PlanName | null;
-      own: number | null;
-      bought: string;
-      spent: string;
-      reserved: string;
-    }[]
-  >(
-    `SELECT this.month::text AS month, (this.month + interval '1 month') AT TIME ZONE club.time_zone AS "turnsAt", plan.plan, club.ai_monthly_limit AS own,
+  const row = await db.one<{
+    month: string;
+    turnsAt: Date;
+    plan: PlanName | null;
+    own: number | null;
+    bought: string;
+    spent: string;
+    reserved: string;
+  }>(sql`SELECT this.month::text AS month, (this.month + interval '1 month') AT TIME ZONE club.time_zone AS "turnsAt", plan.plan, club.ai_monthly_limit AS own,
             coalesce(used.spent_micros, 0) AS spent, coalesce(used.reserved_micros, 0) AS reserved,
             (SELECT coalesce(sum(adds), 0) FROM add_ons
               WHERE club_id = club.id AND kind = 'ai_budget' AND status = 'active'
                 AND date_trunc('month', settled_at AT TIME ZONE club.time_zone)::date = this.month) AS bought
        FROM clubs club
-      CROSS JOIN LATERAL (SELECT date_trunc('month', $2::timestamptz AT TIME ZONE club.time_zone)::date AS month) this
+      CROSS JOIN LATERAL (SELECT date_trunc('month', ${now}::timestamptz AT TIME ZONE club.time_zone)::date AS month) this
        LEFT JOIN club_plans plan ON plan.club_id = club.id
        LEFT JOIN club_ai_months used ON used.club_id = club.id AND used.month = this.month
-      WHERE club.id = $1`,
-    [clubId, now],
-  );
+      WHERE club.id = ${clubId}`);
   if (!row) throw new Error('There is no such club');
   const allowed = plans[row.plan ?? defaultPlan].allowances.ai_budget.included + Number(row.bought);
   return {
@@ -75,7 +72,7 @@ export async function reserveBudget(
 ): Promise<Budget> {
   const budget = await budgetOf(tx, clubId, now);
   const { month, limitMicros } = budget;
-  await tx.query(`INSERT INTO club_ai_months (club_id, month) VALUES ($1, $2) ON CONFLICT DO NOTHING`, [clubId, month]);
+  await tx.run(sql`INSERT INTO club_ai_months (club_id, month) VALUES (${clubId}, ${month}) ON CONFLICT DO NOTHING`);
   // One conditional statement: two who want the last of it come one after the other.
   const [[row]] = await tx.query<[{ spent: string; reserved: string }[], number]>(
     `UPDATE club_ai_months SET reserved_micros = reserved_micros + $3
@@ -84,15 +81,9 @@ export async function reserveBudget(
     [clubId, month, String(micros), String(limitMicros)],
   );
   if (!row) throw exhausted(budget, micros);
-  await tx.query(
-    `INSERT INTO agent_charges (answer_id, club_id, agent_id, month, reserved_micros) VALUES ($1, $2, $3, $4, $5)`,
-    [answerId, clubId, agentId, month, String(micros)],
-  );
-  await tx.query(
-    `INSERT INTO agent_months AS used (agent_id, month, club_id, questions) VALUES ($1, $2, $3, 1)
-     ON CONFLICT (agent_id, month) DO UPDATE SET questions = used.questions + 1`,
-    [agentId, month, clubId],
-  );
+  await tx.manager.insert(AgentCharge, { answerId, clubId, agentId, month, reservedMicros: String(micros) });
+  await tx.run(sql`INSERT INTO agent_months AS used (agent_id, month, club_id, questions) VALUES (${agentId}, ${month}, ${clubId}, 1)
+     ON CONFLICT (agent_id, month) DO UPDATE SET questions = used.questions + 1`);
   return { ...budget, spentMicros: BigInt(row.spent), reservedMicros: BigInt(row.reserved) };
 }
 
@@ -112,30 +103,24 @@ function exhausted({ limitMicros, spentMicros }: Budget, micros: bigint): Domain
  * of the answer and of its last call were written in the same transaction: the agent's month counts them.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
-  const [[charge]] = await tx.query<[{ month: string; reserved: string }[], number]>(
-    `UPDATE agent_charges SET cost_micros = $2, settled_at = $3 WHERE answer_id = $1 AND settled_at IS NULL
-     RETURNING month::text AS month, reserved_micros AS reserved`,
-    [answerId, String(costMicros), now],
-  );
+  const charge = await tx.one<{
+    month: string;
+    reserved: string;
+  }>(sql`UPDATE agent_charges SET cost_micros = ${String(costMicros)}, settled_at = ${now} WHERE answer_id = ${answerId} AND settled_at IS NULL
+     RETURNING month::text AS month, reserved_micros AS reserved`);
   if (!charge) return;
-  await tx.query(
-    `UPDATE club_ai_months used SET spent_micros = spent_micros + $2, reserved_micros = reserved_micros - $3
-       FROM agent_answers answer WHERE answer.id = $1 AND used.club_id = answer.club_id AND used.month = $4`,
-    [answerId, String(costMicros), charge.reserved, charge.month],
-  );
-  await tx.query(
-    `UPDATE agent_months used
+  await tx.run(sql`UPDATE club_ai_months used SET spent_micros = spent_micros + ${String(costMicros)}, reserved_micros = reserved_micros - ${charge.reserved}
+       FROM agent_answers answer WHERE answer.id = ${answerId} AND used.club_id = answer.club_id AND used.month = ${charge.month}`);
+  await tx.run(sql`UPDATE agent_months used
         SET complete = complete + (answer.status = 'complete')::int, truncated = truncated + (answer.status = 'truncated')::int,
             refused = refused + (answer.status = 'refused')::int, failed = failed + (answer.status = 'failed')::int,
             input_tokens = used.input_tokens + coalesce(last.input_tokens, 0),
             output_tokens = used.output_tokens + coalesce(last.output_tokens, 0),
             cache_write_tokens = used.cache_write_tokens + coalesce(last.cache_write_tokens, 0),
             cache_read_tokens = used.cache_read_tokens + coalesce(last.cache_read_tokens, 0),
-            cost_micros = used.cost_micros + $2
+            cost_micros = used.cost_micros + ${String(costMicros)}
        FROM agent_answers answer
        LEFT JOIN agent_calls last
               ON last.answer_id = answer.id AND last.call_no = answer.call_no AND last.outcome IS DISTINCT FROM 'abandoned'
-      WHERE answer.id = $1 AND used.agent_id = answer.agent_id AND used.month = $3`,
-    [answerId, String(costMicros), charge.month],
-  );
+      WHERE answer.id = ${answerId} AND used.agent_id = answer.agent_id AND used.month = ${charge.month}`);
 }

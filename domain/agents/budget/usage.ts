@@ -1,6 +1,8 @@
 /** What a club's agents use and cost, by month of its time zone, and the limit that the club sets itself. */
+import { Club } from '../../../entities/clubs/club.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -32,7 +34,7 @@ export async function setOwnLimit(
   now: Date,
 ): Promise<RecordOf<'AiBudget'>> {
   return database.transaction(async (tx) => {
-    await tx.query(`UPDATE clubs SET ai_monthly_limit = $2 WHERE id = $1`, [clubId, cents]);
+    await tx.manager.update(Club, { id: clubId }, { aiMonthlyLimit: cents });
     return readAiBudget(tx, clubId, now);
   });
 }
@@ -79,7 +81,7 @@ export async function listAgentUsage(
   agentId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'AgentUsage'>>> {
-  const [agent] = await db.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+  const agent = await db.one(sql`SELECT 1 FROM agents WHERE id = ${agentId} AND club_id = ${clubId}`);
   if (!agent) throw notFound('agent');
   return listUsage(db, 'used.agent_id = $1', 'used.month DESC', [agentId], page);
 }

@@ -3,24 +3,27 @@
  * AGT-6 to AGT-12, and a refusal leaves nothing behind. That an id is used once, and that a
  * conversation answers one question at a time, is held by constraints.
  */
+import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
+import { AgentConversation } from '../../../entities/agents/agent-conversation.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { isEntitled } from '../../access/enrollments/entitlement.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Database, Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { reserveBudget } from '../budget/budget.ts';
 import { historyOf } from '../prompt/history.ts';
-import { countQuestions, mostCostOf, presentLimits, refuseBeyondLimit, type AgentTerms } from './limits.ts';
+import { countQuestions, maxCostOf, presentLimits, requireWithinLimit, type AgentTerms } from './limits.ts';
 import { conversationColumns, presentConversation, presentTurns, type ConversationRow } from './messages.ts';
 import { requireOwnImages } from '../../media/agent-images.ts';
 import { titleOf } from './title.policy.ts';
 
-export interface AskingPlatform {
+export interface AskingDeps {
   database: Database;
   storage: ObjectStore;
   model: AskedModel;
@@ -42,7 +45,7 @@ export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
  *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, not_configured
  */
 export async function askAgent(
-  { database, storage, model }: AskingPlatform,
+  { database, storage, model }: AskingDeps,
   student: Reader,
   publicId: string,
   asked: RecordOf<'AgentMessageCreation'>,
@@ -50,7 +53,7 @@ export async function askAgent(
 ): Promise<Accepted> {
   const questionId = asked.id.toLowerCase();
   return database.transaction(async (tx) => {
-    await holdStudent(tx, student.clubId, student.id);
+    await lockStudent(tx, student.clubId, student.id);
     const agent = await findOpenAgent(tx, student.clubId, publicId, model);
     await requireFeature(tx, student.clubId, 'agents', 'person');
     await requireEntitlement(tx, student, agent.id, now);
@@ -73,15 +76,11 @@ export async function askAgent(
       imageIds: asked.image_ids ?? [],
     });
     for (const [position, { id }] of images.entries())
-      await tx.query(`INSERT INTO agent_question_images (question_id, position, media_id) VALUES ($1, $2, $3)`, [
-        questionId,
-        position,
-        id,
-      ]);
+      await tx.manager.insert(AgentQuestionImage, { questionId, position, mediaId: id });
     const used = await countQuestions(tx, turn, now);
-    await refuseBeyondLimit(tx, agent, student.id, used, now);
+    await requireWithinLimit(tx, agent, student.id, used, now);
     const history = asked.conversation_id ? await historyOf(tx, conversation.id) : [];
-    const micros = mostCostOf(agent, { history, question: asked.content, images: images.length }, now);
+    const micros = maxCostOf(agent, { history, question: asked.content, images: images.length }, now);
     await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
@@ -120,12 +119,10 @@ export async function findOpenAgent(
   publicId: string,
   { defaultModel }: AskedModel,
 ): Promise<OpenAgent> {
-  const [agent] = await db.query<OpenAgent[]>(
-    `SELECT id, public_id AS "publicId", name, description, instructions, coalesce(model, $3) AS model,
+  const agent =
+    await db.one<OpenAgent>(sql`SELECT id, public_id AS "publicId", name, description, instructions, coalesce(model, ${defaultModel}) AS model,
             daily_limit AS "dailyLimit", answer_max_tokens AS "answerMaxTokens"
-       FROM agents WHERE club_id = $1 AND public_id = $2 AND status = 'published'`,
-    [clubId, publicId, defaultModel],
-  );
+       FROM agents WHERE club_id = ${clubId} AND public_id = ${publicId} AND status = 'published'`);
   if (!agent) throw notFound('agent');
   return agent;
 }
@@ -138,11 +135,15 @@ export async function requireEntitlement(db: Queries, student: Reader, agentId: 
 
 async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Promise<ConversationRow> {
   const conversation = { id: newId(), title: titleOf(turn.content), lastMessageAt: now, createdAt: now };
-  await tx.query(
-    `INSERT INTO agent_conversations (id, club_id, agent_id, student_id, title, created_at, last_message_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-    [conversation.id, turn.clubId, turn.agentId, turn.studentId, conversation.title, now],
-  );
+  await tx.manager.insert(AgentConversation, {
+    id: conversation.id,
+    clubId: turn.clubId,
+    agentId: turn.agentId,
+    studentId: turn.studentId,
+    title: conversation.title,
+    createdAt: now,
+    lastMessageAt: now,
+  });
   return conversation;
 }
 
@@ -153,22 +154,18 @@ async function continueConversation(
   conversationId: Id,
   now: Date,
 ): Promise<ConversationRow> {
-  const [[conversation]] = await tx.query<[ConversationRow[], number]>(
-    `UPDATE agent_conversations conversation SET last_message_at = $4
-      WHERE id = $1 AND student_id = $2 AND agent_id = $3 AND deleted_at IS NULL RETURNING ${conversationColumns}`,
-    [conversationId, turn.studentId, turn.agentId, now],
-  );
+  const conversation =
+    await tx.one<ConversationRow>(sql`UPDATE agent_conversations conversation SET last_message_at = ${now}
+      WHERE id = ${conversationId} AND student_id = ${turn.studentId} AND agent_id = ${turn.agentId} AND deleted_at IS NULL RETURNING ${raw(conversationColumns)}`);
   if (!conversation) throw notFound('conversation');
   return conversation;
 }
 
 /** Whoever sends the same id at the same moment waits here, and is then told. @throws DomainError message_exists */
 async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id, now: Date): Promise<void> {
-  const fresh = await tx.query<unknown[]>(
-    `INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT ON CONSTRAINT agent_questions_id DO NOTHING RETURNING 1`,
-    [turn.questionId, turn.clubId, turn.agentId, turn.studentId, conversationId, turn.content, now],
-  );
+  const fresh =
+    await tx.rows(sql`INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
+     VALUES (${turn.questionId}, ${turn.clubId}, ${turn.agentId}, ${turn.studentId}, ${conversationId}, ${turn.content}, ${now}) ON CONFLICT ON CONSTRAINT agent_questions_id DO NOTHING RETURNING 1`);
   if (fresh.length === 0) throw new DomainError('message_exists', 'A question with this id was asked already.');
 }
 
@@ -180,22 +177,10 @@ async function insertAnswer(
   { model, answerMaxTokens }: AgentTerms,
   now: Date,
 ): Promise<void> {
-  const fresh = await tx.query<unknown[]>(
-    `INSERT INTO agent_answers (id, question_id, club_id, agent_id, student_id, conversation_id, model, max_tokens, looks_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
-     ON CONFLICT (conversation_id) WHERE status = 'generating' DO NOTHING RETURNING 1`,
-    [
-      turn.answerId,
-      turn.questionId,
-      turn.clubId,
-      turn.agentId,
-      turn.studentId,
-      conversationId,
-      model,
-      answerMaxTokens,
-      now,
-    ],
-  );
+  const fresh =
+    await tx.rows(sql`INSERT INTO agent_answers (id, question_id, club_id, agent_id, student_id, conversation_id, model, max_tokens, looks_at, created_at)
+     VALUES (${turn.answerId}, ${turn.questionId}, ${turn.clubId}, ${turn.agentId}, ${turn.studentId}, ${conversationId}, ${model}, ${answerMaxTokens}, ${now}, ${now})
+     ON CONFLICT (conversation_id) WHERE status = 'generating' DO NOTHING RETURNING 1`);
   if (fresh.length === 0)
     throw new DomainError('generation_in_progress', 'This conversation is answering another question.');
 }

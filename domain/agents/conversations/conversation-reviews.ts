@@ -1,6 +1,7 @@
 /** Students' conversations with an agent, as administrators of the club read them. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -32,7 +33,7 @@ export async function listReviews(
   agentId: Id,
   { student_id: studentId, ...page }: PageRequest & { student_id?: Id },
 ): Promise<Page<Review>> {
-  const [agent] = await db.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+  const agent = await db.one(sql`SELECT 1 FROM agents WHERE id = ${agentId} AND club_id = ${clubId}`);
   if (!agent) throw notFound('agent');
   const { limit, offset } = windowOf(page);
   const condition = studentId === undefined ? reviewed : `${reviewed} AND conversation.student_id = $3`;

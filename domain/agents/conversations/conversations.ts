@@ -1,13 +1,14 @@
 /** A student's conversations with agents. What was said stays readable when access has ended; asking on does not. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { findOpenAgent, requireEntitlement, type AskedModel } from './asking.ts';
 import { budgetOf } from '../budget/budget.ts';
@@ -122,7 +123,7 @@ export async function removeConversation(
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdStudent(tx, student.clubId, student.id);
+    await lockStudent(tx, student.clubId, student.id);
     const { id } = await findConversation(tx, student, conversationId);
     await eraseConversations(tx, [id], 'conversation_deleted', now);
   });
@@ -143,14 +144,14 @@ export async function findAnswerToFollow(
   from: number,
 ): Promise<Id> {
   await findConversation(db, student, conversationId);
-  const [answer] = await db.query<{ id: Id; written: boolean }[]>(
-    `SELECT id, $3 <= CASE WHEN status <> 'generating' THEN char_length(content)
+  const answer = await db.one<{
+    id: Id;
+    written: boolean;
+  }>(sql`SELECT id, ${from} <= CASE WHEN status <> 'generating' THEN char_length(content)
               ELSE coalesce((SELECT max(starts_at + char_length(text)) FROM agent_answer_deltas WHERE answer_id = agent_answers.id), 0)
             END AS written
-       FROM agent_answers WHERE conversation_id = $1 AND $2 IN (id, question_id)`,
-    [conversationId, messageId, from],
-  );
+       FROM agent_answers WHERE conversation_id = ${conversationId} AND ${messageId} IN (id, question_id)`);
   if (!answer) throw notFound('message');
   if (answer.written) return answer.id;
-  throw new DomainError('invalid_request', '`from` is beyond what has been written of the answer.');
+  throw new DomainError('invalid_request', '`from` is beyond the end of the answer so far.');
 }

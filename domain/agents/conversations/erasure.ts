@@ -3,6 +3,7 @@
  * is being generated fails; its run, woken, ends and settles it.
  */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import { removeImagesOf } from '../../media/erasure.ts';
@@ -17,9 +18,8 @@ export async function eraseConversations(
 ): Promise<void> {
   if (conversationIds.length === 0) return;
   const ofThem = `conversation_id = ANY ($1)`;
-  await tx.query(
-    `UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, $2) WHERE id = ANY ($1)`,
-    [conversationIds, now],
+  await tx.run(
+    sql`UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, ${now}) WHERE id = ANY (${conversationIds})`,
   );
   // Before the words are looked for: who writes some holds the answer's row meanwhile, and finds afterwards that it has ended.
   const [stopped] = await tx.query<[{ questionId: Id; clubId: Id; agentId: Id }[], number]>(
@@ -40,9 +40,8 @@ export async function eraseConversations(
 
 /** A student who is removed leaves no words. The student's row is held by the caller. */
 export async function purgeStudentFromAgents(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  const conversations = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM agent_conversations WHERE student_id = $1 ORDER BY id`,
-    [studentId],
+  const conversations = await tx.rows<{ id: Id }>(
+    sql`SELECT id FROM agent_conversations WHERE student_id = ${studentId} ORDER BY id`,
   );
   await eraseConversations(
     tx,

@@ -1,12 +1,13 @@
 /** How much a student may still ask an agent: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Budget } from '../budget/budget.ts';
-import { mostOutputTokens } from '../prompt/models.policy.ts';
+import { maxOutputTokens } from '../prompt/models.policy.ts';
 import { worstCost } from '../prompt/prices.policy.ts';
-import { mostPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
+import { maxPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
 
 /** "A per-student cap over 24 hours." */
 const windowMs = 24 * 3_600_000;
@@ -34,11 +35,11 @@ export async function countQuestions(
   { agentId, studentId }: { agentId: Id; studentId: Id },
   now: Date,
 ): Promise<Used> {
-  const [row] = await db.query<{ questions: number; oldest: Date | null }[]>(
-    `SELECT count(*)::int AS questions, min(asked_at) AS oldest FROM agent_questions
-      WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3`,
-    [agentId, studentId, new Date(now.getTime() - windowMs)],
-  );
+  const row = await db.one<{
+    questions: number;
+    oldest: Date | null;
+  }>(sql`SELECT count(*)::int AS questions, min(asked_at) AS oldest FROM agent_questions
+      WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}`);
   const oldest = row?.oldest?.getTime();
   return { questions: row?.questions ?? 0, resetsAt: oldest === undefined ? undefined : new Date(oldest + windowMs) };
 }
@@ -47,7 +48,7 @@ export async function countQuestions(
  * @param used with the question that is asked
  * @throws DomainError daily_limit_reached, with the seconds until a slot returns; without them where none ever does
  */
-export async function refuseBeyondLimit(
+export async function requireWithinLimit(
   tx: Transaction,
   { id: agentId, dailyLimit }: AgentTerms,
   studentId: Id,
@@ -58,11 +59,10 @@ export async function refuseBeyondLimit(
   const message = `This agent takes ${dailyLimit} questions in 24 hours from each student.`;
   if (dailyLimit === 0) throw new DomainError('daily_limit_reached', message);
   // The cap may have been lowered: as many must leave the window as there are too many.
-  const [leaving] = await tx.query<{ askedAt: Date }[]>(
-    `SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = $1 AND student_id = $2 AND asked_at > $3
-      ORDER BY asked_at OFFSET $4 LIMIT 1`,
-    [agentId, studentId, new Date(now.getTime() - windowMs), questions - dailyLimit - 1],
-  );
+  const leaving = await tx.one<{
+    askedAt: Date;
+  }>(sql`SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
+      ORDER BY asked_at OFFSET ${questions - dailyLimit - 1} LIMIT 1`);
   const leavesAt = (leaving?.askedAt ?? now).getTime() + windowMs;
   throw new DomainError('daily_limit_reached', message, Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000)));
 }
@@ -79,7 +79,7 @@ export function presentLimits(
     used: questions,
     remaining: Math.max(0, agent.dailyLimit - questions),
     ...(resetsAt && { resets_at: resetsAt.toISOString() }),
-    club_budget_exhausted: budget.spentMicros + mostCostOf(agent, leastQuestion, now) > budget.limitMicros,
+    club_budget_exhausted: budget.spentMicros + maxCostOf(agent, leastQuestion, now) > budget.limitMicros,
   };
 }
 
@@ -87,10 +87,10 @@ export function presentLimits(
 const leastQuestion = { history: [], question: '?', images: 0 };
 
 /** @returns the most that the answer to such a question can cost, in millionths of a US dollar */
-export function mostCostOf(
+export function maxCostOf(
   { instructions, model, answerMaxTokens }: AgentTerms,
   asked: Omit<PromptParts, 'instructions'>,
   now: Date,
 ): bigint {
-  return worstCost(model, mostPromptTokens({ instructions, ...asked }), mostOutputTokens(model, answerMaxTokens), now);
+  return worstCost(model, maxPromptTokens({ instructions, ...asked }), maxOutputTokens(model, answerMaxTokens), now);
 }

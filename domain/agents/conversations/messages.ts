@@ -1,6 +1,7 @@
 /** Conversations, questions, answers and citations as callers see them (AGT-19, AGT-20, AGT-22). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AnswerStatus, SourceKind } from '../../../entities/agents/values.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -70,9 +71,8 @@ function presentAnswer(row: AnswerRow, citations: Message['citations']): Message
 
 /** @returns these answers by their questions; each with the text so far, and with its citations once it has ended */
 async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
-  const rows = await db.query<AnswerRow[]>(
-    `SELECT ${answerColumns} FROM agent_answers answer WHERE answer.question_id = ANY ($1)`,
-    [questionIds],
+  const rows = await db.rows<AnswerRow>(
+    sql`SELECT ${raw(answerColumns)} FROM agent_answers answer WHERE answer.question_id = ANY (${questionIds})`,
   );
   const citations = await citationsOf(
     db,
@@ -83,9 +83,8 @@ async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<I
 
 /** @returns the answer as it is now; undefined where there is none */
 export async function findAnswer(db: Queries, answerId: Id): Promise<Message | undefined> {
-  const [row] = await db.query<{ questionId: Id }[]>(
-    `SELECT question_id AS "questionId" FROM agent_answers WHERE id = $1`,
-    [answerId],
+  const row = await db.one<{ questionId: Id }>(
+    sql`SELECT question_id AS "questionId" FROM agent_answers WHERE id = ${answerId}`,
   );
   return row && (await answersTo(db, [row.questionId])).get(row.questionId);
 }
@@ -119,14 +118,11 @@ export async function messagesOf(
   // Every question has an answer: messages from the end are the pairs from the end, and a page can begin or end inside one.
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
-  const questions = await db.query<QuestionRow[]>(
-    `SELECT id, content, asked_at AS "askedAt" FROM agent_questions WHERE conversation_id = $1
-      ORDER BY asked_at DESC, id DESC LIMIT ${pairs} OFFSET ${firstPair}`,
-    [conversationId],
-  );
-  const [counted] = await db.query<{ questions: number }[]>(
-    `SELECT count(*)::int AS questions FROM agent_questions WHERE conversation_id = $1`,
-    [conversationId],
+  const questions =
+    await db.rows<QuestionRow>(sql`SELECT id, content, asked_at AS "askedAt" FROM agent_questions WHERE conversation_id = ${conversationId}
+      ORDER BY asked_at DESC, id DESC LIMIT ${pairs} OFFSET ${firstPair}`);
+  const counted = await db.one<{ questions: number }>(
+    sql`SELECT count(*)::int AS questions FROM agent_questions WHERE conversation_id = ${conversationId}`,
   );
   const newestFirst = (await presentTurns(db, storage, questions.toReversed())).toReversed();
   const skipped = offset - 2 * firstPair;
@@ -149,14 +145,12 @@ interface CitationRow {
 }
 
 async function citationsOf(db: Queries, answerIds: readonly Id[]): Promise<Map<Id, Message['citations']>> {
-  const rows = await db.query<CitationRow[]>(
-    `SELECT citation.answer_id AS "answerId", citation.cited_text AS "citedText", source.id AS "sourceId",
+  const rows =
+    await db.rows<CitationRow>(sql`SELECT citation.answer_id AS "answerId", citation.cited_text AS "citedText", source.id AS "sourceId",
             citation.source_kind AS "sourceKind", citation.source_title AS "sourceTitle", source.media_id AS "mediaId",
             source.lesson_id AS "lessonId", citation.page_from AS "pageFrom", citation.page_to AS "pageTo"
        FROM agent_citations citation LEFT JOIN agent_sources source ON source.id = citation.source_id
-      WHERE citation.answer_id = ANY ($1) ORDER BY citation.answer_id, citation.position`,
-    [answerIds],
-  );
+      WHERE citation.answer_id = ANY (${answerIds}) ORDER BY citation.answer_id, citation.position`);
   const byAnswer = new Map<Id, Message['citations']>();
   for (const row of rows) byAnswer.set(row.answerId, [...(byAnswer.get(row.answerId) ?? []), presentCitation(row)]);
   return byAnswer;

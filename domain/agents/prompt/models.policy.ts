@@ -38,6 +38,6 @@ export function askingOf(model: string): Asking {
 }
 
 /** @param cap the size cap of the answer in tokens @returns the most tokens that the model may bring out */
-export function mostOutputTokens(model: string, cap: number): number {
+export function maxOutputTokens(model: string, cap: number): number {
   return cap + askingOf(model).thoughtTokens;
 }

@@ -11,7 +11,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { ImageType } from '../../media/media.policy.ts';
 import type { SourceKind } from '../../../entities/agents/values.ts';
 import type { SentBlock, SentResult } from './citations.policy.ts';
-import { askingOf, mostOutputTokens } from './models.policy.ts';
+import { askingOf, maxOutputTokens } from './models.policy.ts';
 import { promptBounds, type Turn } from './prompt.policy.ts';
 
 /** What a prompt needs of a passage that was found. */
@@ -73,7 +73,7 @@ const clubsWords = (name: string, instructions: string) =>
 const nothingFound = 'No search result: the material holds nothing that matches this question.';
 
 /** The service refuses a text of nothing but white space. */
-const said = (text: string) => (text.trim() === '' ? '(nothing)' : text);
+const orNothing = (text: string) => (text.trim() === '' ? '(nothing)' : text);
 
 export function promptOf(content: PromptContent): Prompt {
   const { model, maxTokens, agentName, instructions, history, question, images } = content;
@@ -85,10 +85,10 @@ export function promptOf(content: PromptContent): Prompt {
   ];
   const messages: MessageParam[] = [
     ...history.flatMap((turn, place): MessageParam[] => [
-      { role: 'user', content: [{ type: 'text', text: said(turn.question) }] },
+      { role: 'user', content: [{ type: 'text', text: orNothing(turn.question) }] },
       {
         role: 'assistant',
-        content: [{ type: 'text', text: said(turn.answer), ...(place === history.length - 1 && cached) }],
+        content: [{ type: 'text', text: orNothing(turn.answer), ...(place === history.length - 1 && cached) }],
       },
     ]),
     {
@@ -99,14 +99,14 @@ export function promptOf(content: PromptContent): Prompt {
           type: 'image' as const,
           source: { type: 'base64' as const, media_type: mediaType, data: base64 },
         })),
-        { type: 'text', text: said(question) },
+        { type: 'text', text: orNothing(question) },
       ],
     },
   ];
   return {
     request: {
       model,
-      max_tokens: mostOutputTokens(model, maxTokens),
+      max_tokens: maxOutputTokens(model, maxTokens),
       system,
       messages,
       ...(thinking && { thinking }),
@@ -178,7 +178,7 @@ function blockOf({ sourceId, sourceTitle, headings, blocks }: Result): SearchRes
   return {
     type: 'search_result',
     source: sourceId,
-    title: said(head.toWellFormed()),
+    title: orNothing(head.toWellFormed()),
     content: blocks.map(({ text }) => ({ type: 'text', text })),
     citations: { enabled: true },
   };

@@ -1,6 +1,6 @@
 /**
  * How much a prompt holds at most. One set of bounds for who builds prompts and for who reserves what they may cost: a prompt
- * within them never has more tokens than {@link mostPromptTokens}.
+ * within them never has more tokens than {@link maxPromptTokens}.
  */
 
 export const promptBounds = {
@@ -15,7 +15,7 @@ export const promptBounds = {
 } as const;
 
 /** Upper bounds in tokens of what is not counted byte by byte. */
-const most = {
+const max = {
   /** Our own words around everything, in bytes. */
   frame: 6_000,
   /** Around a question or an answer: its role. */
@@ -56,17 +56,17 @@ export interface PromptParts {
 }
 
 /** @returns the most tokens that a prompt of these parts can have: no token of a model is shorter than a byte */
-export function mostPromptTokens({ instructions, history, question, images }: PromptParts): number {
+export function maxPromptTokens({ instructions, history, question, images }: PromptParts): number {
   const { passages, passageCharacters, passageHeadCharacters } = promptBounds;
-  const passage = (passageCharacters + passageHeadCharacters) * bytesACharacter + most.passageFrame;
-  const turns = history.map((turn) => bytesOf(turn.question) + bytesOf(turn.answer) + 2 * most.message);
+  const passage = (passageCharacters + passageHeadCharacters) * bytesACharacter + max.passageFrame;
+  const turns = history.map((turn) => bytesOf(turn.question) + bytesOf(turn.answer) + 2 * max.message);
   return (
-    most.frame +
+    max.frame +
     bytesOf(instructions) +
     turns.reduce((sum, tokens) => sum + tokens, 0) +
     bytesOf(question) +
-    most.message +
-    images * most.image +
+    max.message +
+    images * max.image +
     passages * passage
   );
 }

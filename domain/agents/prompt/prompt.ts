@@ -8,7 +8,7 @@ import { historyOf } from './history.ts';
 import { promptOf, type FoundPassage, type Prompt } from './prompt-blocks.policy.ts';
 import { promptBounds } from './prompt.policy.ts';
 
-export interface PromptPlatform {
+export interface PromptDeps {
   source: DataSource;
   /** Of the agent's material, the best first. */
   retrieve: (
@@ -19,13 +19,13 @@ export interface PromptPlatform {
   readImages: (questionId: Id) => Promise<readonly { mediaType: ImageType; bytes: Buffer }[]>;
 }
 
-export async function preparePrompt(platform: PromptPlatform, answer: AnswerRow): Promise<Prompt> {
-  const { source } = platform;
+export async function preparePrompt(deps: PromptDeps, answer: AnswerRow): Promise<Prompt> {
+  const { source } = deps;
   const { clubId, agentId, questionId, model, maxTokens, agentName, instructions, question } = answer;
   const [history, passages, images] = await Promise.all([
     historyOf(source, answer.conversationId),
-    platform.retrieve(new Queries(source.manager), { clubId, agentId, question, limit: promptBounds.passages }),
-    platform.readImages(questionId),
+    deps.retrieve(new Queries(source.manager), { clubId, agentId, question, limit: promptBounds.passages }),
+    deps.readImages(questionId),
   ]);
   return promptOf({
     model,

@@ -1,18 +1,20 @@
 /** The AI agents of a club as its administrators set them up: creating, listing, reading, changing, archiving. */
+import { Agent } from '../../../entities/agents/agent.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { all, columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 import type { AgentStatus } from '../../../entities/agents/values.ts';
 import { agentDefaults } from '../agents.policy.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 
-type Agent = RecordOf<'Agent'>;
+type AgentRecord = RecordOf<'Agent'>;
 type AgentSettings = RecordOf<'AgentSettings'>;
 
 interface AgentRow {
@@ -28,8 +30,18 @@ interface AgentRow {
   updatedAt: Date;
 }
 
-const columns = `id, public_id AS "publicId", name, description, model, status, daily_limit AS "dailyLimit",
-  answer_max_tokens AS "answerMaxTokens", created_at AS "createdAt", updated_at AS "updatedAt"`;
+const agentColumns = columns(Agent, [
+  'id',
+  'publicId',
+  'name',
+  'description',
+  'model',
+  'status',
+  'dailyLimit',
+  'answerMaxTokens',
+  'createdAt',
+  'updatedAt',
+]);
 
 /** Creates a draft without material. @throws DomainError feature_not_in_plan, public_id_taken */
 export async function createAgent(
@@ -42,24 +54,11 @@ export async function createAgent(
   return database.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'agents');
     await insertWithPublicId('agent', { ...input, title: input.name }, async (publicId) => {
-      const rows = await tx.query<unknown[]>(
-        `INSERT INTO agents (id, club_id, public_id, name, description, instructions, model, daily_limit, answer_max_tokens,
+      const rows =
+        await tx.rows(sql`INSERT INTO agents (id, club_id, public_id, name, description, instructions, model, daily_limit, answer_max_tokens,
                              created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
-         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`,
-        [
-          id,
-          clubId,
-          publicId,
-          tidyName(input.name),
-          input.description ?? '',
-          input.instructions ?? '',
-          input.model ?? null,
-          input.daily_limit ?? agentDefaults.dailyLimit,
-          input.answer_max_tokens ?? agentDefaults.answerMaxTokens,
-          now,
-        ],
-      );
+         VALUES (${id}, ${clubId}, ${publicId}, ${tidyName(input.name)}, ${input.description ?? ''}, ${input.instructions ?? ''}, ${input.model ?? null}, ${input.daily_limit ?? agentDefaults.dailyLimit}, ${input.answer_max_tokens ?? agentDefaults.answerMaxTokens}, ${now}, ${now})
+         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
       return rows.length > 0;
     });
     return findAgent(tx, clubId, id);
@@ -71,42 +70,37 @@ export async function listAgents(
   db: Queries,
   clubId: Id,
   filter: PageRequest & { status?: AgentStatus },
-): Promise<Page<Agent>> {
-  const { limit, offset } = windowOf(filter);
-  const where = `club_id = $1 AND ($2::text IS NULL OR status = $2)`;
-  const parameters = [clubId, filter.status ?? null];
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM agents WHERE ${where}`,
-    parameters,
-  );
-  const rows = await db.query<AgentRow[]>(
-    `SELECT ${columns} FROM agents WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
-    parameters,
-  );
-  return { rows: rows.map(presentAgent), total: counted?.total ?? 0 };
+): Promise<Page<AgentRecord>> {
+  const { rows, total } = await listPage(db, filter, {
+    columns: agentColumns,
+    from: sql`FROM agents WHERE ${all([
+      sql`club_id = ${clubId}`,
+      filter.status === undefined ? undefined : sql`status = ${filter.status}`,
+    ])}`,
+    orderBy: sql`created_at DESC, id DESC`,
+  });
+  return { rows: rows.map(presentAgent), total };
 }
 
 /** @throws DomainError not_found, also for an agent of another club */
 export async function findAgent(db: Queries, clubId: Id, agentId: Id): Promise<AgentSettings> {
-  const [row] = await db.query<(AgentRow & { instructions: string })[]>(
-    `SELECT ${columns}, instructions FROM agents WHERE id = $1 AND club_id = $2`,
-    [agentId, clubId],
+  const row = await db.one<AgentRow & { instructions: string }>(
+    sql`SELECT ${agentColumns}, instructions FROM agents WHERE id = ${agentId} AND club_id = ${clubId}`,
   );
   if (!row) throw notFound('agent');
   return { ...presentAgent(row), instructions: row.instructions };
 }
 
 /** @throws DomainError not_found for an agent of another club */
-export async function expectAgent(db: Queries, clubId: Id, agentId: Id): Promise<void> {
-  const rows = await db.query<unknown[]>(`SELECT 1 FROM agents WHERE id = $1 AND club_id = $2`, [agentId, clubId]);
+export async function requireAgent(db: Queries, clubId: Id, agentId: Id): Promise<void> {
+  const rows = await db.rows(sql`SELECT 1 FROM agents WHERE id = ${agentId} AND club_id = ${clubId}`);
   if (rows.length === 0) throw notFound('agent');
 }
 
-/** Holds the agent for the rest of the transaction: its changes and those of its material take turns here. @throws DomainError not_found */
-export async function holdAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
-  const [held] = await tx.query<{ status: AgentStatus }[]>(
-    `SELECT status FROM agents WHERE id = $1 AND club_id = $2 FOR NO KEY UPDATE`,
-    [agentId, clubId],
+/** Locks the agent's row until the transaction ends: changes of the agent and its material run one at a time. @throws DomainError not_found */
+export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
+  const held = await tx.one<{ status: AgentStatus }>(
+    sql`SELECT status FROM agents WHERE id = ${agentId} AND club_id = ${clubId} FOR NO KEY UPDATE`,
   );
   if (!held) throw notFound('agent');
   return held;
@@ -125,7 +119,7 @@ export async function updateAgent(
   now: Date,
 ): Promise<AgentSettings> {
   return database.transaction(async (tx) => {
-    const before = await holdAgent(tx, clubId, agentId);
+    const before = await lockAgent(tx, clubId, agentId);
     const status = input.status ?? before.status;
     if (status === 'published' && before.status !== 'published') await requireFeature(tx, clubId, 'agents');
     await tx
@@ -159,7 +153,7 @@ export async function updateAgent(
   });
 }
 
-function presentAgent(row: AgentRow): Agent {
+function presentAgent(row: AgentRow): AgentRecord {
   return {
     id: row.id,
     public_id: row.publicId,

@@ -1,10 +1,11 @@
 /** What an agent answers from, as administrators name it: courses, lessons and files of the club. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { expectAgent, holdAgent } from './agents.ts';
+import { requireAgent, lockAgent } from './agents.ts';
 import type { MaterialKind } from '../agents.policy.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 
@@ -25,7 +26,7 @@ const fieldNames = Object.keys(fields) as Field[];
 
 /** @returns the material in the order in which it was named, without what was removed since @throws DomainError not_found */
 export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promise<Material> {
-  await expectAgent(db, clubId, agentId);
+  await requireAgent(db, clubId, agentId);
   const [material] = await db.query<Material[]>(
     `SELECT ${fieldNames
       .map((field) => {
@@ -53,13 +54,12 @@ export async function setMaterial(
   now: Date,
 ): Promise<Material> {
   return database.transaction(async (tx) => {
-    await holdAgent(tx, clubId, agentId);
-    for (const field of fieldNames) await expectNamed(tx, clubId, field, material[field]);
-    const [gone] = await tx.query<[Record<'courseId' | 'lessonId' | 'mediaId', Id | null>[], number]>(
-      `DELETE FROM agent_materials WHERE agent_id = $1
-       RETURNING course_id AS "courseId", lesson_id AS "lessonId", media_id AS "mediaId"`,
-      [agentId],
-    );
+    await lockAgent(tx, clubId, agentId);
+    for (const field of fieldNames) await requireNamed(tx, clubId, field, material[field]);
+    const gone = await tx.rows<
+      Record<'courseId' | 'lessonId' | 'mediaId', Id | null>
+    >(sql`DELETE FROM agent_materials WHERE agent_id = ${agentId}
+       RETURNING course_id AS "courseId", lesson_id AS "lessonId", media_id AS "mediaId"`);
     for (const field of fieldNames) await insertNamed(tx, agentId, field, material[field]);
     const idsOf = (ids: readonly (Id | null)[]) => ids.filter((id) => id !== null);
     await syncSources(
@@ -76,13 +76,12 @@ export async function setMaterial(
   });
 }
 
-async function expectNamed(tx: Transaction, clubId: Id, field: Field, ids: readonly Id[]): Promise<void> {
+async function requireNamed(tx: Transaction, clubId: Id, field: Field, ids: readonly Id[]): Promise<void> {
   const { noun, named } = fields[field];
-  const [stranger] = await tx.query<{ place: number }[]>(
-    `SELECT place::int - 1 AS place FROM unnest($2::uuid[]) WITH ORDINALITY AS given (id, place)
-      WHERE NOT EXISTS (SELECT FROM ${named} AND named.id = given.id AND named.club_id = $1) ORDER BY place LIMIT 1`,
-    [clubId, ids],
-  );
+  const stranger = await tx.one<{
+    place: number;
+  }>(sql`SELECT place::int - 1 AS place FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS given (id, place)
+      WHERE NOT EXISTS (SELECT FROM ${raw(named)} AND named.id = given.id AND named.club_id = ${clubId}) ORDER BY place LIMIT 1`);
   if (stranger)
     throw new DomainError('not_found', `${field}/${stranger.place}: there is no such ${noun} in this club.`);
 }
@@ -90,9 +89,6 @@ async function expectNamed(tx: Transaction, clubId: Id, field: Field, ids: reado
 /** The ids of the rows keep the order. One thing in two spellings is named once. */
 async function insertNamed(tx: Transaction, agentId: Id, field: Field, ids: readonly Id[]): Promise<void> {
   const named = [...new Set(ids.map((id) => id.toLowerCase()))];
-  await tx.query(
-    `INSERT INTO agent_materials (id, agent_id, ${fields[field].kind}_id)
-     SELECT named.id, $1, named.named_id FROM unnest($2::uuid[], $3::uuid[]) AS named (id, named_id)`,
-    [agentId, named.map(() => newId()), named],
-  );
+  await tx.run(sql`INSERT INTO agent_materials (id, agent_id, ${raw(fields[field].kind)}_id)
+     SELECT named.id, ${agentId}, named.named_id FROM unnest(${named.map(() => newId())}::uuid[], ${named}::uuid[]) AS named (id, named_id)`);
 }

@@ -5,7 +5,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { expectAgent } from './agents.ts';
+import { requireAgent } from './agents.ts';
 import type { SourceKind, SourceStatus } from '../../../entities/agents/values.ts';
 import { wakeSources, wantedAnew } from '../../knowledge/sources.ts';
 
@@ -54,7 +54,7 @@ export async function listSources(
   agentId: Id,
   filter: PageRequest & { status?: SourceStatus },
 ): Promise<Page<Source>> {
-  await expectAgent(db, clubId, agentId);
+  await requireAgent(db, clubId, agentId);
   const { limit, offset } = windowOf(filter);
   const where = `id IN (${sourcesOfAgent('$1')}) AND ($2::text IS NULL OR status = $2)`;
   const parameters = [agentId, filter.status ?? null];
@@ -79,7 +79,7 @@ export async function reindexSource(
   now: Date,
 ): Promise<Source> {
   return database.transaction(async (tx) => {
-    await expectAgent(tx, clubId, agentId);
+    await requireAgent(tx, clubId, agentId);
     const [[row]] = await tx.query<[SourceRow[], number]>(
       `UPDATE agent_sources SET ${wantedAnew} WHERE id = $2 AND id IN (${sourcesOfAgent('$3')}) RETURNING ${columns}`,
       [now, sourceId, agentId],

@@ -28,7 +28,7 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
       await readingTheFile(async () => {
         for await (const part of await file.openReadStreamPromise(entry)) {
           unpacked += (part as Buffer).length;
-          if (unpacked > indexingRules.mostUnpackedBytes) throw new Unreadable('too_large');
+          if (unpacked > indexingRules.maxUnpackedBytes) throw new Unreadable('too_large');
           parts.push(part as Buffer);
         }
       });
@@ -38,7 +38,7 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
 }
 
 function entriesOf(file: ZipFile): Promise<Map<string, Entry>> {
-  if (file.entryCount > indexingRules.mostEntries) throw new Unreadable('too_large');
+  if (file.entryCount > indexingRules.maxEntries) throw new Unreadable('too_large');
   const entries = new Map<string, Entry>();
   return new Promise((resolve, reject) => {
     file.on('entry', (entry: Entry) => {

@@ -36,7 +36,7 @@ async function extract(source: Source): Promise<void> {
   let passages: Passage[] = [];
   for (const passage of cutPassages(sections, source.language)) {
     count += 1;
-    if (count > indexingRules.mostPassages) throw new Unreadable('too_large');
+    if (count > indexingRules.maxPassages) throw new Unreadable('too_large');
     passages.push(passage);
     if (passages.length < passagesAMessage) continue;
     tell({ tells: 'passages', passages });

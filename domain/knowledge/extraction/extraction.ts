@@ -9,7 +9,7 @@ export type Extraction =
   /** The source itself is why, and would be the next time. */
   | { result: 'unreadable'; code: Exclude<IndexingError, 'indexing_failed'> };
 
-export type ThreadRules = Record<'extractionMs' | 'mostHeapMb' | 'mostBuffersMb', number>;
+export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', number>;
 
 /** How often its memory is looked at. */
 const watchMs = 200;
@@ -29,13 +29,13 @@ export async function extract(
     rules?: ThreadRules | undefined;
   },
 ): Promise<Extraction> {
-  const { extractionMs, mostHeapMb, mostBuffersMb } = options.rules ?? indexingRules;
+  const { extractionMs, maxHeapMb, maxBuffersMb } = options.rules ?? indexingRules;
   options.signal.throwIfAborted();
   const thread = new Worker(new URL('./extraction-thread.ts', import.meta.url), {
     execArgv: [], // however this process was started, the thread needs no loader
     workerData: source,
     ...(source.kind === 'media' && { transferList: [source.bytes.buffer as ArrayBuffer] }),
-    resourceLimits: { maxOldGenerationSizeMb: mostHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
   });
   const passages: Passage[] = [];
   let watch: NodeJS.Timeout | undefined;
@@ -59,7 +59,7 @@ export async function extract(
       // Buffers lie beside the heap, where the thread's own limits do not reach.
       watch = setInterval(() => {
         thread.getHeapStatistics().then(
-          ({ external_memory: bytes }) => bytes > mostBuffersMb * 1_048_576 && unreadable('too_large'),
+          ({ external_memory: bytes }) => bytes > maxBuffersMb * 1_048_576 && unreadable('too_large'),
           () => {}, // it has ended
         );
       }, watchMs);

@@ -17,7 +17,7 @@ export async function readPdf(
 ): Promise<number> {
   const document = await readingTheFile(() => getDocumentProxy(bytes, { verbosity: 0, stopAtErrors: false }), codeOf);
   const { numPages } = document;
-  if (numPages > indexingRules.mostPages) throw new Unreadable('too_many_pages');
+  if (numPages > indexingRules.maxPages) throw new Unreadable('too_many_pages');
   const pages: Line[][] = [];
   let length = 0;
   for (let number = 1; number <= numPages; number++) {
@@ -29,7 +29,7 @@ export async function readPdf(
     });
     pages.push(lines);
     length += lines.reduce((sum, { text }) => sum + text.length, 0);
-    if (length > indexingRules.mostText) throw new Unreadable('too_large');
+    if (length > indexingRules.maxText) throw new Unreadable('too_large');
     onPage(number, numPages);
   }
   const kept = withoutRepeated(pages);

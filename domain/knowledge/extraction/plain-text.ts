@@ -8,7 +8,7 @@ import { readingTheFile, Unreadable } from './unreadable.ts';
 /** By its byte order mark; else UTF-8, if it is that; else Latin-1, as browsers understand it. @throws Unreadable unsupported_type, too_large */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
-  if (bytes.length > indexingRules.mostText * 4) throw new Unreadable('too_large'); // in no encoding has a character more bytes
+  if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // in no encoding has a character more bytes
   const text = new TextDecoder(encoding).decode(bytes);
   // Files that nobody has a name for have bytes that stand for no letter; texts have hardly any.
   if (encoding !== 'utf-16le' && encoding !== 'utf-16be' && countControls(bytes) * 100 > bytes.length)

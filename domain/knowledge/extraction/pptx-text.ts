@@ -20,7 +20,7 @@ export async function readPptx(
     const target = targets.get(attributes['r:id'] ?? '');
     return target === undefined ? [] : [target];
   });
-  if (slides.length > indexingRules.mostPages) throw new Unreadable('too_many_pages');
+  if (slides.length > indexingRules.maxPages) throw new Unreadable('too_many_pages');
   for (const [at, slide] of slides.entries()) {
     into.startPage(at + 1, false);
     readShapes(await partOf(archive, slide), into);

@@ -92,7 +92,7 @@ export class SectionBuilder {
 
   #count(text: string): void {
     this.#length += text.length;
-    if (this.#length > indexingRules.mostText) throw new Unreadable('too_large');
+    if (this.#length > indexingRules.maxText) throw new Unreadable('too_large');
   }
 }
 

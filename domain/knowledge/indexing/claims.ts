@@ -41,11 +41,11 @@ export interface HeldClaim {
   /** Aborts when the claim is lost or its content has changed (`LeaseLost`), or when the process is to stop. */
   signal: AbortSignal;
   /** Stops renewing it. */
-  letGo(): void;
+  release(): void;
 }
 
 /**
- * Renews a claim until it is let go.
+ * Renews a claim until it is released.
  * @param onRenewal called at each renewal, also while Postgres is away
  * @param stop aborts when the process is to stop
  */
@@ -70,7 +70,7 @@ export function holdClaim({ source }: Database, claim: Claim, onRenewal: () => v
     }
   };
   const timer = setInterval(() => void renew(), indexingRules.renewalMs);
-  return { signal: AbortSignal.any([lost.signal, stop]), letGo: () => clearInterval(timer) };
+  return { signal: AbortSignal.any([lost.signal, stop]), release: () => clearInterval(timer) };
 }
 
 /** Gives a claim back where it was broken off: it can be had at once, and has cost no attempt. */

@@ -17,20 +17,20 @@ export const indexingErrors = [
 export type IndexingError = (typeof indexingErrors)[number];
 
 export const indexingRules = {
-  mostFileBytes: 100 * 1_024 * 1_024,
-  mostPages: 2_000,
+  maxFileBytes: 100 * 1_024 * 1_024,
+  maxPages: 2_000,
   /** Characters of a source, read out. */
-  mostText: 10_000_000,
-  mostPassages: 50_000,
+  maxText: 10_000_000,
+  maxPassages: 50_000,
   /** A file is fetched in pieces of this size, passages are written so many a statement. */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
   /** What the entries of an archive (DOCX, PPTX) that are read come to, unpacked. */
-  mostUnpackedBytes: 64 * 1_024 * 1_024,
-  mostEntries: 10_000,
+  maxUnpackedBytes: 64 * 1_024 * 1_024,
+  maxEntries: 10_000,
   /** Memory of the thread that reads a file: its objects, and its buffers beside them. */
-  mostHeapMb: 512,
-  mostBuffersMb: 512,
+  maxHeapMb: 512,
+  maxBuffersMb: 512,
   /** Reading a file out may take so long. */
   extractionMs: 120_000,
   /** A claim lasts for so long if it is not renewed, and is renewed so often: a dead worker's is soon free. */
@@ -42,7 +42,7 @@ export const indexingRules = {
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 
 /** Attempts at a version of a source. */
-export const mostAttempts = waitsMs.length + 1;
+export const maxAttempts = waitsMs.length + 1;
 
 /** @param attempts how many were made @returns milliseconds until the next; undefined where there is none */
 export function waitAfter(attempts: number): number | undefined {

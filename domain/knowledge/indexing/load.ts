@@ -43,7 +43,7 @@ export async function loadSource(
   const { title, language } = row;
   if (row.content !== null) return { title, language, source: { kind: 'lesson', language, markdown: row.content } };
   const size = Number(row.sizeBytes ?? 0);
-  if (size > indexingRules.mostFileBytes) return { title, language, code: 'too_large' };
+  if (size > indexingRules.maxFileBytes) return { title, language, code: 'too_large' };
   if (row.objectKey === null) return { title, language, code: 'file_missing' };
   if (size === 0) return { title, language, code: 'no_text' };
   const bytes = await fetchFile(storage, row.objectKey, size, signal);

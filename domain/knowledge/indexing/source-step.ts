@@ -5,12 +5,12 @@ import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { SourceStatus } from '../../../entities/agents/values.ts';
 import { claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
 import { extract, type Extraction, type ThreadRules } from '../extraction/extraction.ts';
-import { mostAttempts, type IndexingError } from './indexing.policy.ts';
+import { maxAttempts, type IndexingError } from './indexing.policy.ts';
 import { loadSource, type LoadedSource } from './load.ts';
 import { recordFailure, recordFault, recordPassages } from './record.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
-export interface IndexingPlatform {
+export interface IndexingDeps {
   database: Database;
   storage: Pick<ObjectStore, 'read'>;
   /** Told of each fault of ours, before it is tried again, and how each source ended. */
@@ -41,15 +41,15 @@ export interface StepWatcher {
  * @throws Error where Postgres cannot be reached; every other fault of ours is noted in the row, and tried again
  */
 export async function indexSource(
-  platform: IndexingPlatform,
+  deps: IndexingDeps,
   sourceId: Id,
   now: number,
   { beat, stop }: StepWatcher,
 ): Promise<SourceStep> {
-  const { database } = platform;
+  const { database } = deps;
   const claim = await claimSource(database, sourceId, now);
-  if (!claim) return lookAt(database, sourceId, now);
-  await platform.failpoint('source_claimed');
+  if (!claim) return readState(database, sourceId, now);
+  await deps.failpoint('source_claimed');
   const at = new Date(now);
   let progress = 'about to read';
   const tell = (words: string) => {
@@ -58,19 +58,19 @@ export async function indexSource(
   beat(progress);
   const held = holdClaim(database, claim, () => beat(progress), stop);
   try {
-    await workOn(platform, claim, held.signal, tell, at);
-    await platform.failpoint('source_recorded');
+    await workOn(deps, claim, held.signal, tell, at);
+    await deps.failpoint('source_recorded');
   } catch (error) {
     if (error instanceof LeaseLost || held.signal.aborted) await releaseClaim(database, claim);
     else {
-      platform.onFault(error);
+      deps.onFault(error);
       await recordFault(database, claim, at).catch((lost: unknown) => releaseIfLost(database, claim, lost));
     }
   } finally {
-    held.letGo();
+    held.release();
   }
-  const next = await lookAt(database, sourceId, now);
-  if (next.done) platform.onOutcome(next.outcome);
+  const next = await readState(database, sourceId, now);
+  if (next.done) deps.onOutcome(next.outcome);
   return next;
 }
 
@@ -81,25 +81,25 @@ async function releaseIfLost(database: Database, claim: Claim, error: unknown): 
 
 /** @throws LeaseLost, the signal's reason, and faults of ours */
 async function workOn(
-  platform: IndexingPlatform,
+  deps: IndexingDeps,
   claim: Claim,
   signal: AbortSignal,
   tell: (words: string) => void,
   now: Date,
 ): Promise<void> {
   // Whoever tried before has died of it each time.
-  if (claim.attempt > mostAttempts) return recordFailure(platform.database, claim, 'indexing_failed', now);
-  const loaded = await loadSource(platform, claim, signal);
+  if (claim.attempt > maxAttempts) return recordFailure(deps.database, claim, 'indexing_failed', now);
+  const loaded = await loadSource(deps, claim, signal);
   if (loaded === undefined) throw new LeaseLost();
-  const read = await readOut(platform, loaded, signal, tell);
-  await platform.failpoint('source_read');
-  if (read.result === 'unreadable') return recordFailure(platform.database, claim, read.code, now);
+  const read = await readOut(deps, loaded, signal, tell);
+  await deps.failpoint('source_read');
+  if (read.result === 'unreadable') return recordFailure(deps.database, claim, read.code, now);
   tell(`writing ${read.passages.length} passages`);
-  await recordPassages(platform.database, claim, { ...loaded, ...read }, now);
+  await recordPassages(deps.database, claim, { ...loaded, ...read }, now);
 }
 
 async function readOut(
-  { rules }: IndexingPlatform,
+  { rules }: IndexingDeps,
   loaded: LoadedSource,
   signal: AbortSignal,
   tell: (words: string) => void,
@@ -111,7 +111,7 @@ async function readOut(
 }
 
 /** What the row says now: whoever acted on it, and whether or not it was us. */
-async function lookAt({ source }: Database, sourceId: Id, now: number): Promise<SourceStep> {
+async function readState({ source }: Database, sourceId: Id, now: number): Promise<SourceStep> {
   const [row] = await source.query<
     {
       status: SourceStatus;

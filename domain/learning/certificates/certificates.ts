@@ -1,15 +1,18 @@
 /** Certificates of courses: issued once a student and course, issued again, revoked, and withdrawn with their student. */
+import { Certificate } from '../../../entities/learning/certificate.ts';
+import { IsNull } from 'typeorm';
 import { randomInt } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { AddressedPlatform } from '../../deps.ts';
+import type { AddressedDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
 import { findCertificate } from './reads.ts';
-import { presentCertificate, type Certificate } from './records.ts';
+import { presentCertificate, type CertificateRow } from './records.ts';
 
 /** A student and a course of one club. */
 interface Pair {
@@ -41,7 +44,7 @@ export async function issueOnCompletion(
   { clubId, studentId, courseId, completedAt }: Completion,
   now: Date,
 ): Promise<void> {
-  const student = await holdStudent(tx, clubId, studentId);
+  const student = await lockStudent(tx, clubId, studentId);
   const course = await readPrint(tx, { clubId, studentId, courseId });
   if (!course.certificateOnCompletion || (await hasOne(tx, studentId, courseId))) return;
   const completed = { ...course, completedAt };
@@ -54,14 +57,14 @@ export async function issueOnCompletion(
  * @throws DomainError not_found (student or course), certificate_exists
  */
 export async function issueCertificate(
-  { database, publicUrl }: AddressedPlatform,
+  { database, publicUrl }: AddressedDeps,
   clubId: Id,
   { student_id: studentId, course_id: courseId }: { student_id: Id; course_id: Id },
   now: Date,
   draw: () => string = drawCode,
 ): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
-    const student = await holdStudent(tx, clubId, studentId);
+    const student = await lockStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
     if (await hasOne(tx, studentId, courseId))
       throw new DomainError('certificate_exists', 'The student has a certificate of this course already.');
@@ -71,10 +74,7 @@ export async function issueCertificate(
 }
 
 async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean> {
-  const rows = await db.query<unknown[]>(`SELECT FROM certificates WHERE student_id = $1 AND course_id = $2`, [
-    studentId,
-    courseId,
-  ]);
+  const rows = await db.rows(sql`SELECT FROM certificates WHERE student_id = ${studentId} AND course_id = ${courseId}`);
   return rows.length > 0;
 }
 
@@ -90,16 +90,13 @@ interface Print {
 
 /** @throws DomainError not_found, also for a course of another club */
 async function readPrint(db: Queries, { clubId, studentId, courseId }: Pair): Promise<Print> {
-  const [print] = await db.query<Print[]>(
-    `SELECT course.title AS "courseTitle", club.name AS "clubName", course.hours,
+  const print = await db.one<Print>(sql`SELECT course.title AS "courseTitle", club.name AS "clubName", course.hours,
             completion.completed_at AS "completedAt", course.certificate_on_completion AS "certificateOnCompletion",
             (SELECT count(*)::int FROM lessons lesson
               WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL AND lesson.removed_at IS NULL) AS "lessonCount"
        FROM courses course JOIN clubs club ON club.id = course.club_id
-       LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = $3
-      WHERE course.id = $1 AND course.club_id = $2`,
-    [courseId, clubId, studentId],
-  );
+       LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = ${studentId}
+      WHERE course.id = ${courseId} AND course.club_id = ${clubId}`);
   if (!print) throw notFound('course');
   return print;
 }
@@ -116,27 +113,10 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
   const id = newId();
   for (;;) {
     const code = draw();
-    const [issued] = await tx.query<unknown[]>(
-      `INSERT INTO certificates (id, club_id, student_id, course_id, code, student_name, student_email, course_title,
+    const issued =
+      await tx.one(sql`INSERT INTO certificates (id, club_id, student_id, course_id, code, student_name, student_email, course_title,
               club_name, lesson_count, hours, verify_url, completed_at, issued_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (code) DO NOTHING RETURNING id`,
-      [
-        id,
-        clubId,
-        studentId,
-        courseId,
-        code,
-        student.name,
-        student.email,
-        course.courseTitle,
-        course.clubName,
-        course.lessonCount,
-        course.hours,
-        `${issue.publicUrl}/certificates/${code}`,
-        course.completedAt,
-        now,
-      ],
-    );
+       VALUES (${id}, ${clubId}, ${studentId}, ${courseId}, ${code}, ${student.name}, ${student.email}, ${course.courseTitle}, ${course.clubName}, ${course.lessonCount}, ${course.hours}, ${`${issue.publicUrl}/certificates/${code}`}, ${course.completedAt}, ${now}) ON CONFLICT (code) DO NOTHING RETURNING id`);
     if (!issued) continue;
     await recordFact(tx, { clubId, type: 'certificate.issued', studentId, subjectId: id, occurredAt: now });
     return id;
@@ -149,30 +129,18 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
  * @throws DomainError not_found, certificate_withdrawn
  */
 export async function reissueCertificate(
-  { database }: AddressedPlatform,
+  { database }: AddressedDeps,
   clubId: Id,
   certificateId: Id,
 ): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
-    const { studentId, courseId } = await holdCertificate(tx, clubId, certificateId);
-    const student = await holdStudent(tx, clubId, studentId);
+    const { studentId, courseId } = await lockCertificate(tx, clubId, certificateId);
+    const student = await lockStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
-    await tx.query(
-      `UPDATE certificates
-          SET version = version + 1, student_name = $2, student_email = $3, course_title = $4, club_name = $5,
-              lesson_count = $6, hours = $7, completed_at = $8, revoked_at = NULL, revoked_reason = NULL
-        WHERE id = $1`,
-      [
-        certificateId,
-        student.name,
-        student.email,
-        course.courseTitle,
-        course.clubName,
-        course.lessonCount,
-        course.hours,
-        course.completedAt,
-      ],
-    );
+    await tx.run(sql`UPDATE certificates
+          SET version = version + 1, student_name = ${student.name}, student_email = ${student.email}, course_title = ${course.courseTitle}, club_name = ${course.clubName},
+              lesson_count = ${course.lessonCount}, hours = ${course.hours}, completed_at = ${course.completedAt}, revoked_at = NULL, revoked_reason = NULL
+        WHERE id = ${certificateId}`);
     return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
@@ -182,20 +150,16 @@ export async function reissueCertificate(
  * @throws DomainError not_found, certificate_revoked, certificate_withdrawn
  */
 export async function revokeCertificate(
-  { database }: AddressedPlatform,
+  { database }: AddressedDeps,
   clubId: Id,
   certificateId: Id,
   reason: string,
   now: Date,
 ): Promise<RecordOf<'Certificate'>> {
   return database.transaction(async (tx) => {
-    const { revokedAt } = await holdCertificate(tx, clubId, certificateId);
+    const { revokedAt } = await lockCertificate(tx, clubId, certificateId);
     if (revokedAt !== null) throw certificateRevoked();
-    await tx.query(`UPDATE certificates SET revoked_at = $2, revoked_reason = $3 WHERE id = $1`, [
-      certificateId,
-      now,
-      reason,
-    ]);
+    await tx.manager.update(Certificate, { id: certificateId }, { revokedAt: now, revokedReason: reason });
     return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
@@ -206,24 +170,21 @@ const certificateWithdrawn = () =>
 const certificateRevoked = () => new DomainError('certificate_revoked', 'The certificate is revoked.');
 
 /**
- * Refuses what is done with a certificate that says something.
+ * For actions that need a valid certificate.
  * @throws DomainError certificate_withdrawn, certificate_revoked
  */
-export function requireValid({ withdrawnAt, revokedAt }: Certificate): void {
+export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
   if (withdrawnAt !== null) throw certificateWithdrawn();
   if (revokedAt !== null) throw certificateRevoked();
 }
 
 /**
- * Holds the student's row, removed or not, and reads the certificate as nobody else can change it now.
+ * Locks the student's row, removed or not, then reads the certificate: nobody else can change it now.
  * @throws DomainError not_found, also for one of another club; certificate_withdrawn
  */
-async function holdCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<Certificate> {
-  await tx.query(
-    `SELECT FROM students student JOIN certificates certificate ON certificate.student_id = student.id
-      WHERE certificate.id = $1 AND certificate.club_id = $2 FOR NO KEY UPDATE OF student`,
-    [certificateId, clubId],
-  );
+async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {
+  await tx.run(sql`SELECT FROM students student JOIN certificates certificate ON certificate.student_id = student.id
+      WHERE certificate.id = ${certificateId} AND certificate.club_id = ${clubId} FOR NO KEY UPDATE OF student`);
   const certificate = await findCertificate(tx, clubId, certificateId);
   if (certificate.withdrawnAt !== null) throw certificateWithdrawn();
   return certificate;
@@ -231,10 +192,7 @@ async function holdCertificate(tx: Transaction, clubId: Id, certificateId: Id): 
 
 /** A corrected e-mail finds a student's certificates; what is printed on them stays until they are issued again. */
 export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: string): Promise<void> {
-  await tx.query(`UPDATE certificates SET student_email = $2 WHERE student_id = $1 AND withdrawn_at IS NULL`, [
-    studentId,
-    email,
-  ]);
+  await tx.manager.update(Certificate, { studentId, withdrawnAt: IsNull() }, { studentEmail: email });
 }
 
 /**
@@ -242,10 +200,9 @@ export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: 
  * revoked may speak of the person, so it goes too.
  */
 export async function purgeStudentFromCertificates(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  await tx.query(
-    `UPDATE certificates
-        SET student_name = NULL, student_email = NULL, revoked_reason = NULL, withdrawn_at = $2
-      WHERE student_id = $1 AND withdrawn_at IS NULL`,
-    [studentId, now],
+  await tx.manager.update(
+    Certificate,
+    { studentId, withdrawnAt: IsNull() },
+    { studentName: null, studentEmail: null, revokedReason: null, withdrawnAt: now },
   );
 }

@@ -5,11 +5,11 @@ import QRCode from 'qrcode';
 import { formatCode } from './code.policy.ts';
 import { printedDay, printedExtent } from './days.policy.ts';
 import { drawFrame, drawRule, drawSeal, page, paint } from './ornaments.ts';
-import type { Certificate } from './reads.ts';
+import type { CertificateRow } from './reads.ts';
 import { drawFitted, drawLine, registerFonts } from './typesetting.ts';
 
 export type Printed = Pick<
-  Certificate,
+  CertificateRow,
   | 'code'
   | 'studentName'
   | 'courseTitle'

@@ -1,6 +1,7 @@
 /** Certificates as they are read: one, a page of a club's, a student's own, and the one of a code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
@@ -8,9 +9,14 @@ import { windowOf, type Page, type PageRequest } from '../../../platform/infra/p
 import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
 import { likePattern } from '../../../platform/core/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
-import { presentCertificate, presentVerification, type Certificate, type CertificateVerification } from './records.ts';
+import {
+  presentCertificate,
+  presentVerification,
+  type CertificateRow,
+  type CertificateVerification,
+} from './records.ts';
 
-export type { Certificate } from './records.ts';
+export type { CertificateRow } from './records.ts';
 
 const columns = `certificate.id, certificate.code, certificate.student_id AS "studentId", certificate.student_name AS "studentName",
   certificate.student_email AS "studentEmail", certificate.course_id AS "courseId", certificate.course_title AS "courseTitle",
@@ -22,12 +28,12 @@ const columns = `certificate.id, certificate.code, certificate.student_id AS "st
 const withCourse = `certificates certificate JOIN courses course ON course.id = certificate.course_id
   JOIN clubs club ON club.id = certificate.club_id`;
 
-async function select(db: Queries, rest: string, parameters: unknown[]): Promise<Certificate[]> {
-  return db.query<Certificate[]>(`SELECT ${columns} FROM ${withCourse} WHERE ${rest}`, parameters);
+async function select(db: Queries, rest: string, parameters: unknown[]): Promise<CertificateRow[]> {
+  return db.query<CertificateRow[]>(`SELECT ${columns} FROM ${withCourse} WHERE ${rest}`, parameters);
 }
 
 /** @throws DomainError not_found, also for one of another club */
-export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<Certificate> {
+export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<CertificateRow> {
   const [found] = await select(db, 'certificate.id = $1 AND certificate.club_id = $2', [certificateId, clubId]);
   if (!found) throw notFound('certificate');
   return found;
@@ -39,7 +45,7 @@ export async function readCertificate(db: Queries, clubId: Id, certificateId: Id
 }
 
 /** @throws DomainError not_found, also for one of another student */
-export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<Certificate> {
+export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<CertificateRow> {
   const [found] = await select(db, 'certificate.id = $1 AND certificate.student_id = $2', [certificateId, studentId]);
   if (!found) throw notFound('certificate');
   return found;
@@ -121,9 +127,8 @@ export async function listOwnCertificates(
   page: PageRequest,
 ): Promise<Page<RecordOf<'Certificate'>>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM certificates WHERE student_id = $1`,
-    [studentId],
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM certificates WHERE student_id = ${studentId}`,
   );
   const rows = await select(
     db,
@@ -142,7 +147,7 @@ export async function verifyCertificate(db: Queries, typed: string): Promise<Cer
  * @param typed the code in any spelling. What can be no code is looked for like every other, so that its answer takes as long
  * @throws DomainError not_found, the same for a mistyped and for an unknown code
  */
-export async function findCertificateByCode(db: Queries, typed: string): Promise<Certificate> {
+export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {
   const [found] = await select(db, 'certificate.code = $1', [readCode(typed) ?? 'no code']);
   if (!found) throw new DomainError('not_found', 'No certificate has this code.');
   return found;

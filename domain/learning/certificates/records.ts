@@ -4,7 +4,7 @@ import { formatCode } from './code.policy.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
 /** A certificate with what is shown of its course. */
-export interface Certificate {
+export interface CertificateRow {
   id: Id;
   code: string;
   studentId: Id;
@@ -32,7 +32,7 @@ export interface Certificate {
 const nobody = { name: 'Removed student', email: '' };
 
 /** @returns the record of CERT-1, optional fields absent */
-export function presentCertificate(certificate: Certificate): RecordOf<'Certificate'> {
+export function presentCertificate(certificate: CertificateRow): RecordOf<'Certificate'> {
   const { completedAt, revokedAt, revokedReason, hours } = certificate;
   return {
     id: certificate.id,
@@ -60,7 +60,7 @@ export function presentCertificate(certificate: Certificate): RecordOf<'Certific
 export type CertificateVerification = RecordOf<'CertificateVerification'>;
 
 /** @returns what anyone may know who has the code; a withdrawn one is withdrawn, whatever it was before */
-export function presentVerification(certificate: Certificate): CertificateVerification {
+export function presentVerification(certificate: CertificateRow): CertificateVerification {
   const { studentName, completedAt, revokedAt, withdrawnAt, hours } = certificate;
   const state = withdrawnAt !== null ? 'withdrawn' : revokedAt !== null ? 'revoked' : 'valid';
   return {

@@ -5,6 +5,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -120,21 +121,18 @@ export async function findVisibleLesson(
 }
 
 /**
- * The same, with the lesson's course held as it is for the rest of the transaction: whoever would unpublish or remove
- * something of it waits. The caller holds the student first, so that access stays as well.
+ * Like `findVisibleLesson`, with a shared lock on the lesson's course: unpublishing or removing any part of it waits until
+ * the transaction ends. The caller locks the student first, so that access stays as well.
  * @throws DomainError not_found
  */
-export async function holdVisibleLesson(
+export async function lockVisibleLessonForShare(
   tx: Transaction,
   reader: Reader,
   publicId: string,
   now: Date,
 ): Promise<VisibleLesson> {
-  const [held] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM courses
-      WHERE id = (SELECT course_id FROM lessons WHERE club_id = $1 AND public_id = $2) FOR SHARE`,
-    [reader.clubId, publicId],
-  );
+  const held = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
+      WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
   // Before it was held, the public id can have gone to a lesson of another course: that one was not what was asked for.
   if (lesson.courseId !== held?.id) throw noLesson();

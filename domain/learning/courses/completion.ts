@@ -1,12 +1,13 @@
 /** Completing lessons and, by that, courses (EVT-14, EVT-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
+import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { issueOnCompletion } from '../certificates/certificates.ts';
-import { holdVisibleLesson, readProgress } from './classroom.ts';
+import { lockVisibleLessonForShare, readProgress } from './classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { awardPoints } from '../engagement/points.ts';
 
@@ -18,14 +19,14 @@ import { awardPoints } from '../engagement/points.ts';
  * @throws DomainError not_found where the student does not see the lesson: nothing is written
  */
 export async function completeLesson(
-  { database, publicUrl }: Pick<AddressedPlatform, 'database' | 'publicUrl'>,
+  { database, publicUrl }: Pick<AddressedDeps, 'database' | 'publicUrl'>,
   reader: Reader,
   publicId: string,
   now: Date,
 ): Promise<RecordOf<'LessonCompletion'>> {
   return database.transaction(async (tx) => {
-    await holdStudent(tx, reader.clubId, reader.id);
-    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
+    await lockStudent(tx, reader.clubId, reader.id);
+    const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
     const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
     if (fresh) {
       await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
@@ -56,11 +57,10 @@ export async function undoCompletion(
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdStudent(tx, reader.clubId, reader.id);
-    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
-    await tx.query(
-      `UPDATE lesson_progress SET completed = false, updated_at = $3 WHERE student_id = $1 AND lesson_id = $2 AND completed`,
-      [reader.id, lesson.id, now],
+    await lockStudent(tx, reader.clubId, reader.id);
+    const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
+    await tx.run(
+      sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
   });
 }
@@ -72,28 +72,23 @@ async function markCompleted(
   lessonId: Id,
   now: Date,
 ): Promise<{ firstCompletedAt: Date; fresh: boolean }> {
-  const inserted = await tx.query<unknown[]>(
-    `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
-     VALUES ($1, $2, $3, $4, true, $4) ON CONFLICT (student_id, lesson_id) DO NOTHING RETURNING 1`,
-    [reader.id, lessonId, reader.clubId, now],
-  );
+  const inserted =
+    await tx.rows(sql`INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
+     VALUES (${reader.id}, ${lessonId}, ${reader.clubId}, ${now}, true, ${now}) ON CONFLICT (student_id, lesson_id) DO NOTHING RETURNING 1`);
   if (inserted.length > 0) return { firstCompletedAt: now, fresh: true };
-  const [[row]] = await tx.query<[{ firstCompletedAt: Date }[], number]>(
-    `UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE $3 END
-      WHERE student_id = $1 AND lesson_id = $2 RETURNING first_completed_at AS "firstCompletedAt"`,
-    [reader.id, lessonId, now],
-  );
+  const row = await tx.one<{
+    firstCompletedAt: Date;
+  }>(sql`UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE ${now} END
+      WHERE student_id = ${reader.id} AND lesson_id = ${lessonId} RETURNING first_completed_at AS "firstCompletedAt"`);
   if (!row) throw new Error('A first completion vanished, though the student is held');
   return { firstCompletedAt: row.firstCompletedAt, fresh: false };
 }
 
 /** @returns whether it was not completed before */
 async function markCourseCompleted(tx: Transaction, reader: Reader, courseId: Id, now: Date): Promise<boolean> {
-  const inserted = await tx.query<unknown[]>(
-    `INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (student_id, course_id) DO NOTHING RETURNING 1`,
-    [reader.id, courseId, reader.clubId, now],
-  );
+  const inserted =
+    await tx.rows(sql`INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES (${reader.id}, ${courseId}, ${reader.clubId}, ${now})
+     ON CONFLICT (student_id, course_id) DO NOTHING RETURNING 1`);
   return inserted.length > 0;
 }
 

@@ -1,8 +1,10 @@
 /** The courses of a club as its administrators write them: creating, listing, reading, changing, ordering. */
+import { Course } from '../../../entities/learning/course.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { CourseStatus } from '../../../entities/learning/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -10,12 +12,12 @@ import { windowOf, type Page, type PageRequest } from '../../../platform/infra/p
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
-type Course = RecordOf<'Course'>;
+type CourseRecord = RecordOf<'Course'>;
 type CourseOutline = RecordOf<'CourseOutline'>;
 
 /** What a course may hold, so that its outline and an order of it stay of a readable size. */
-export const mostModules = 100;
-export const mostLessons = 500;
+export const maxModules = 100;
+export const maxLessons = 500;
 
 export const courseFull = (message: string) => new DomainError('course_full', message);
 
@@ -61,21 +63,10 @@ export async function createCourse(
   const id = newId();
   return database.transaction(async (tx) => {
     await insertWithPublicId('course', input, async (publicId) => {
-      const rows = await tx.query<unknown[]>(
-        `INSERT INTO courses (id, club_id, public_id, title, description, status, hours, certificate_on_completion, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, 'draft', nullif($6::int, 0), $7, $8, $8)
-         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`,
-        [
-          id,
-          clubId,
-          publicId,
-          tidyName(input.title),
-          input.description ?? '',
-          input.hours ?? null,
-          input.certificate_on_completion ?? false,
-          now,
-        ],
-      );
+      const rows =
+        await tx.rows(sql`INSERT INTO courses (id, club_id, public_id, title, description, status, hours, certificate_on_completion, created_at, updated_at)
+         VALUES (${id}, ${clubId}, ${publicId}, ${tidyName(input.title)}, ${input.description ?? ''}, 'draft', nullif(${input.hours ?? null}::int, 0), ${input.certificate_on_completion ?? false}, ${now}, ${now})
+         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
       return rows.length > 0;
     });
     return findCourse(tx, clubId, id);
@@ -87,7 +78,7 @@ export async function listCourses(
   db: Queries,
   clubId: Id,
   filter: PageRequest & { status?: CourseStatus },
-): Promise<Page<Course>> {
+): Promise<Page<CourseRecord>> {
   const { limit, offset } = windowOf(filter);
   const where = `course.club_id = $1 AND ($2::text IS NULL OR course.status = $2)`;
   const parameters = [clubId, filter.status ?? null];
@@ -105,28 +96,26 @@ export async function listCourses(
 
 /** @returns the course with its whole outline @throws DomainError not_found, also for a course of another club */
 export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise<CourseOutline> {
-  const [row] = await db.query<(CourseRow & Pick<CourseOutline, 'modules'>)[]>(
-    `SELECT ${columns}, ${outline} AS modules FROM ${coursesWithCounts} WHERE course.id = $1 AND course.club_id = $2`,
-    [courseId, clubId],
+  const row = await db.one<CourseRow & Pick<CourseOutline, 'modules'>>(
+    sql`SELECT ${raw(columns)}, ${raw(outline)} AS modules FROM ${raw(coursesWithCounts)} WHERE course.id = ${courseId} AND course.club_id = ${clubId}`,
   );
   if (!row) throw notFound('course');
   return { ...presentCourse(row), modules: row.modules };
 }
 
 /**
- * Holds the course for the rest of the transaction: whatever changes it, its modules or its lessons takes turns here, and
- * waits for completions that are being judged (they share the row).
+ * Locks the course's row until the transaction ends: changes of the course, its modules and its lessons run one at a time,
+ * and wait for completions that are being judged (they share the lock).
  * @returns what was read after
  * @throws DomainError not_found
  */
-export async function holdCourse(
+export async function lockCourse(
   tx: Transaction,
   clubId: Id,
   courseId: Id,
 ): Promise<{ title: string; status: CourseStatus }> {
-  const [held] = await tx.query<{ title: string; status: CourseStatus }[]>(
-    `SELECT title, status FROM courses WHERE id = $1 AND club_id = $2 FOR NO KEY UPDATE`,
-    [courseId, clubId],
+  const held = await tx.one<{ title: string; status: CourseStatus }>(
+    sql`SELECT title, status FROM courses WHERE id = ${courseId} AND club_id = ${clubId} FOR NO KEY UPDATE`,
   );
   if (!held) throw notFound('course');
   return held;
@@ -145,7 +134,7 @@ export async function updateCourse(
   now: Date,
 ): Promise<CourseOutline> {
   return database.transaction(async (tx) => {
-    const before = await holdCourse(tx, clubId, courseId);
+    const before = await lockCourse(tx, clubId, courseId);
     await tx
       .query(
         `UPDATE courses
@@ -192,27 +181,23 @@ export async function orderCourse(
     lessonIds: lessonIds.map((lessonId) => lessonId.toLowerCase()),
   }));
   return database.transaction(async (tx) => {
-    await holdCourse(tx, clubId, courseId);
+    await lockCourse(tx, clubId, courseId);
     const present = await findCourse(tx, clubId, courseId);
     const idsOf = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
-    refuseOtherThan('modules', idsOf(present.modules), idsOf(asked));
+    requireAll('modules', idsOf(present.modules), idsOf(asked));
     const lessonIds = asked.flatMap((module) => module.lessonIds);
-    refuseOtherThan('lessons', idsOf(present.modules.flatMap(({ lessons }) => lessons)), lessonIds);
-    await tx.query(
-      `UPDATE modules SET position = place FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE modules.id = asked.id`,
-      [idsOf(asked)],
+    requireAll('lessons', idsOf(present.modules.flatMap(({ lessons }) => lessons)), lessonIds);
+    await tx.run(
+      sql`UPDATE modules SET position = place FROM unnest(${idsOf(asked)}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE modules.id = asked.id`,
     );
-    await tx.query(
-      `UPDATE lessons SET position = place, module_id = asked.module_id
-         FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (id, module_id, place) WHERE lessons.id = asked.id`,
-      [lessonIds, asked.flatMap((module) => module.lessonIds.map(() => module.id))],
-    );
-    await tx.query(`UPDATE courses SET updated_at = $2 WHERE id = $1`, [courseId, now]);
+    await tx.run(sql`UPDATE lessons SET position = place, module_id = asked.module_id
+         FROM unnest(${lessonIds}::uuid[], ${asked.flatMap((module) => module.lessonIds.map(() => module.id))}::uuid[]) WITH ORDINALITY AS asked (id, module_id, place) WHERE lessons.id = asked.id`);
+    await tx.manager.update(Course, { id: courseId }, { updatedAt: now });
     return findCourse(tx, clubId, courseId);
   });
 }
 
-function refuseOtherThan(what: 'modules' | 'lessons', present: readonly Id[], asked: readonly Id[]): void {
+function requireAll(what: 'modules' | 'lessons', present: readonly Id[], asked: readonly Id[]): void {
   const named = new Set(asked);
   if (asked.length !== present.length || present.some((id) => !named.has(id)))
     throw new DomainError(
@@ -221,7 +206,7 @@ function refuseOtherThan(what: 'modules' | 'lessons', present: readonly Id[], as
     );
 }
 
-function presentCourse(row: CourseRow): Course {
+function presentCourse(row: CourseRow): CourseRecord {
   return {
     id: row.id,
     public_id: row.publicId,

@@ -1,16 +1,19 @@
 /** The lessons of a course as administrators write them. Whoever changes one holds its course. */
+import { Lesson } from '../../../entities/learning/lesson.ts';
+import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { courseFull, holdCourse, mostLessons } from './courses.ts';
-import { holdModule } from './modules.ts';
+import { courseFull, lockCourse, maxLessons } from './courses.ts';
+import { lockModule } from './modules.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
 
-type Lesson = RecordOf<'Lesson'>;
+type LessonRecord = RecordOf<'Lesson'>;
 
 interface LessonRow {
   id: Id;
@@ -32,35 +35,21 @@ export async function createLesson(
   moduleId: Id,
   input: RecordOf<'LessonCreation'>,
   now: Date,
-): Promise<Lesson> {
+): Promise<LessonRecord> {
   const id = newId();
   return database.transaction(async (tx) => {
-    const { courseId } = await holdModule(tx, clubId, moduleId);
-    const [present] = await tx.query<{ count: number; end: number }[]>(
-      `SELECT count(*)::int AS count, coalesce(max(position) FILTER (WHERE module_id = $2) + 1, 0) AS "end"
-         FROM lessons WHERE course_id = $1 AND removed_at IS NULL`,
-      [courseId, moduleId],
-    );
-    if (present && present.count >= mostLessons) throw courseFull(`A course has at most ${mostLessons} lessons.`);
+    const { courseId } = await lockModule(tx, clubId, moduleId);
+    const present = await tx.one<{
+      count: number;
+      end: number;
+    }>(sql`SELECT count(*)::int AS count, coalesce(max(position) FILTER (WHERE module_id = ${moduleId}) + 1, 0) AS "end"
+         FROM lessons WHERE course_id = ${courseId} AND removed_at IS NULL`);
+    if (present && present.count >= maxLessons) throw courseFull(`A course has at most ${maxLessons} lessons.`);
     await insertWithPublicId('lesson', input, async (publicId) => {
-      const rows = await tx.query<unknown[]>(
-        `INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, content, position, points, created_at, updated_at, published_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)
-         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`,
-        [
-          id,
-          clubId,
-          courseId,
-          moduleId,
-          publicId,
-          tidyName(input.title),
-          input.content ?? '',
-          present?.end ?? 0,
-          input.points ?? 0,
-          now,
-          input.published ? now : null,
-        ],
-      );
+      const rows =
+        await tx.rows(sql`INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, content, position, points, created_at, updated_at, published_at)
+         VALUES (${id}, ${clubId}, ${courseId}, ${moduleId}, ${publicId}, ${tidyName(input.title)}, ${input.content ?? ''}, ${present?.end ?? 0}, ${input.points ?? 0}, ${now}, ${now}, ${input.published ? now : null})
+         ON CONFLICT (club_id, public_id) DO NOTHING RETURNING 1`);
       return rows.length > 0;
     });
     if (input.published) await syncSources(tx, clubId, { lessonIds: [id] }, now);
@@ -69,7 +58,7 @@ export async function createLesson(
 }
 
 /** @throws DomainError not_found, also for a lesson of another club and a removed one */
-export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise<Lesson> {
+export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise<LessonRecord> {
   return presentLesson(await findRow(db, clubId, lessonId));
 }
 
@@ -80,9 +69,9 @@ export async function updateLesson(
   lessonId: Id,
   input: RecordOf<'LessonChange'>,
   now: Date,
-): Promise<Lesson> {
+): Promise<LessonRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdLesson(tx, clubId, lessonId);
+    const before = await lockLesson(tx, clubId, lessonId);
     await tx
       .query(
         `UPDATE lessons
@@ -117,35 +106,34 @@ export async function updateLesson(
  */
 export async function removeLesson({ database }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdLesson(tx, clubId, lessonId);
-    await tx.query(
-      `UPDATE lessons SET removed_at = $2, updated_at = $2, module_id = NULL, published_at = NULL WHERE id = $1`,
-      [lessonId, now],
+    await lockLesson(tx, clubId, lessonId);
+    await tx.manager.update(
+      Lesson,
+      { id: lessonId },
+      { removedAt: now, updatedAt: now, moduleId: null, publishedAt: null },
     );
-    await tx.query(`DELETE FROM lesson_comments WHERE lesson_id = $1`, [lessonId]);
+    await tx.manager.delete(LessonComment, { lessonId });
     await syncSources(tx, clubId, { lessonIds: [lessonId] }, now);
   });
 }
 
-/** Holds the lesson's course. @returns what was read after @throws DomainError not_found, also for a lesson that was removed before it was held */
-async function holdLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
+/** Locks the lesson's course, then reads the lesson. @throws DomainError not_found, also for a lesson removed before the lock */
+async function lockLesson(tx: Transaction, clubId: Id, lessonId: Id): Promise<LessonRow> {
   const { courseId } = await findRow(tx, clubId, lessonId);
-  await holdCourse(tx, clubId, courseId);
+  await lockCourse(tx, clubId, courseId);
   return findRow(tx, clubId, lessonId);
 }
 
 async function findRow(db: Queries, clubId: Id, lessonId: Id): Promise<LessonRow> {
-  const [row] = await db.query<LessonRow[]>(
-    `SELECT id, public_id AS "publicId", course_id AS "courseId", module_id AS "moduleId", title, content, points,
+  const row =
+    await db.one<LessonRow>(sql`SELECT id, public_id AS "publicId", course_id AS "courseId", module_id AS "moduleId", title, content, points,
             created_at AS "createdAt", updated_at AS "updatedAt", published_at AS "publishedAt"
-       FROM lessons WHERE id = $1 AND club_id = $2 AND removed_at IS NULL`,
-    [lessonId, clubId],
-  );
+       FROM lessons WHERE id = ${lessonId} AND club_id = ${clubId} AND removed_at IS NULL`);
   if (!row) throw notFound('lesson');
   return row;
 }
 
-function presentLesson(row: LessonRow): Lesson {
+function presentLesson(row: LessonRow): LessonRecord {
   return {
     id: row.id,
     public_id: row.publicId,

@@ -1,13 +1,15 @@
 /** The modules of a course: the parts that hold its lessons. Whoever changes one holds its course. */
+import { Module } from '../../../entities/learning/module.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
-import { courseFull, holdCourse, mostModules } from './courses.ts';
+import { courseFull, lockCourse, maxModules } from './courses.ts';
 
-type Module = RecordOf<'Module'>;
+type ModuleRecord = RecordOf<'Module'>;
 
 interface ModuleRow {
   id: Id;
@@ -23,19 +25,22 @@ export async function createModule(
   courseId: Id,
   input: RecordOf<'ModuleCreation'>,
   now: Date,
-): Promise<Module> {
+): Promise<ModuleRecord> {
   return database.transaction(async (tx) => {
-    await holdCourse(tx, clubId, courseId);
-    const [present] = await tx.query<{ count: number; end: number }[]>(
-      `SELECT count(*)::int AS count, coalesce(max(position) + 1, 0) AS "end" FROM modules WHERE course_id = $1`,
-      [courseId],
+    await lockCourse(tx, clubId, courseId);
+    const present = await tx.one<{ count: number; end: number }>(
+      sql`SELECT count(*)::int AS count, coalesce(max(position) + 1, 0) AS "end" FROM modules WHERE course_id = ${courseId}`,
     );
-    if (present && present.count >= mostModules) throw courseFull(`A course has at most ${mostModules} modules.`);
+    if (present && present.count >= maxModules) throw courseFull(`A course has at most ${maxModules} modules.`);
     const id = newId();
-    await tx.query(
-      `INSERT INTO modules (id, club_id, course_id, title, position, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [id, clubId, courseId, tidyName(input.title), present?.end ?? 0, now],
-    );
+    await tx.manager.insert(Module, {
+      id,
+      clubId,
+      courseId,
+      title: tidyName(input.title),
+      position: present?.end ?? 0,
+      createdAt: now,
+    });
     return presentModule(await findModule(tx, clubId, id));
   });
 }
@@ -46,11 +51,11 @@ export async function updateModule(
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'ModuleChange'>,
-): Promise<Module> {
+): Promise<ModuleRecord> {
   return database.transaction(async (tx) => {
-    const row = await holdModule(tx, clubId, moduleId);
+    const row = await lockModule(tx, clubId, moduleId);
     const title = tidyName(input.title);
-    await tx.query(`UPDATE modules SET title = $2 WHERE id = $1`, [moduleId, title]);
+    await tx.manager.update(Module, { id: moduleId }, { title });
     return presentModule({ ...row, title });
   });
 }
@@ -58,29 +63,28 @@ export async function updateModule(
 /** @throws DomainError not_found, in_use while the module has lessons */
 export async function deleteModule({ database }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdModule(tx, clubId, moduleId);
-    const lessons = await tx.query<unknown[]>(`SELECT 1 FROM lessons WHERE module_id = $1 LIMIT 1`, [moduleId]);
+    await lockModule(tx, clubId, moduleId);
+    const lessons = await tx.rows(sql`SELECT 1 FROM lessons WHERE module_id = ${moduleId} LIMIT 1`);
     if (lessons.length > 0) throw new DomainError('in_use', 'The module has lessons: move or remove them first.');
-    await tx.query(`DELETE FROM modules WHERE id = $1`, [moduleId]);
+    await tx.manager.delete(Module, { id: moduleId });
   });
 }
 
-/** Finds the module and holds its course; what is returned was read after. @throws DomainError not_found */
-export async function holdModule(tx: Transaction, clubId: Id, moduleId: Id): Promise<ModuleRow> {
+/** Locks the module's course, then reads the module. @throws DomainError not_found */
+export async function lockModule(tx: Transaction, clubId: Id, moduleId: Id): Promise<ModuleRow> {
   const { courseId } = await findModule(tx, clubId, moduleId);
-  await holdCourse(tx, clubId, courseId);
+  await lockCourse(tx, clubId, courseId);
   return findModule(tx, clubId, moduleId);
 }
 
 async function findModule(tx: Transaction, clubId: Id, moduleId: Id): Promise<ModuleRow> {
-  const [row] = await tx.query<ModuleRow[]>(
-    `SELECT id, course_id AS "courseId", title, created_at AS "createdAt" FROM modules WHERE id = $1 AND club_id = $2`,
-    [moduleId, clubId],
+  const row = await tx.one<ModuleRow>(
+    sql`SELECT id, course_id AS "courseId", title, created_at AS "createdAt" FROM modules WHERE id = ${moduleId} AND club_id = ${clubId}`,
   );
   if (!row) throw notFound('module');
   return row;
 }
 
-function presentModule({ id, courseId, title, createdAt }: ModuleRow): Module {
+function presentModule({ id, courseId, title, createdAt }: ModuleRow): ModuleRecord {
   return { id, course_id: courseId, title, created_at: createdAt.toISOString() };
 }

@@ -1,12 +1,14 @@
 /** What students say about lessons, and its moderation. */
+import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { holdStudent } from '../../identity/accounts.ts';
-import { findVisibleLesson, holdVisibleLesson } from '../courses/classroom.ts';
+import { lockStudent } from '../../identity/accounts.ts';
+import { findVisibleLesson, lockVisibleLessonForShare } from '../courses/classroom.ts';
 import type { Reader } from '../../identity/student-ref.ts';
 import { findLesson } from '../courses/lessons.ts';
 
@@ -36,15 +38,19 @@ export async function publishComment(
 ): Promise<ClassroomComment> {
   const id = newId();
   return database.transaction(async (tx) => {
-    await holdStudent(tx, reader.clubId, reader.id);
-    const lesson = await holdVisibleLesson(tx, reader, publicId, now);
-    await tx.query(
-      `INSERT INTO lesson_comments (id, club_id, lesson_id, student_id, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [id, reader.clubId, lesson.id, reader.id, body, now],
-    );
-    const [row] = await tx.query<CommentRow[]>(`SELECT ${columns} FROM ${commentsWithAuthor} WHERE comment.id = $1`, [
+    await lockStudent(tx, reader.clubId, reader.id);
+    const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
+    await tx.manager.insert(LessonComment, {
       id,
-    ]);
+      clubId: reader.clubId,
+      lessonId: lesson.id,
+      studentId: reader.id,
+      body,
+      createdAt: now,
+    });
+    const row = await tx.one<CommentRow>(
+      sql`SELECT ${raw(columns)} FROM ${raw(commentsWithAuthor)} WHERE comment.id = ${id}`,
+    );
     if (!row) throw new Error('A comment vanished inside the transaction that wrote it');
     return presentToStudent(row, reader);
   });
@@ -85,15 +91,11 @@ export async function listComments(
 
 async function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<CommentRow>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM lesson_comments WHERE lesson_id = $1`,
-    [lessonId],
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM lesson_comments WHERE lesson_id = ${lessonId}`,
   );
-  const rows = await db.query<CommentRow[]>(
-    `SELECT ${columns} FROM ${commentsWithAuthor}
-      WHERE comment.lesson_id = $1 ORDER BY comment.created_at DESC, comment.id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [lessonId],
-  );
+  const rows = await db.rows<CommentRow>(sql`SELECT ${raw(columns)} FROM ${raw(commentsWithAuthor)}
+      WHERE comment.lesson_id = ${lessonId} ORDER BY comment.created_at DESC, comment.id DESC LIMIT ${limit} OFFSET ${offset}`);
   return { rows, total: counted?.total ?? 0 };
 }
 

@@ -1,16 +1,18 @@
 /** The levels of a club: list, create, change, delete; and where a student stands among them. */
+import { Level } from '../../../entities/learning/level.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 type LevelRecord = RecordOf<'Level'>;
 
-export interface Level {
+export interface LevelRow {
   id: Id;
   name: string;
   /** From which it begins. */
@@ -18,39 +20,33 @@ export interface Level {
   createdAt: Date;
 }
 
-const columns = `level.id, level.name, level.points, level.created_at AS "createdAt"`;
+const levelColumns = columns(Level, ['id', 'name', 'points', 'createdAt'], 'level');
 
 /** @returns the record that callers see */
-export function presentLevel(level: Level): LevelRecord {
+export function presentLevel(level: LevelRow): LevelRecord {
   return { id: level.id, name: level.name, points: level.points, created_at: level.createdAt.toISOString() };
 }
 
 /** @returns a page of the club's levels, the lowest first */
 export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Promise<Page<LevelRecord>> {
-  const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM levels WHERE club_id = $1 AND removed_at IS NULL`,
-    [clubId],
-  );
-  const rows = await db.query<Level[]>(
-    `SELECT ${columns} FROM levels level WHERE level.club_id = $1 AND level.removed_at IS NULL
-      ORDER BY level.points LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
-  return { rows: rows.map(presentLevel), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: levelColumns,
+    from: sql`FROM levels level WHERE level.club_id = ${clubId} AND level.removed_at IS NULL`,
+    orderBy: sql`level.points`,
+  });
+  return { rows: rows.map(presentLevel), total };
 }
 
 /** @throws DomainError not_found, also for a level of another club and a deleted one */
-async function holdLevel(tx: Transaction, clubId: Id, levelId: Id): Promise<Level> {
-  const [level] = await tx.query<Level[]>(
-    `SELECT ${columns} FROM levels level WHERE level.id = $1 AND level.club_id = $2 AND level.removed_at IS NULL FOR UPDATE`,
-    [levelId, clubId],
+async function lockLevel(tx: Transaction, clubId: Id, levelId: Id): Promise<LevelRow> {
+  const level = await tx.one<LevelRow>(
+    sql`SELECT ${levelColumns} FROM levels level WHERE level.id = ${levelId} AND level.club_id = ${clubId} AND level.removed_at IS NULL FOR UPDATE`,
   );
   if (!level) throw notFound('level');
   return level;
 }
 
-function refuseTakenPoints(error: unknown): never {
+function rethrowPointsTaken(error: unknown): never {
   throw violates(error, 'levels_club_points')
     ? new DomainError('points_taken', 'Another level of this club begins at these points.')
     : error;
@@ -73,7 +69,7 @@ export async function createLevel(
         level.points,
         now,
       ])
-      .catch(refuseTakenPoints);
+      .catch(rethrowPointsTaken);
     return presentLevel(level);
   });
 }
@@ -86,7 +82,7 @@ export async function updateLevel(
   input: { name?: string; points?: number },
 ): Promise<LevelRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdLevel(tx, clubId, levelId);
+    const before = await lockLevel(tx, clubId, levelId);
     const after = {
       ...before,
       ...(input.name !== undefined && { name: tidyName(input.name) }),
@@ -94,7 +90,7 @@ export async function updateLevel(
     };
     await tx
       .query(`UPDATE levels SET name = $2, points = $3 WHERE id = $1`, [levelId, after.name, after.points])
-      .catch(refuseTakenPoints);
+      .catch(rethrowPointsTaken);
     return presentLevel(after);
   });
 }
@@ -102,10 +98,10 @@ export async function updateLevel(
 /** Deletes a level that nobody has reached; its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteLevel({ database }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdLevel(tx, clubId, levelId);
-    const [user] = await tx.query<unknown[]>(`SELECT 1 FROM student_levels WHERE level_id = $1 LIMIT 1`, [levelId]);
+    await lockLevel(tx, clubId, levelId);
+    const user = await tx.one(sql`SELECT 1 FROM student_levels WHERE level_id = ${levelId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have reached the level.');
-    await tx.query(`UPDATE levels SET removed_at = $2 WHERE id = $1`, [levelId, now]);
+    await tx.manager.update(Level, { id: levelId }, { removedAt: now });
   });
 }
 
@@ -113,14 +109,11 @@ export async function deleteLevel({ database }: DatabaseDeps, clubId: Id, levelI
  * The levels that a student's points pass and that the student has not reached before, the lowest first; none of them is
  * deleted or moved until the transaction ends.
  */
-export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, points: number): Promise<Level[]> {
-  return tx.query<Level[]>(
-    `SELECT ${columns} FROM levels level
-      WHERE level.club_id = $1 AND level.removed_at IS NULL AND level.points <= $3::bigint
-        AND NOT EXISTS (SELECT FROM student_levels reached WHERE reached.student_id = $2 AND reached.level_id = level.id)
-      ORDER BY level.points FOR SHARE OF level`,
-    [clubId, studentId, points],
-  );
+export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, points: number): Promise<LevelRow[]> {
+  return tx.rows<LevelRow>(sql`SELECT ${levelColumns} FROM levels level
+      WHERE level.club_id = ${clubId} AND level.removed_at IS NULL AND level.points <= ${points}::bigint
+        AND NOT EXISTS (SELECT FROM student_levels reached WHERE reached.student_id = ${studentId} AND reached.level_id = level.id)
+      ORDER BY level.points FOR SHARE OF level`);
 }
 
 /** @returns the highest level that the student has reached and still has the points of, and the lowest one above the points */
@@ -129,16 +122,11 @@ export async function levelsAround(
   clubId: Id,
   studentId: Id,
   points: number,
-): Promise<{ level: Level | undefined; next: Level | undefined }> {
-  const [level] = await db.query<Level[]>(
-    `SELECT ${columns} FROM student_levels reached JOIN levels level ON level.id = reached.level_id
-      WHERE reached.student_id = $1 AND level.points <= $2::bigint ORDER BY level.points DESC LIMIT 1`,
-    [studentId, points],
-  );
-  const [next] = await db.query<Level[]>(
-    `SELECT ${columns} FROM levels level
-      WHERE level.club_id = $1 AND level.removed_at IS NULL AND level.points > $2::bigint ORDER BY level.points LIMIT 1`,
-    [clubId, points],
-  );
+): Promise<{ level: LevelRow | undefined; next: LevelRow | undefined }> {
+  const level =
+    await db.one<LevelRow>(sql`SELECT ${levelColumns} FROM student_levels reached JOIN levels level ON level.id = reached.level_id
+      WHERE reached.student_id = ${studentId} AND level.points <= ${points}::bigint ORDER BY level.points DESC LIMIT 1`);
+  const next = await db.one<LevelRow>(sql`SELECT ${levelColumns} FROM levels level
+      WHERE level.club_id = ${clubId} AND level.removed_at IS NULL AND level.points > ${points}::bigint ORDER BY level.points LIMIT 1`);
   return { level, next };
 }

@@ -1,13 +1,15 @@
 /** Points of students: awarded once for each cause, and the levels that an award passes (EVT-19). */
+import { PointAward } from '../../../entities/learning/point-award.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
-import { holdStudent } from '../../identity/accounts.ts';
+import { lockStudent } from '../../identity/accounts.ts';
 import { findStudent } from '../../identity/students.ts';
 import { levelsPassed } from './levels.ts';
 
@@ -50,7 +52,7 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
   const { clubId, studentId, points, cause } = award;
-  await holdStudent(tx, clubId, studentId);
+  await lockStudent(tx, clubId, studentId);
   const made: Award = {
     kind: cause.kind,
     causeId: cause.id,
@@ -62,11 +64,15 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
   const earlier = await findAward(tx, studentId, cause);
   if (earlier) return earlier;
 
-  await tx.query(
-    `INSERT INTO point_awards (student_id, cause_kind, cause_id, points, note, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-    [studentId, cause.kind, cause.id, points, made.note, now],
-  );
-  await tx.query(`UPDATE students SET points = points + $2 WHERE id = $1`, [studentId, points]);
+  await tx.manager.insert(PointAward, {
+    studentId,
+    causeKind: cause.kind,
+    causeId: cause.id,
+    points,
+    note: made.note,
+    createdAt: now,
+  });
+  await tx.run(sql`UPDATE students SET points = points + ${points} WHERE id = ${studentId}`);
   await reachLevels(tx, clubId, studentId, now);
   return made;
 }
@@ -87,20 +93,16 @@ export async function awardByHand(
 }
 
 async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause']): Promise<Award | undefined> {
-  const [award] = await tx.query<Award[]>(
-    `SELECT ${columns} FROM point_awards award
-      WHERE award.student_id = $1 AND award.cause_kind = $2 AND award.cause_id = $3`,
-    [studentId, cause.kind, cause.id],
-  );
+  const award = await tx.one<Award>(sql`SELECT ${raw(columns)} FROM point_awards award
+      WHERE award.student_id = ${studentId} AND award.cause_kind = ${cause.kind} AND award.cause_id = ${cause.id}`);
   return award;
 }
 
 async function reachLevels(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
   const passed = await levelsPassed(tx, clubId, studentId, await pointsOf(tx, studentId));
   if (passed.length === 0) return;
-  await tx.query(
-    `INSERT INTO student_levels (student_id, level_id, reached_at) SELECT $1, level_id, $3 FROM unnest($2::uuid[]) AS level_id`,
-    [studentId, passed.map(({ id }) => id), now],
+  await tx.run(
+    sql`INSERT INTO student_levels (student_id, level_id, reached_at) SELECT ${studentId}, level_id, ${now} FROM unnest(${passed.map(({ id }) => id)}::uuid[]) AS level_id`,
   );
   await recordFacts(
     tx,
@@ -110,9 +112,8 @@ async function reachLevels(tx: Transaction, clubId: Id, studentId: Id, now: Date
 
 /** @returns the sum of a student's awards */
 export async function pointsOf(db: Queries, studentId: Id): Promise<number> {
-  const [student] = await db.query<{ points: number }[]>(
-    `SELECT points::float8 AS points FROM students WHERE id = $1`,
-    [studentId],
+  const student = await db.one<{ points: number }>(
+    sql`SELECT points::float8 AS points FROM students WHERE id = ${studentId}`,
   );
   return student?.points ?? 0;
 }
@@ -125,14 +126,11 @@ export async function listAwards(
 ): Promise<Page<RecordOf<'PointAward'>>> {
   const { id: studentId } = await findStudent(db, student.clubId, student.studentId);
   const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM point_awards WHERE student_id = $1`,
-    [studentId],
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM point_awards WHERE student_id = ${studentId}`,
   );
-  const rows = await db.query<Award[]>(
-    `SELECT ${columns} FROM point_awards award WHERE award.student_id = $1
-      ORDER BY award.created_at DESC, award.cause_id DESC LIMIT ${limit} OFFSET ${offset}`,
-    [studentId],
-  );
+  const rows =
+    await db.rows<Award>(sql`SELECT ${raw(columns)} FROM point_awards award WHERE award.student_id = ${studentId}
+      ORDER BY award.created_at DESC, award.cause_id DESC LIMIT ${limit} OFFSET ${offset}`);
   return { rows: rows.map(presentAward), total: counted?.total ?? 0 };
 }

@@ -1,8 +1,10 @@
 /** Where a student stands: points, level and tags; and that none of it is left of a removed one. */
+import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { levelsAround, presentLevel, type Level } from './levels.ts';
+import { levelsAround, presentLevel, type LevelRow } from './levels.ts';
 import { pointsOf } from './points.ts';
 import { findStudent } from '../../identity/students.ts';
 import { presentTag, tagsOf } from './tags.ts';
@@ -11,9 +13,9 @@ import { presentTag, tagsOf } from './tags.ts';
 export interface OwnStanding {
   points: number;
   /** The highest that the student has reached and still has the points of. */
-  level: Level | undefined;
+  level: LevelRow | undefined;
   /** The lowest that begins above the points. */
-  next: Level | undefined;
+  next: LevelRow | undefined;
 }
 
 /** @returns the student's points and levels, without the tags, which are the administrators' own */
@@ -48,6 +50,6 @@ function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'Own
 /** Of a removed student neither tags nor points nor levels are kept, and nobody is told. */
 export async function purgeStudentFromStanding(tx: Transaction, studentId: Id): Promise<void> {
   for (const table of ['student_tags', 'student_levels', 'point_awards'])
-    await tx.query(`DELETE FROM ${table} WHERE student_id = $1`, [studentId]);
-  await tx.query(`UPDATE students SET points = 0 WHERE id = $1`, [studentId]);
+    await tx.run(sql`DELETE FROM ${raw(table)} WHERE student_id = ${studentId}`);
+  await tx.manager.update(Student, { id: studentId }, { points: '0' });
 }

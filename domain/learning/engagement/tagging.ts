@@ -4,8 +4,8 @@ import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { holdStudent } from '../../identity/accounts.ts';
-import { holdTag } from './tags.ts';
+import { lockStudent } from '../../identity/accounts.ts';
+import { lockTag } from './tags.ts';
 
 export interface Tagging {
   clubId: Id;
@@ -50,8 +50,8 @@ async function change(
   now: Date,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdStudent(tx, clubId, studentId);
-    await holdTag(tx, clubId, tagId, 'share');
+    await lockStudent(tx, clubId, studentId);
+    await lockTag(tx, clubId, tagId, 'share');
     const changed = await tx.query<unknown[]>(statement, [studentId, tagId, now]);
     if (changed.length === 0) return;
     await recordFact(tx, { clubId, type, studentId, subjectId: tagId, occurredAt: now });

@@ -1,60 +1,53 @@
 /** The tags of a club: list, create, rename, delete. */
+import { Tag } from '../../../entities/learning/tag.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 
 type TagRecord = RecordOf<'Tag'>;
 
-export interface Tag {
+export interface TagRow {
   id: Id;
   name: string;
   createdAt: Date;
 }
 
-const columns = `tag.id, tag.name, tag.created_at AS "createdAt"`;
+const tagColumns = columns(Tag, ['id', 'name', 'createdAt'], 'tag');
 
 /** @returns the record that callers see */
-export function presentTag(tag: Tag): TagRecord {
+export function presentTag(tag: TagRow): TagRecord {
   return { id: tag.id, name: tag.name, created_at: tag.createdAt.toISOString() };
 }
 
 /** @returns a page of the club's tags, by name */
 export async function listTags(db: Queries, clubId: Id, page: PageRequest): Promise<Page<TagRecord>> {
-  const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM tags WHERE club_id = $1 AND removed_at IS NULL`,
-    [clubId],
-  );
-  const rows = await db.query<Tag[]>(
-    `SELECT ${columns} FROM tags tag WHERE tag.club_id = $1 AND tag.removed_at IS NULL
-      ORDER BY tag.folded_name LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
-  return { rows: rows.map(presentTag), total: counted?.total ?? 0 };
+  const { rows, total } = await listPage(db, page, {
+    columns: tagColumns,
+    from: sql`FROM tags tag WHERE tag.club_id = ${clubId} AND tag.removed_at IS NULL`,
+    orderBy: sql`tag.folded_name`,
+  });
+  return { rows: rows.map(presentTag), total };
 }
 
 /** @returns the tags that are on a student, by name */
-export async function tagsOf(db: Queries, studentId: Id): Promise<Tag[]> {
-  return db.query<Tag[]>(
-    `SELECT ${columns} FROM student_tags given JOIN tags tag ON tag.id = given.tag_id
-      WHERE given.student_id = $1 ORDER BY tag.folded_name`,
-    [studentId],
-  );
+export async function tagsOf(db: Queries, studentId: Id): Promise<TagRow[]> {
+  return db.rows<TagRow>(sql`SELECT ${tagColumns} FROM student_tags given JOIN tags tag ON tag.id = given.tag_id
+      WHERE given.student_id = ${studentId} ORDER BY tag.folded_name`);
 }
 
 /**
- * Finds a tag, and keeps it from being deleted (`share`) or from being put on anybody (`update`) until the transaction ends.
+ * Finds a tag and locks its row until the transaction ends: `share` prevents its deletion, `update` also its use.
  * @throws DomainError not_found, also for a tag of another club and a deleted one
  */
-export async function holdTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<Tag> {
-  const [tag] = await tx.query<Tag[]>(
-    `SELECT ${columns} FROM tags tag WHERE tag.id = $1 AND tag.club_id = $2 AND tag.removed_at IS NULL FOR ${lock}`,
-    [tagId, clubId],
+export async function lockTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<TagRow> {
+  const tag = await tx.one<TagRow>(
+    sql`SELECT ${tagColumns} FROM tags tag WHERE tag.id = ${tagId} AND tag.club_id = ${clubId} AND tag.removed_at IS NULL FOR ${raw(lock)}`,
   );
   if (!tag) throw notFound('tag');
   return tag;
@@ -63,7 +56,7 @@ export async function holdTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'sha
 const foldName = (name: string) => tidyName(name).toLowerCase();
 
 /** @throws DomainError name_taken, whatever the case of the letters */
-function refuseTakenName(error: unknown): never {
+function rethrowNameTaken(error: unknown): never {
   throw violates(error, 'tags_club_name')
     ? new DomainError('name_taken', 'Another tag of this club has this name.')
     : error;
@@ -86,7 +79,7 @@ export async function createTag(
         foldName(tag.name),
         now,
       ])
-      .catch(refuseTakenName);
+      .catch(rethrowNameTaken);
     return presentTag(tag);
   });
 }
@@ -99,11 +92,11 @@ export async function updateTag(
   input: { name: string },
 ): Promise<TagRecord> {
   return database.transaction(async (tx) => {
-    const before = await holdTag(tx, clubId, tagId, 'update');
+    const before = await lockTag(tx, clubId, tagId, 'update');
     const name = tidyName(input.name);
     await tx
       .query(`UPDATE tags SET name = $2, folded_name = $3 WHERE id = $1`, [tagId, name, foldName(name)])
-      .catch(refuseTakenName);
+      .catch(rethrowNameTaken);
     return presentTag({ ...before, name });
   });
 }
@@ -111,9 +104,9 @@ export async function updateTag(
 /** Deletes a tag that no student has; its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteTag({ database }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
   await database.transaction(async (tx) => {
-    await holdTag(tx, clubId, tagId, 'update');
-    const [user] = await tx.query<unknown[]>(`SELECT 1 FROM student_tags WHERE tag_id = $1 LIMIT 1`, [tagId]);
+    await lockTag(tx, clubId, tagId, 'update');
+    const user = await tx.one(sql`SELECT 1 FROM student_tags WHERE tag_id = ${tagId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have the tag.');
-    await tx.query(`UPDATE tags SET removed_at = $2 WHERE id = $1`, [tagId, now]);
+    await tx.manager.update(Tag, { id: tagId }, { removedAt: now });
   });
 }

@@ -6,9 +6,9 @@ const longestAddress = 254;
 /** Of a text that is an address and nothing else: white space around it may be much. */
 const longestField = 1_000;
 /** A body of a sale holds a handful; what is beyond is no sale's. */
-const mostAddresses = 200;
+const maxAddresses = 200;
 /** Characters that an address may begin after although they could be part of it: `'ada@example.com'`, `mail=ada@example.com`. */
-const mostBeginnings = 8;
+const maxBeginnings = 8;
 
 /** @returns the address as accounts keep it, folded; undefined for what the contract would not take for one either */
 export function readAddress(text: string): string | undefined {
@@ -23,14 +23,14 @@ export function readAddress(text: string): string | undefined {
 export function addressesIn(body: unknown): string[] {
   const found = new Set<string>();
   const open: unknown[] = [body];
-  while (open.length > 0 && found.size < mostAddresses) {
+  while (open.length > 0 && found.size < maxAddresses) {
     const value = open.pop();
     if (typeof value === 'string') addAddressesOf(value, found);
     else if (Array.isArray(value)) for (const item of value) open.push(item);
     else if (typeof value === 'object' && value !== null)
       for (const [name, inner] of Object.entries(value)) open.push(inner, name);
   }
-  return [...found].slice(0, mostAddresses);
+  return [...found].slice(0, maxAddresses);
 }
 
 function addAddressesOf(text: string, found: Set<string>): void {
@@ -39,7 +39,7 @@ function addAddressesOf(text: string, found: Set<string>): void {
     found.add(whole);
     return;
   }
-  for (let at = text.indexOf('@'); at !== -1 && found.size < mostAddresses; at = text.indexOf('@', at + 1)) {
+  for (let at = text.indexOf('@'); at !== -1 && found.size < maxAddresses; at = text.indexOf('@', at + 1)) {
     let end = at + 1;
     while (end - at <= longestAddress && ofDomain.test(text.charAt(end))) end++;
     // The full stop of the sentence, or a hyphen after it.
@@ -61,7 +61,7 @@ function beginningsBefore(text: string, at: number): number[] {
   const beginnings: number[] = [];
   let start = at;
   while (at - start < longestAddress && start > 0 && ofName.test(text.charAt(start - 1))) {
-    if (beginnings.length < mostBeginnings && mayDivide.test(text.charAt(start - 1))) beginnings.push(start);
+    if (beginnings.length < maxBeginnings && mayDivide.test(text.charAt(start - 1))) beginnings.push(start);
     start--;
   }
   while (text.charAt(start) === '.') start++;

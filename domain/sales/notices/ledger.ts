@@ -1,5 +1,6 @@
 /** Carrying out what a notice tells: whose sale it is, then the purchase and the subscription, in one transaction. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { findOrOpenAccount } from '../../identity/accounts.ts';
@@ -27,9 +28,9 @@ export async function carryOut(
   now: Date,
 ): Promise<{ studentId: Id; removed: boolean }> {
   const ids = idsOf(event);
-  const known = await holdKnownOwner(tx, ledger, ids);
+  const known = await lockKnownOwner(tx, ledger, ids);
   if (known?.removed) return { studentId: known.studentId, removed: true };
-  if (known) refuseOthers(known, event);
+  if (known) requireSameSale(known, event);
   const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
   const owner: SaleOwner = { ...ledger, studentId, productId };
   const named =
@@ -67,7 +68,7 @@ async function openOwner(
 }
 
 /** Two shops of one platform may count alike: what is neither the same product nor the same buyer is another sale. */
-function refuseOthers(known: KnownOwner, event: SalesEvent): void {
+function requireSameSale(known: KnownOwner, event: SalesEvent): void {
   if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
     throw new NoticeRefusal('sale_mismatch');
 }
@@ -86,37 +87,32 @@ export interface KnownOwner extends Owner {
 
 /** Of a charge, those of the purchase and of its subscription: one, as long as they agree. */
 async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
-  return tx.query<Owner[]>(
-    `SELECT DISTINCT ON (student_id) student_id AS "studentId", product.id AS "productId", product.external_id AS "productExternalId"
-       FROM (SELECT 1 AS place, student_id, product_id FROM purchases WHERE club_id = $1 AND platform = $2 AND external_id = $3
+  return tx.rows<Owner>(sql`SELECT DISTINCT ON (student_id) student_id AS "studentId", product.id AS "productId", product.external_id AS "productExternalId"
+       FROM (SELECT 1 AS place, student_id, product_id FROM purchases WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${ids.purchaseId ?? null}
               UNION ALL
-             SELECT 2, student_id, product_id FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $4) sale
+             SELECT 2, student_id, product_id FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${ids.subscriptionId ?? null}) sale
        JOIN products product ON product.id = sale.product_id
-      ORDER BY student_id, place`,
-    [clubId, platform, ids.purchaseId ?? null, ids.subscriptionId ?? null],
-  );
+      ORDER BY student_id, place`);
 }
 
 /**
  * A sale belongs to whom its first notice named: found by its own identity, whatever address the buyer has by now. Their
- * row is held before anything of the sale is read for good.
+ * row is locked before anything of the sale is read for good.
  * @throws NoticeRefusal sale_mismatch (a charge of one student, and a subscription of another)
  */
-export async function holdKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
+export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
   const [known, other] = await findKnownOwners(tx, ledger, ids);
   if (other) throw new NoticeRefusal('sale_mismatch');
   if (!known) return undefined;
-  const [student] = await tx.query<{ email: string | null; removed: boolean }[]>(
-    `SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = $1 FOR NO KEY UPDATE`,
-    [known.studentId],
+  const student = await tx.one<{ email: string | null; removed: boolean }>(
+    sql`SELECT email, removed_at IS NOT NULL AS removed FROM students WHERE id = ${known.studentId} FOR NO KEY UPDATE`,
   );
   return { ...known, email: student?.email ?? null, removed: student?.removed ?? true };
 }
 
 async function findProduct(tx: Transaction, { clubId, platform }: Ledger, externalId: string): Promise<Id> {
-  const [product] = await tx.query<{ id: Id }[]>(
-    `SELECT id FROM products WHERE club_id = $1 AND platform = $2 AND external_id = $3 FOR SHARE`,
-    [clubId, platform, externalId],
+  const product = await tx.one<{ id: Id }>(
+    sql`SELECT id FROM products WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId} FOR SHARE`,
   );
   if (!product) throw new NoticeRefusal('unknown_product');
   return product.id;

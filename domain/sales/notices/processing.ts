@@ -6,9 +6,9 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Platform } from '../../deps.ts';
+import type { VaultDeps } from '../../deps.ts';
 import type { NoticeContent, SalesEvent } from '../platforms/events.ts';
-import { carryOut, holdKnownOwner, type KnownOwner } from './ledger.ts';
+import { carryOut, lockKnownOwner, type KnownOwner } from './ledger.ts';
 import {
   noticeErrorCodes,
   type NoticeErrorCode,
@@ -29,7 +29,7 @@ const lease = defineLease(SalesNotice, {
 export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };
 
-export interface NoticePlatform extends Platform {
+export interface NoticeDeps extends VaultDeps {
   /** Told how each notice ended, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
   /** A place where tests stop the process; does nothing otherwise. */
@@ -49,11 +49,11 @@ interface ClaimedNotice extends Claim {
  * @param now Unix milliseconds
  * @throws Error for faults of our own: the notice then says that it is still being tried
  */
-export function processNotice(platform: NoticePlatform, id: Id, now: number): Promise<NoticeStep> {
-  const { source } = platform.database;
+export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
+  const { source } = deps.database;
   return runStep({
     claim: () => lease.claim<ClaimedNotice>(source, id, now, withConnection),
-    act: (claimed) => applyOrFail(platform, claimed, new Date(now)),
+    act: (claimed) => applyOrFail(deps, claimed, new Date(now)),
     state: () => readState(source, id, now),
   });
 }
@@ -64,29 +64,29 @@ const withConnection = `
        FROM claimed JOIN sales_connections connection ON connection.id = claimed.connection_id`;
 
 /** @throws LeaseLost, and faults of our own */
-async function applyOrFail(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<void> {
-  await platform.failpoint('notice_claimed');
-  const outcome = await applyAnew(platform, claimed, now).catch(async (error: unknown) => {
+async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
+  await deps.failpoint('notice_claimed');
+  const outcome = await applyAnew(deps, claimed, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;
     const refusal = refusalOf(error);
-    if (refusal !== undefined) return recordFailure(platform, claimed, refusal, now);
+    if (refusal !== undefined) return recordFailure(deps, claimed, refusal, now);
     // A fault must reach Temporal, which repeats the step, also where its record was lost.
-    await recordFailure(platform, claimed, undefined, now).catch(ignoreLostLease);
+    await recordFailure(deps, claimed, undefined, now).catch(ignoreLostLease);
     throw error;
   });
-  await platform.failpoint('notice_recorded');
-  if (outcome !== 'pending') platform.onOutcome(outcome);
+  await deps.failpoint('notice_recorded');
+  if (outcome !== 'pending') deps.onOutcome(outcome);
 }
 
 /** Two first notices of one sale may come at once and name two buyers. The loser restarts and sees the winner's sale. */
-const mostBeginnings = 3;
+const maxBeginnings = 3;
 
-async function applyAnew(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
+async function applyAnew(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
   for (let beginning = 1; ; beginning++) {
     try {
-      return await apply(platform, claimed, now);
+      return await apply(deps, claimed, now);
     } catch (error) {
-      if (beginning === mostBeginnings || !isJustTaken(error)) throw error;
+      if (beginning === maxBeginnings || !isJustTaken(error)) throw error;
     }
   }
 }
@@ -98,11 +98,11 @@ function isJustTaken(error: unknown): boolean {
   );
 }
 
-async function apply(platform: NoticePlatform, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
-  const events = eventsOf(platform, claimed);
-  return platform.database.transaction(async (tx) => {
+async function apply(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
+  const events = eventsOf(deps, claimed);
+  return deps.database.transaction(async (tx) => {
     let about: { studentId: Id; removed: boolean } | undefined;
-    for (const event of events) about = await carryOut(tx, platform.vault, claimed, event, now);
+    for (const event of events) about = await carryOut(tx, deps.vault, claimed, event, now);
     const errorCode = endOfNothing(events, about);
     const status = errorCode === null ? 'processed' : 'ignored';
     // Undoes everything above if another worker has claimed the notice since, or its student was removed.
@@ -128,7 +128,7 @@ function endOfNothing(events: readonly SalesEvent[], about: { removed: boolean }
 
 /** @throws NoticeRefusal */
 function eventsOf(
-  { vault }: Platform,
+  { vault }: VaultDeps,
   { platform, body, proof, secret, id, connectionId }: ClaimedNotice,
 ): SalesEvent[] {
   if (body === null) throw new NoticeRefusal('payload_purged');
@@ -156,12 +156,12 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
  * sale is known so is the student, whatever address the notice has: for their removal, or because they are removed already.
  */
 async function recordFailure(
-  platform: NoticePlatform,
+  deps: NoticeDeps,
   claimed: ClaimedNotice,
   refusal: NoticeRefusal | undefined,
   now: Date,
 ): Promise<NoticeStatus> {
-  return platform.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOfUnread(tx, claimed);
     const gone = owner?.removed ?? false;
     const status = gone ? 'ignored' : refusal ? 'failed' : 'pending';
@@ -181,7 +181,7 @@ async function ownerOfUnread(tx: Transaction, claimed: ClaimedNotice): Promise<K
   if (claimed.body === null) return undefined;
   const body = JSON.parse(claimed.body.toString('utf8')) as unknown;
   const { purchaseId, subscriptionId } = salesAdapters[claimed.platform].identify(body);
-  return (await holdKnownOwner(tx, claimed, { purchaseId })) ?? (await holdKnownOwner(tx, claimed, { subscriptionId }));
+  return (await lockKnownOwner(tx, claimed, { purchaseId })) ?? (await lockKnownOwner(tx, claimed, { subscriptionId }));
 }
 
 async function readState(source: DataSource, id: Id, now: number): Promise<NoticeStep> {

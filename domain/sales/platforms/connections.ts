@@ -1,12 +1,15 @@
 /** The connections of a club: where sales platforms post to, by an address that only the club and the platform know. */
+import { IsNull } from 'typeorm';
+import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { randomBytes } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import type { AddressedPlatform, DatabaseDeps } from '../../deps.ts';
+import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
@@ -33,7 +36,7 @@ const newToken = () => randomBytes(32).toString('base64url');
 
 /** @returns the connection with its token, which is shown here and at a rotation only */
 export async function createConnection(
-  { database, vault, publicUrl }: AddressedPlatform,
+  { database, vault, publicUrl }: AddressedDeps,
   clubId: Id,
   input: { platform: SalesPlatform; name: string; secret?: string },
   now: Date,
@@ -42,19 +45,16 @@ export async function createConnection(
   const token = newToken();
   return database.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'sales_notices');
-    await tx.query(
-      `INSERT INTO sales_connections (id, club_id, platform, name, token_hash, secret, created_at, rotated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-      [
-        id,
-        clubId,
-        input.platform,
-        tidyName(input.name),
-        sha256(token),
-        input.secret === undefined ? null : vault.seal(input.secret, id),
-        now,
-      ],
-    );
+    await tx.manager.insert(SalesConnection, {
+      id,
+      clubId,
+      platform: input.platform,
+      name: tidyName(input.name),
+      tokenHash: sha256(token),
+      secret: input.secret === undefined ? null : vault.seal(input.secret, id),
+      createdAt: now,
+      rotatedAt: now,
+    });
     return withToken(await findConnection(tx, clubId, id), token, publicUrl);
   });
 }
@@ -64,16 +64,17 @@ export async function createConnection(
  * @throws DomainError not_found
  */
 export async function rotateConnection(
-  { database, publicUrl }: AddressedPlatform,
+  { database, publicUrl }: AddressedDeps,
   clubId: Id,
   connectionId: Id,
   now: Date,
 ): Promise<ConnectionWithToken> {
   const token = newToken();
   return database.transaction(async (tx) => {
-    await tx.query(
-      `UPDATE sales_connections SET token_hash = $3, rotated_at = $4 WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
-      [connectionId, clubId, sha256(token), now],
+    await tx.manager.update(
+      SalesConnection,
+      { id: connectionId, clubId, deletedAt: IsNull() },
+      { tokenHash: sha256(token), rotatedAt: now },
     );
     return withToken(await findConnection(tx, clubId, connectionId), token, publicUrl);
   });
@@ -86,9 +87,8 @@ export async function deleteConnection(
   connectionId: Id,
   now: Date,
 ): Promise<void> {
-  const [, deleted] = await database.source.query<[unknown[], number]>(
-    `UPDATE sales_connections SET deleted_at = $3 WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
-    [connectionId, clubId, now],
+  const deleted = await database.run(
+    sql`UPDATE sales_connections SET deleted_at = ${now} WHERE id = ${connectionId} AND club_id = ${clubId} AND deleted_at IS NULL`,
   );
   if (deleted === 0) throw noConnection();
 }
@@ -96,26 +96,20 @@ export async function deleteConnection(
 /** @returns a page of the club's connections, oldest first */
 export async function listConnections(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Connection>> {
   const { limit, offset } = windowOf(page);
-  const [counted] = await db.query<{ total: number }[]>(
-    `SELECT count(*)::int AS total FROM sales_connections WHERE club_id = $1 AND deleted_at IS NULL`,
-    [clubId],
+  const counted = await db.one<{ total: number }>(
+    sql`SELECT count(*)::int AS total FROM sales_connections WHERE club_id = ${clubId} AND deleted_at IS NULL`,
   );
-  const rows = await db.query<ConnectionRow[]>(
-    `SELECT ${columns} FROM sales_connections connection WHERE connection.club_id = $1 AND connection.deleted_at IS NULL
-      ORDER BY connection.created_at, connection.id LIMIT ${limit} OFFSET ${offset}`,
-    [clubId],
-  );
+  const rows =
+    await db.rows<ConnectionRow>(sql`SELECT ${raw(columns)} FROM sales_connections connection WHERE connection.club_id = ${clubId} AND connection.deleted_at IS NULL
+      ORDER BY connection.created_at, connection.id LIMIT ${limit} OFFSET ${offset}`);
   return { rows: rows.map(present), total: counted?.total ?? 0 };
 }
 
 const noConnection = () => notFound('sales connection');
 
 async function findConnection(tx: Transaction, clubId: Id, connectionId: Id): Promise<ConnectionRow> {
-  const [row] = await tx.query<ConnectionRow[]>(
-    `SELECT ${columns} FROM sales_connections connection
-      WHERE connection.id = $1 AND connection.club_id = $2 AND connection.deleted_at IS NULL`,
-    [connectionId, clubId],
-  );
+  const row = await tx.one<ConnectionRow>(sql`SELECT ${raw(columns)} FROM sales_connections connection
+      WHERE connection.id = ${connectionId} AND connection.club_id = ${clubId} AND connection.deleted_at IS NULL`);
   if (!row) throw noConnection();
   return row;
 }

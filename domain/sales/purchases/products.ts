@@ -1,7 +1,9 @@
 /** Products of sales platforms, and the deliveries that a sale of each gives. */
+import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import { expectDeliveries } from '../../access/deliveries/deliveries.ts';
+import { requireDeliveries } from '../../access/deliveries/deliveries.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -61,10 +63,9 @@ export async function listProducts(
 
 /** @throws DomainError not_found */
 export async function findProduct(db: Queries, clubId: Id, productId: Id, lock = ''): Promise<Product> {
-  const [product] = await db.query<ProductRow[]>(`${selected} WHERE product.id = $1 AND product.club_id = $2 ${lock}`, [
-    productId,
-    clubId,
-  ]);
+  const product = await db.one<ProductRow>(
+    sql`${raw(selected)} WHERE product.id = ${productId} AND product.club_id = ${clubId} ${raw(lock)}`,
+  );
   if (!product) throw notFound('product');
   return presentProduct(product);
 }
@@ -77,7 +78,7 @@ export async function createProduct(
   now: Date,
 ): Promise<Product> {
   return database.transaction(async (tx) => {
-    await expectDeliveries(tx, clubId, input.delivery_ids ?? []);
+    await requireDeliveries(tx, clubId, input.delivery_ids ?? []);
     const id = newId();
     await tx
       .query(
@@ -105,7 +106,7 @@ export async function updateProduct(
   return database.transaction(async (tx) => {
     await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
     if (input.delivery_ids) {
-      await expectDeliveries(tx, clubId, input.delivery_ids);
+      await requireDeliveries(tx, clubId, input.delivery_ids);
       await setMapping(tx, productId, input.delivery_ids);
     }
     await tx
@@ -144,9 +145,8 @@ function productExistsOr(error: unknown): never {
 }
 
 async function setMapping(tx: Transaction, productId: Id, deliveryIds: readonly Id[]): Promise<void> {
-  await tx.query(`DELETE FROM product_deliveries WHERE product_id = $1`, [productId]);
-  await tx.query(
-    `INSERT INTO product_deliveries (product_id, delivery_id) SELECT DISTINCT $1::uuid, unnest($2::uuid[])`,
-    [productId, deliveryIds],
+  await tx.manager.delete(ProductDelivery, { productId });
+  await tx.run(
+    sql`INSERT INTO product_deliveries (product_id, delivery_id) SELECT DISTINCT ${productId}::uuid, unnest(${deliveryIds}::uuid[])`,
   );
 }

@@ -1,5 +1,7 @@
 /** Purchases: each recorded once by the platform's own id, however often and in whatever order it is sent (EVT-10, SALE-3). */
+import { Purchase } from '../../../entities/sales/purchase.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { grantAccess } from '../../access/enrollments/enrollments.ts';
@@ -51,22 +53,20 @@ export async function recordPurchase(
   const before = known ?? (await open(tx, owner, event, subscriptionId, now));
   const after = merged(before, event);
   const ofSubscription = before.subscriptionId ?? subscriptionId;
-  await tx.query(
-    `UPDATE purchases SET status = $2, amount = $3, currency = $4, terms_rank = $5, terms_at = $6, paid_at = $7, refunded_at = $8,
-            updated_at = $9, subscription_id = $10
-      WHERE id = $1`,
-    [
-      before.id,
-      after.status,
-      after.amount,
-      after.currency,
-      after.termsRank,
-      after.termsAt,
-      after.paidAt,
-      after.refundedAt,
-      now,
-      ofSubscription,
-    ],
+  await tx.manager.update(
+    Purchase,
+    { id: before.id },
+    {
+      status: after.status,
+      amount: after.amount,
+      currency: after.currency,
+      termsRank: after.termsRank,
+      termsAt: after.termsAt,
+      paidAt: after.paidAt,
+      refundedAt: after.refundedAt,
+      updatedAt: now,
+      subscriptionId: ofSubscription,
+    },
   );
   const { clubId, studentId } = owner;
   const isRefunded = before.status === 'paid' && after.status !== 'paid';
@@ -84,12 +84,10 @@ async function findPurchase(
   { clubId, platform }: SaleOwner,
   externalId: string,
 ): Promise<PurchaseRow | undefined> {
-  const [row] = await tx.query<PurchaseRow[]>(
-    `SELECT id, student_id AS "studentId", subscription_id AS "subscriptionId", status, amount, currency, terms_rank AS "termsRank", terms_at AS "termsAt",
+  const row =
+    await tx.one<PurchaseRow>(sql`SELECT id, student_id AS "studentId", subscription_id AS "subscriptionId", status, amount, currency, terms_rank AS "termsRank", terms_at AS "termsAt",
             paid_at AS "paidAt", refunded_at AS "refundedAt"
-       FROM purchases WHERE club_id = $1 AND platform = $2 AND external_id = $3`,
-    [clubId, platform, externalId],
-  );
+       FROM purchases WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`);
   return row;
 }
 
@@ -112,26 +110,22 @@ async function open(
     paidAt: event.paidAt,
     refundedAt: null,
   };
-  await tx.query(
-    `INSERT INTO purchases (id, club_id, student_id, product_id, subscription_id, platform, external_id, amount, currency,
-                            terms_rank, terms_at, paid_at, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
-    [
-      row.id,
-      clubId,
-      studentId,
-      productId,
-      subscriptionId,
-      platform,
-      event.purchaseId,
-      row.amount,
-      row.currency,
-      row.termsRank,
-      row.termsAt,
-      row.paidAt,
-      now,
-    ],
-  );
+  await tx.manager.insert(Purchase, {
+    id: row.id,
+    clubId,
+    studentId,
+    productId,
+    subscriptionId,
+    platform,
+    externalId: event.purchaseId,
+    amount: row.amount,
+    currency: row.currency,
+    termsRank: row.termsRank,
+    termsAt: row.termsAt,
+    paidAt: row.paidAt,
+    createdAt: now,
+    updatedAt: now,
+  });
   await recordFact(tx, { clubId, type: 'purchase.paid', studentId, subjectId: row.id, occurredAt: now });
   if (subscriptionId === null) await grantMapped(tx, { clubId, studentId, productId }, 'purchase', row.id, now);
   return row;
@@ -145,9 +139,8 @@ export async function grantMapped(
   originId: Id,
   now: Date,
 ): Promise<void> {
-  const mapped = await tx.query<{ deliveryId: Id }[]>(
-    `SELECT delivery_id AS "deliveryId" FROM product_deliveries WHERE product_id = $1 ORDER BY delivery_id`,
-    [productId],
+  const mapped = await tx.rows<{ deliveryId: Id }>(
+    sql`SELECT delivery_id AS "deliveryId" FROM product_deliveries WHERE product_id = ${productId} ORDER BY delivery_id`,
   );
   // Every charge pays for more of a subscription: neither the delivery's days nor the cohort's end are its own.
   const period = source === 'subscription' ? { endsAt: null } : {};

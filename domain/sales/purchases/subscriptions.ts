@@ -1,5 +1,7 @@
 /** Subscriptions: what is known of each is recorded, and its state, its facts and its access follow from all of it (ADR 0012). */
+import { Subscription } from '../../../entities/sales/subscription.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import type { MarkKind, SaleTarget } from '../../../entities/sales/values.ts';
@@ -16,18 +18,22 @@ export async function findOrOpenSubscription(
   externalId: string,
   now: Date,
 ): Promise<Id> {
-  const [known] = await tx.query<{ id: Id; studentId: Id }[]>(
-    `SELECT id, student_id AS "studentId" FROM subscriptions WHERE club_id = $1 AND platform = $2 AND external_id = $3`,
-    [clubId, platform, externalId],
+  const known = await tx.one<{ id: Id; studentId: Id }>(
+    sql`SELECT id, student_id AS "studentId" FROM subscriptions WHERE club_id = ${clubId} AND platform = ${platform} AND external_id = ${externalId}`,
   );
   if (known && known.studentId !== studentId) throw new SaleJustTaken();
   if (known) return known.id;
   const id = newId();
-  await tx.query(
-    `INSERT INTO subscriptions (id, club_id, student_id, product_id, platform, external_id, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-    [id, clubId, studentId, productId, platform, externalId, now],
-  );
+  await tx.manager.insert(Subscription, {
+    id,
+    clubId,
+    studentId,
+    productId,
+    platform,
+    externalId,
+    createdAt: now,
+    updatedAt: now,
+  });
   await grantMapped(tx, { clubId, studentId, productId }, 'subscription', id, now);
   return id;
 }
@@ -41,13 +47,12 @@ export async function recordMark(
   now: Date,
 ): Promise<void> {
   const key = event.kind === 'late' ? event.key : event.at.toISOString();
-  const [mark] = await tx.query<{ fresh: boolean }[]>(
-    `INSERT INTO subscription_marks (subscription_id, kind, key, at, period_end) VALUES ($1, $2, $3, $4, $5)
+  const mark = await tx.one<{
+    fresh: boolean;
+  }>(sql`INSERT INTO subscription_marks (subscription_id, kind, key, at, period_end) VALUES (${subscriptionId}, ${event.kind}, ${key}, ${event.at}, ${event.periodEnd ?? null})
      ON CONFLICT (subscription_id, kind, key) DO UPDATE
         SET at = least(subscription_marks.at, excluded.at), period_end = greatest(subscription_marks.period_end, excluded.period_end)
-     RETURNING xmax = 0 AS fresh`,
-    [subscriptionId, event.kind, key, event.at, event.periodEnd ?? null],
-  );
+     RETURNING xmax = 0 AS fresh`);
   if (mark?.fresh && event.kind === 'late')
     await recordFact(tx, {
       clubId,
@@ -60,17 +65,14 @@ export async function recordMark(
 
 /** All that the state of a subscription follows from, and what was made of it last. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
-  const charges = await tx.query<Charge[]>(
-    `SELECT external_id AS "externalId", paid_at AS "paidAt", status <> 'paid' AS undone FROM purchases WHERE subscription_id = $1`,
-    [subscriptionId],
+  const charges = await tx.rows<Charge>(
+    sql`SELECT external_id AS "externalId", paid_at AS "paidAt", status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,
   );
-  const marks = await tx.query<{ kind: MarkKind; at: Date; periodEnd: Date | null }[]>(
-    `SELECT kind, at, period_end AS "periodEnd" FROM subscription_marks WHERE subscription_id = $1`,
-    [subscriptionId],
+  const marks = await tx.rows<{ kind: MarkKind; at: Date; periodEnd: Date | null }>(
+    sql`SELECT kind, at, period_end AS "periodEnd" FROM subscription_marks WHERE subscription_id = ${subscriptionId}`,
   );
-  const [before] = await tx.query<{ stepsTaken: number; target: SaleTarget; endsBefore: EndsBefore }[]>(
-    `SELECT steps_taken AS "stepsTaken", access_target AS target, ends_before AS "endsBefore" FROM subscriptions WHERE id = $1`,
-    [subscriptionId],
+  const before = await tx.one<{ stepsTaken: number; target: SaleTarget; endsBefore: EndsBefore }>(
+    sql`SELECT steps_taken AS "stepsTaken", access_target AS target, ends_before AS "endsBefore" FROM subscriptions WHERE id = ${subscriptionId}`,
   );
   if (!before) throw new Error('A subscription vanished inside a transaction that holds its student');
   const of = (kind: MarkKind) => marks.filter((mark) => mark.kind === kind);
@@ -93,24 +95,11 @@ export async function settleSubscription(
   const steps = stepsOf(paidAt, cancellations);
   const { status, pastDueSince, canceledAt } = standingOf(paidAt, lateAt, steps);
   const target = targetOf(charges, cancellations);
-  await tx.query(
-    `UPDATE subscriptions
-        SET status = $2, past_due_since = $3, canceled_at = $4, updated_at = $7, steps_taken = $8, access_target = $9,
-            current_period_end = CASE WHEN ${isLatest} THEN $5 ELSE current_period_end END,
-            period_stated_at = CASE WHEN ${isLatest} THEN $6 ELSE period_stated_at END
-      WHERE id = $1`,
-    [
-      subscriptionId,
-      status,
-      pastDueSince,
-      canceledAt,
-      stated.periodEnd ?? null,
-      stated.at,
-      now,
-      Math.max(steps.length, before.stepsTaken),
-      target,
-    ],
-  );
+  await tx.run(sql`UPDATE subscriptions
+        SET status = ${status}, past_due_since = ${pastDueSince}, canceled_at = ${canceledAt}, updated_at = ${now}, steps_taken = ${Math.max(steps.length, before.stepsTaken)}, access_target = ${target},
+            current_period_end = CASE WHEN ${isLatest(stated)} THEN ${stated.periodEnd ?? null} ELSE current_period_end END,
+            period_stated_at = CASE WHEN ${isLatest(stated)} THEN ${stated.at} ELSE period_stated_at END
+      WHERE id = ${subscriptionId}`);
   const fact = {
     clubId,
     type: 'subscription.canceled',
@@ -126,8 +115,10 @@ export async function settleSubscription(
     endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
     from = to;
   }
-  await tx.query(`UPDATE subscriptions SET ends_before = $2 WHERE id = $1`, [subscriptionId, endsBefore]);
+  await tx.manager.update(Subscription, { id: subscriptionId }, { endsBefore });
 }
 
 /** Of two notices of one time the later end counts, so that their order does not matter. */
-const isLatest = `$5::timestamptz IS NOT NULL AND (period_stated_at IS NULL OR ($6, $5) > (period_stated_at, current_period_end))`;
+const isLatest = ({ at, periodEnd = null }: { at: Date; periodEnd: Date | null | undefined }) =>
+  sql`${periodEnd}::timestamptz IS NOT NULL
+      AND (period_stated_at IS NULL OR (${at}, ${periodEnd}) > (period_stated_at, current_period_end))`;

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptOutcome } from '../../../entities/webhooks/values.ts';
 import { claimAttempt, leaseSeconds, type Claim } from './claim.ts';
-import { lookAt, type DeliveryStep } from './parking.ts';
+import { readState, type DeliveryStep } from './parking.ts';
 import type { AttemptAnswer } from './post.ts';
-import { recordFailure, recordSuccess, type RecordPlatform } from './record.ts';
+import { recordFailure, recordSuccess, type RecordDeps } from './record.ts';
 
-export interface DeliveryPlatform extends RecordPlatform {
+export interface DeliveryDeps extends RecordDeps {
   /** Makes the one request of an attempt; a result whatever the receiver does. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
   /** Told how each attempt ended, before it is recorded. */
@@ -17,9 +17,9 @@ export interface DeliveryPlatform extends RecordPlatform {
 }
 
 /** How often a number is used again after an interruption, before it counts as a failed attempt. */
-const mostRepetitions = 3;
+const maxRepetitions = 3;
 /** Claims that one step tries: what is open when it is looked at may be shut again when it is claimed. */
-const mostClaims = 3;
+const maxClaims = 3;
 /** Waits between tries to record an answer, in milliseconds: most absences of Postgres are shorter than the lease. */
 const recordAgainAfterMs = [100, 400, 1_500, 3_000];
 /** The last try to record begins so long before the lease runs out. */
@@ -30,45 +30,45 @@ const recordMarginMs = 2_000;
  * @param now Unix milliseconds
  * @returns what Postgres holds now, whether or not this call brought it about
  */
-export async function attemptDelivery(platform: DeliveryPlatform, id: Id, now: number): Promise<DeliveryStep> {
+export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): Promise<DeliveryStep> {
   for (let claims = 1; ; claims++) {
-    const claim = await claimAttempt(platform.database.source, id, now);
-    if (claim) return makeAttempt(platform, id, claim, now);
-    const step = await lookAt(platform.database, id, now);
+    const claim = await claimAttempt(deps.database.source, id, now);
+    if (claim) return makeAttempt(deps, id, claim, now);
+    const step = await readState(deps.database, id, now);
     if (step) return step;
-    if (claims === mostClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
+    if (claims === maxClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
   }
 }
 
-async function makeAttempt(platform: DeliveryPlatform, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
-  const { database, vault } = platform;
+async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
+  const { database, vault } = deps;
   const started = performance.now();
   const elapsed = () => Math.round(performance.now() - started);
-  await platform.failpoint('claimed');
+  await deps.failpoint('claimed');
 
-  if (claim.interruptions > mostRepetitions) {
-    platform.onAttempt({ endpointId: claim.endpointId, outcome: 'interrupted', durationMs: 0 });
-    await recordFailure(platform, id, claim, undefined, new Date(now));
-    return stepAfter(platform, id, claim, now);
+  if (claim.interruptions > maxRepetitions) {
+    deps.onAttempt({ endpointId: claim.endpointId, outcome: 'interrupted', durationMs: 0 });
+    await recordFailure(deps, id, claim, undefined, new Date(now));
+    return stepAfter(deps, id, claim, now);
   }
 
   const secrets = [claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])];
-  const answer = await platform.post({
+  const answer = await deps.post({
     url: claim.url,
     eventId: claim.eventId,
     body: claim.body,
     secrets: secrets.map((secret) => vault.open(secret, claim.endpointId)),
   });
-  await platform.failpoint('posted');
-  platform.onAttempt({ endpointId: claim.endpointId, outcome: answer.outcome, durationMs: answer.durationMs });
+  await deps.failpoint('posted');
+  deps.onAttempt({ endpointId: claim.endpointId, outcome: answer.outcome, durationMs: answer.durationMs });
 
   const recordedAt = new Date(now + elapsed());
   const record = () =>
     answer.outcome === 'succeeded'
       ? recordSuccess(database, id, claim, answer, recordedAt)
-      : recordFailure(platform, id, claim, answer, recordedAt).then(() => false);
+      : recordFailure(deps, id, claim, answer, recordedAt).then(() => false);
   const succeeded = await untilRecorded(record, () => elapsed() < leaseSeconds * 1_000 - recordMarginMs);
-  return succeeded ? { done: true, outcome: 'succeeded' } : stepAfter(platform, id, claim, now + elapsed());
+  return succeeded ? { done: true, outcome: 'succeeded' } : stepAfter(deps, id, claim, now + elapsed());
 }
 
 /** What was posted is worth recording: posting it again because Postgres was away for a moment would be a duplicate. */
@@ -85,7 +85,7 @@ async function untilRecorded(record: () => Promise<boolean>, leaseLasts: () => b
 }
 
 /** What is open right after an attempt (a resend was asked for meanwhile) is seen to by the next step. */
-async function stepAfter({ database }: DeliveryPlatform, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
-  const step = await lookAt(database, id, now);
+async function stepAfter({ database }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
+  const step = await readState(database, id, now);
   return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };
 }

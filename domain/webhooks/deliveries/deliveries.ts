@@ -11,7 +11,7 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
-import { expectEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
+import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
 import { counting, selection, type Bind } from './tallies.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
@@ -116,7 +116,7 @@ export async function findDelivery(
   endpointId: Id,
   deliveryId: Id,
 ): Promise<WebhookDeliveryDetail> {
-  await expectEndpoint(db, clubId, endpointId);
+  await requireEndpoint(db, clubId, endpointId);
   const [row] = await db.query<(DeliveryRow & { body: string | null })[]>(
     `SELECT ${columns}, (SELECT body FROM webhook_events event WHERE event.id = delivery.event_id) AS body
        FROM webhook_deliveries delivery WHERE id = $1 AND endpoint_id = $2`,

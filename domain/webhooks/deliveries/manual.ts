@@ -3,11 +3,11 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { Platform } from '../../deps.ts';
+import type { VaultDeps } from '../../deps.ts';
 import { assembleTestBody } from '../events/bodies.ts';
 import { readDelivery } from './deliveries.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
-import { expectEndpoint } from '../endpoints/endpoints.ts';
+import { requireEndpoint } from '../endpoints/endpoints.ts';
 import { deliveryRules } from './schedule.policy.ts';
 import { callGate, type DeliveryToWake } from '../wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
@@ -18,7 +18,7 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
  * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
  * @throws DomainError not_found, endpoint_not_enabled
  */
-export function sendTest({ database }: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
+export function sendTest({ database }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
   const [id, eventId] = [newId(), newId()];
   const eventType = 'webhook.test';
   return database.transaction(async (tx) => {
@@ -43,7 +43,7 @@ export function sendTest({ database }: Platform, clubId: Id, endpointId: Id, now
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
-  { database }: Platform,
+  { database }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   deliveryId: Id,
@@ -55,7 +55,7 @@ export function resendDelivery(
       [deliveryId, endpointId, clubId],
     );
     if (!delivery) {
-      await expectEndpoint(tx, clubId, endpointId);
+      await requireEndpoint(tx, clubId, endpointId);
       throw notFound('delivery'); // before the endpoint's state: 404 comes before 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
@@ -82,7 +82,7 @@ export function resendDelivery(
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date that is none, before the last 30 days or in the future
  */
 export async function recoverDeliveries(
-  { database }: Platform,
+  { database }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   since: Date,

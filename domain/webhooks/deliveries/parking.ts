@@ -30,7 +30,7 @@ interface DeliveryNow {
  * Parks what is due and may not go, and cancels what has been pending for 30 days.
  * @returns what the row says now; undefined where it may be claimed at once
  */
-export async function lookAt(database: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
+export async function readState(database: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
   const [row] = await deliveryNow(database.source, [id]);
   if (!row) return { done: true, outcome: 'canceled' }; // its endpoint was deleted, and the delivery with it
   if (row.status !== 'pending' && row.asked === null) return { done: true, outcome: row.status };
@@ -42,7 +42,7 @@ export async function lookAt(database: Database, id: Id, now: number): Promise<D
   if (row.asked === null && row.dueAt.getTime() > now) {
     return { ...waiting, waitingFor: 'attempt', at: Math.min(row.dueAt.getTime(), expiresAt) };
   }
-  if (mayGo(row) && !(row.parked && row.asked === 'recovery')) return undefined;
+  if (canGo(row) && !(row.parked && row.asked === 'recovery')) return undefined;
   if (!row.parked && !(await park(database, id, now))) return undefined;
   return { ...waiting, waitingFor: row.endpointStatus === 'enabled' ? 'gate' : 'endpoint', at: expiresAt };
 }
@@ -59,7 +59,7 @@ const deliveryNow = prepared<DeliveryNow>(
 );
 
 /** Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). Nothing goes to a paused endpoint. */
-function mayGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow, 'leaseUntil'>): boolean {
+function canGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow, 'leaseUntil'>): boolean {
   return endpointStatus === 'enabled' && (!throttled || admitted || asked !== null);
 }
 
@@ -104,5 +104,5 @@ async function expire(database: Database, id: Id, now: number): Promise<Delivery
     [id, new Date(now)],
   );
   // Nobody else may have claimed it meanwhile: then the row says how it stands.
-  return expired[0] ? { done: true, outcome: expired[0].status } : lookAt(database, id, now);
+  return expired[0] ? { done: true, outcome: expired[0].status } : readState(database, id, now);
 }

@@ -1,5 +1,5 @@
 /** One attempt: signs the message, posts it, and reads what the answer asks for (DEL-1, DEL-2). */
-import type { WebhookDispatcher } from '../../../platform/infra/egress/connections.ts';
+import type { WebhookDispatcher } from '../../../platform/infra/egress/connection-pool.ts';
 import { post, type PostAnswer } from '../../../platform/infra/egress/post.ts';
 import { deliveryRules, honouredRetryAfter } from './schedule.policy.ts';
 import { signatureHeaders } from './signature.ts';

@@ -109,7 +109,7 @@ async function writeSuccess(tx: Transaction, id: Id, claim: Claim, now: Date): P
   return delivery.status;
 }
 
-export interface RecordPlatform {
+export interface RecordDeps {
   database: Database;
   vault: Vault;
   /** From 0 up to 1, for the variation of the waits. */
@@ -120,7 +120,7 @@ export interface RecordPlatform {
  * @param answer undefined when the number was interrupted too often: nothing was posted, and the endpoint is not to blame
  */
 export async function recordFailure(
-  { database, vault, random }: RecordPlatform,
+  { database, vault, random }: RecordDeps,
   id: Id,
   claim: Claim,
   answer: AttemptAnswer | undefined,

@@ -92,7 +92,7 @@ export function selection(columns: string, selected: DeliverySelection, bind: Bi
 }
 
 /**
- * @returns an SQL expression of how many there are: tallies, the changes not yet folded into them, and the edges, in one
+ * @returns an SQL expression of how many there are: tallies, the changes not yet rolled up into them, and the edges, in one
  * statement, and therefore of one moment
  */
 export function counting(selected: DeliverySelection, bind: Bind): string {
@@ -126,13 +126,12 @@ interface TallyKey {
 }
 
 /**
- * Folds changes into the tallies, at most `limit` of them, whichever come first: all of them are to go. A tally that
- * comes to nothing is removed.
- * @returns how many were folded
+ * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
+ * @returns how many were rolled up
  */
-export async function foldTallies(database: Database, limit: number): Promise<number> {
+export async function rollUpTallies(database: Database, limit: number): Promise<number> {
   return database.transaction(async (tx) => {
-    const folded = await tx.query<(TallyKey & { changes: number; empty: boolean })[]>(
+    const rolledUp = await tx.query<(TallyKey & { changes: number; empty: boolean })[]>(
       `WITH taken AS (
          DELETE FROM webhook_tally_changes
           WHERE ctid = ANY (ARRAY (SELECT ctid FROM webhook_tally_changes LIMIT ${limit} FOR UPDATE SKIP LOCKED))
@@ -146,7 +145,7 @@ export async function foldTallies(database: Database, limit: number): Promise<nu
     RETURNING endpoint_id AS "endpointId", span, starts_at AS "startsAt", event_type AS "eventType",
               ${statuses.map((status) => `${status} = 0`).join(' AND ')} AS empty, (SELECT count(*)::int FROM taken) AS changes`,
     );
-    const empty = folded.filter((tally) => tally.empty);
+    const empty = rolledUp.filter((tally) => tally.empty);
     if (empty.length > 0) {
       await tx.query(
         `DELETE FROM webhook_tallies WHERE (endpoint_id, span, starts_at, event_type) IN (
@@ -155,6 +154,6 @@ export async function foldTallies(database: Database, limit: number): Promise<nu
         [JSON.stringify(empty)],
       );
     }
-    return folded[0]?.changes ?? 0;
+    return rolledUp[0]?.changes ?? 0;
   });
 }

@@ -29,7 +29,7 @@ export interface Breaker {
 }
 
 /** Counted no further: the hold does not grow any more, and an endpoint can fail for ever. */
-const mostSteps = 16;
+const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
 
@@ -54,7 +54,7 @@ export function afterFailure(breaker: Breaker, claimEpoch: number, now: Date): {
     ? claimEpoch === breaker.breakerEpoch
     : failed.consecutiveFailures >= breakerRules.failuresToArm;
   if (!armed) return { breaker: failed, armed };
-  const breakerStep = Math.min(breaker.breakerStep + 1, mostSteps);
+  const breakerStep = Math.min(breaker.breakerStep + 1, maxSteps);
   return {
     armed,
     breaker: {

@@ -4,7 +4,7 @@ import type { EndpointStatus } from '../../../entities/webhooks/values.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Platform } from '../../deps.ts';
+import type { VaultDeps } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
 import { closeEndpoint } from './queue.ts';
 import { callGate, columnsToWake, type DeliveryToWake } from '../wakes.ts';
@@ -17,11 +17,11 @@ type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
  * stays as it is.
  * @throws DomainError not_found; endpoint_not_enabled while a long queue is still being canceled
  */
-export function enableEndpoint(platform: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
-  return changeState(platform, clubId, endpointId, now, async (tx, status) => {
+export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
+  return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'enabled') return;
     const fromDisabled = status === 'disabled';
-    if (fromDisabled) await expectEmptyQueue(tx, endpointId);
+    if (fromDisabled) await requireEmptyQueue(tx, endpointId);
     await tx.query(
       `UPDATE webhook_endpoints
           SET status = 'enabled', disabled_reason = NULL, disabled_at = NULL, enabled_at = $2, updated_at = $2,
@@ -31,15 +31,15 @@ export function enableEndpoint(platform: Platform, clubId: Id, endpointId: Id, n
         WHERE id = $1`,
       [endpointId, now, fromDisabled],
     );
-    if (fromDisabled) return; // its queue was canceled: there is nothing to let go
+    if (fromDisabled) return; // its queue was canceled: there is nothing to release
     await releaseAsked(tx, endpointId, now);
     await callGate(tx, { endpointId, clubId }, now);
   });
 }
 
 /** @throws DomainError not_found; endpoint_not_enabled for a disabled one */
-export function pauseEndpoint(platform: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
-  return changeState(platform, clubId, endpointId, now, async (tx, status) => {
+export function pauseEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
+  return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'paused') return;
     if (status === 'disabled') throw notEnabled('A disabled endpoint cannot be paused; enable it first.');
     await tx.query(
@@ -51,10 +51,10 @@ export function pauseEndpoint(platform: Platform, clubId: Id, endpointId: Id, no
 }
 
 /** Nothing new is created, and the queue is canceled. A disabled one stays as it is. @throws DomainError not_found */
-export function disableEndpoint(platform: Platform, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
-  return changeState(platform, clubId, endpointId, now, async (tx, status) => {
+export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
+  return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'disabled') return;
-    await closeEndpoint(tx, platform.vault, { id: endpointId, clubId }, 'manual', now);
+    await closeEndpoint(tx, deps.vault, { id: endpointId, clubId }, 'manual', now);
     await callGate(tx, { endpointId, clubId }, now); // so that its run ends
   });
 }
@@ -64,7 +64,7 @@ export function disableEndpoint(platform: Platform, clubId: Id, endpointId: Id, 
  * it can be millions of rows. @throws DomainError not_found
  */
 export async function deleteEndpoint(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   now: Date,
@@ -104,7 +104,7 @@ export async function lockEnabledEndpoint(tx: Transaction, clubId: Id, endpointI
 }
 
 function changeState(
-  { database }: Platform,
+  { database }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   now: Date,
@@ -117,7 +117,7 @@ function changeState(
 }
 
 /** A long queue is canceled in parts: what is left of it must not go out because the endpoint was enabled meanwhile. */
-async function expectEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
+async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
   const [left] = await tx.query<unknown[]>(
     `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' LIMIT 1`,
     [endpointId],

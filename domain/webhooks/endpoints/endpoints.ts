@@ -6,7 +6,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import type { Platform } from '../../deps.ts';
+import type { VaultDeps } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Egress } from '../../../platform/infra/egress/egress.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
@@ -49,7 +49,7 @@ const columns = `endpoint.id, endpoint.url, endpoint.description, endpoint.event
  * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
 export async function registerEndpoint(
-  { database, vault, egress }: Platform & { egress: Egress },
+  { database, vault, egress }: VaultDeps & { egress: Egress },
   clubId: Id,
   input: { url: string; event_types: EventType[]; description?: string },
   now: Date,
@@ -87,14 +87,14 @@ export async function registerEndpoint(
  * @throws DomainError not_found, url_not_allowed
  */
 export async function updateEndpoint(
-  { database, egress }: Platform & { egress: Egress },
+  { database, egress }: VaultDeps & { egress: Egress },
   clubId: Id,
   endpointId: Id,
   input: { url?: string; event_types?: EventType[]; description?: string },
   now: Date,
 ): Promise<WebhookEndpoint> {
   if (input.url !== undefined) {
-    await expectEndpoint(database, clubId, endpointId);
+    await requireEndpoint(database, clubId, endpointId);
     await egress.checkUrl(input.url);
   }
   return database.transaction(async (tx) => {
@@ -124,7 +124,7 @@ export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now:
 }
 
 /** @throws DomainError not_found where the club has no such endpoint */
-export async function expectEndpoint(db: Queries, clubId: Id, endpointId: Id): Promise<void> {
+export async function requireEndpoint(db: Queries, clubId: Id, endpointId: Id): Promise<void> {
   const rows = await db.query<unknown[]>(
     `SELECT 1 FROM webhook_endpoints WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL`,
     [endpointId, clubId],

@@ -1,5 +1,5 @@
 /**
- * The gate of an endpoint: who is let through while it is throttled, and how what has parked is let go afterwards
+ * The gate of an endpoint: which delivery it admits while throttled, and how it releases parked deliveries afterwards
  * (HOOK-5, HOOK-6). A step of `endpoint-gate/<endpoint id>`.
  */
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,7 +14,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 export const gateRules = {
   /** Recovered deliveries under way at a time. */
   recoveriesAtATime: 4,
-  /** The largest page of parked deliveries that is let go at once; pages begin at 1 and double. */
+  /** The largest page of parked deliveries that is released at once; pages begin at 1 and double. */
   largestPage: 64,
 } as const;
 
@@ -26,7 +26,7 @@ export type GateStep =
       at: number;
       /**
        * `paused`: nothing passes; `holding`: the breaker's wait; `probing`: one delivery was admitted; `idle`: throttled,
-       * nothing parked; `releasing`: what has parked is let go in pages; `recovering`: recovered deliveries go, a few at a time;
+       * nothing parked; `releasing`: parked deliveries are released in pages; `recovering`: recovered deliveries go, a few at a time;
        * `canceling`: the endpoint is disabled, and what is left of a long queue is canceled.
        */
       doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
@@ -35,7 +35,7 @@ export type GateStep =
       givenUpAt?: number;
     };
 
-export interface GatePlatform {
+export interface GateDeps {
   database: Database;
   vault: Vault;
 }
@@ -48,10 +48,10 @@ const pageEveryMs = 1_000;
 const overdueMs = (leaseSeconds + 5) * 1_000;
 
 /** Parked deliveries are counted for people, so not beyond what a person tells apart. */
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 /** Takes the gate one step further. @param now Unix milliseconds */
-export function tendGate({ database, vault }: GatePlatform, endpointId: Id, now: number): Promise<GateStep> {
+export function tendGate({ database, vault }: GateDeps, endpointId: Id, now: number): Promise<GateStep> {
   return database.transaction(async (tx) => {
     const endpoint = await lockEndpoint(tx, endpointId);
     if (!endpoint) return { done: true, outcome: 'deleted' };
@@ -60,7 +60,7 @@ export function tendGate({ database, vault }: GatePlatform, endpointId: Id, now:
       const more = await closeEndpoint(tx, vault, endpoint, 'failing', new Date(now));
       return more ? { done: false, doing: 'canceling', at: now, parked: 0 } : { done: true, outcome: 'disabled' };
     }
-    const step = await letGo(tx, endpoint, now);
+    const step = await releaseDue(tx, endpoint, now);
     if (step.done) {
       await tx.query(`UPDATE webhook_endpoints SET gate_looks_at = NULL WHERE id = $1`, [endpointId]);
       return step;
@@ -98,10 +98,10 @@ async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpo
 }
 
 type Doing = Extract<GateStep, { done: false }>['doing'];
-type LetGo = { done: true; outcome: 'open' | 'disabled' } | { done: false; at: number; doing: Doing };
+type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at: number; doing: Doing };
 
-/** Lets go what may go now. @returns what the gate is doing, and when it looks again by itself */
-async function letGo(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<LetGo> {
+/** Releases the deliveries that can go now. @returns what the gate is doing, and when it looks again by itself */
+async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   if (endpoint.status === 'disabled') {
     const more = await cancelSome(tx, endpoint.id, new Date(now));
     return more ? { done: false, doing: 'canceling', at: now } : { done: true, outcome: 'disabled' };
@@ -131,7 +131,7 @@ async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): 
  * While throttled: one at a time, once the hold is over, the one with the earliest due time, so that a message which the
  * receiver never accepts goes to the back of the queue. With none parked it neither probes nor doubles.
  */
-async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<LetGo> {
+async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
   if (holdUntil > now) return { done: false, doing: 'holding', at: holdUntil };
   if (!(await isUnderWay(tx, endpoint.admittedDeliveryId))) {
@@ -166,7 +166,7 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
  * still under way, and begins again at 1 after a failure. A pause, a disable or a new arming stops it by itself: the gate
  * looks at those first. At least one goes a turn, so that steady arrivals do not keep the parked waiting.
  */
-async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<LetGo> {
+async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const underway = await countUnderWay(tx, endpoint.id, now);
   const page = nextPage(endpoint, underway);
   await release(tx, endpoint.id, usual, Math.max(1, page - underway), now);
@@ -180,7 +180,7 @@ function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, und
   return underway > last / 2 ? last : Math.min(gateRules.largestPage, last * 2);
 }
 
-/** Due and not parked: let go, or arrived meanwhile. No more are counted than matter. */
+/** Counts deliveries that are due and not parked: released ones and new ones, up to the largest page. */
 async function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
   const [row] = await tx.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM (
@@ -191,7 +191,7 @@ async function countUnderWay(tx: Transaction, endpointId: Id, now: number): Prom
   return row?.count ?? 0;
 }
 
-/** What has parked, by how it is let go; each has an index of its own. */
+/** Parked deliveries, by the way in which they are released; each condition has its own index. */
 const usual = `requested IS DISTINCT FROM 'recovery'`;
 const recovery = `requested = 'recovery'`;
 
@@ -199,12 +199,12 @@ async function countParked(tx: Transaction, endpointId: Id): Promise<number> {
   return (await countWaiting(tx, endpointId, usual)) + (await countWaiting(tx, endpointId, recovery));
 }
 
-/** @returns how many wait, up to `mostCounted` */
+/** @returns how many wait, up to `maxCounted` */
 async function countWaiting(tx: Transaction, endpointId: Id, condition: string): Promise<number> {
   const [row] = await tx.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM (
        SELECT FROM webhook_deliveries WHERE endpoint_id = $1 AND parked_at IS NOT NULL AND ${condition} LIMIT $2) parked`,
-    [endpointId, mostCounted],
+    [endpointId, maxCounted],
   );
   return row?.count ?? 0;
 }

@@ -2,7 +2,7 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Platform } from '../../deps.ts';
+import type { VaultDeps } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { newSecret } from '../deliveries/signature.ts';
@@ -14,7 +14,7 @@ import { newSecret } from '../deliveries/signature.ts';
  * @throws DomainError not_found; rotation_in_progress
  */
 export function rotateSecret(
-  { database, vault }: Platform,
+  { database, vault }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   { expirePrevious }: { expirePrevious: boolean },

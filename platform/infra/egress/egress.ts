@@ -8,7 +8,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { DomainError } from '../../core/errors.ts';
 import { isAllowed } from './address.policy.ts';
-import { Connections, type WebhookDispatcher } from './connections.ts';
+import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 
 /** Asks for the addresses of a name, in canonical text; rejects, or gives none, where there are none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;

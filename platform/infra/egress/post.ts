@@ -1,7 +1,7 @@
 /** One POST on the wire, and what came of it: a result, whatever the receiver does (DEL-1, DEL-2). */
 import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
-import type { WebhookDispatcher } from './connections.ts';
+import type { WebhookDispatcher } from './connection-pool.ts';
 import { ConnectionFailed } from './egress.ts';
 
 export interface PostRequest {
@@ -55,7 +55,7 @@ export async function post(
 }
 
 /** Informational responses (1xx) that are passed over: more are a flood, and reading one for 15 s would cost the others. */
-const mostInformational = 100;
+const maxInformational = 100;
 
 interface Exchange {
   /** Absent where none arrived. */
@@ -98,7 +98,7 @@ function exchange(
       },
       onResponseStart(started, status, headers) {
         if (status >= 200) head = { status, retryAfter: [headers['retry-after']].flat()[0]?.trim() };
-        else if (++informational > mostInformational) started.abort(new errors.HeadersOverflowError());
+        else if (++informational > maxInformational) started.abort(new errors.HeadersOverflowError());
       },
       onResponseData(_controller, chunk) {
         length += chunk.copy(start, length);

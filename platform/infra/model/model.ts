@@ -60,7 +60,7 @@ export class ModelFailure extends Error {
 }
 
 /** Events that wait for their reader: some seconds of what a quick model says. */
-const mostAhead = 500;
+const maxAhead = 500;
 
 /** How long each silence may last, in milliseconds. */
 export interface Patience {
@@ -93,7 +93,7 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
   return (request, signal) => {
     const left = new AbortController();
     const events = ask(client, patience, request, AbortSignal.any([signal, left.signal]));
-    return readAhead(events, mostAhead, () => left.abort());
+    return readAhead(events, maxAhead, () => left.abort());
   };
 }
 
@@ -114,7 +114,7 @@ async function* ask(
   if (outer.aborted) end();
   const whole = setTimeout(() => giveUp(new ModelFailure('unavailable', 'took_too_long')), patience.requestMs);
   /** Waits for the service, and for nothing else: while the reader is busy, nobody can say that the model is silent. */
-  const hear = async <T>(answer: Promise<T>, ms: number): Promise<T> => {
+  const withinSilence = async <T>(answer: Promise<T>, ms: number): Promise<T> => {
     watch.silence = setTimeout(() => giveUp(new ModelFailure('silent', 'silent')), ms);
     try {
       return await answer;
@@ -123,7 +123,7 @@ async function* ask(
     }
   };
   try {
-    const response = await hear(
+    const response = await withinSilence(
       client.messages.create({ ...request, stream: true }, { signal: controller.signal }).asResponse(),
       patience.silenceMs,
     );
@@ -132,7 +132,7 @@ async function* ask(
     let pingsMs = patience.pingsMs;
     for (;;) {
       const askedAt = performance.now();
-      const next = await hear(events.next(), Math.min(patience.silenceMs, pingsMs));
+      const next = await withinSilence(events.next(), Math.min(patience.silenceMs, pingsMs));
       if (next.done) break;
       const { event, data } = next.value;
       if (event === 'ping' || event === null) {

@@ -80,7 +80,7 @@ export class Database extends Queries {
 
   /**
    * Runs `work` in one transaction. It tries up to three times, with a short pause between, if Postgres ended the transaction
-   * for a passing conflict or the work threw LookedTooEarly. It notifies the relay after the commit if the work asked for
+   * for a passing conflict or the work threw StaleRead. It notifies the relay after the commit if the work asked for
    * it, and never inside: a NOTIFY inside makes commits queue behind one another (ENG-14).
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -105,23 +105,23 @@ const passingConflicts = new Set(['40001', '40P01']);
 const maxTries = 3;
 
 /** A row that was read without a lock has changed by the time it is locked. Nothing was written: it is safe to retry. */
-export class LookedTooEarly extends Error {
-  override name = 'LookedTooEarly';
+export class StaleRead extends Error {
+  override name = 'StaleRead';
   code = 'looked_too_early';
 }
 
 /** Bounds of the pause before a repetition, in milliseconds: about as long as a transaction takes. */
-const repetitionPause = { leastMs: 5, mostMs: 50 } as const;
+const repetitionPause = { leastMs: 5, maxMs: 50 } as const;
 
 /**
  * @param random from 0 to 1: two transactions in each other's way must not come back together
  * @returns milliseconds before a transaction is tried again
  */
 export function pauseBeforeRepetition(random: number): number {
-  const { leastMs, mostMs } = repetitionPause;
-  return leastMs + random * (mostMs - leastMs);
+  const { leastMs, maxMs } = repetitionPause;
+  return leastMs + random * (maxMs - leastMs);
 }
 
 function isPassing(error: unknown): boolean {
-  return error instanceof LookedTooEarly || passingConflicts.has(sqlStateOf(error) ?? '');
+  return error instanceof StaleRead || passingConflicts.has(sqlStateOf(error) ?? '');
 }

@@ -13,7 +13,7 @@ export interface Listening {
   name: string;
   channel: string;
   /** Called for each NOTIFY, and after each connection: what was missed meanwhile is to be read then. */
-  ring: () => void;
+  onNotify: () => void;
   onFailure: (error: unknown) => void;
 }
 
@@ -22,7 +22,7 @@ export interface Listener {
 }
 
 /** Listens from now on. Whoever relies on it polls as well: a NOTIFY can be lost. */
-export function listen({ databaseUrl, name, channel, ring, onFailure }: Listening): Listener {
+export function listen({ databaseUrl, name, channel, onNotify, onFailure }: Listening): Listener {
   let stopped = false;
   let client: pg.Client | undefined;
 
@@ -40,13 +40,13 @@ export function listen({ databaseUrl, name, channel, ring, onFailure }: Listenin
       retried = true;
       setTimeout(() => void connect(), reconnectMs);
     };
-    fresh.on('notification', ring);
+    fresh.on('notification', onNotify);
     fresh.on('error', retry);
     fresh.on('end', retry);
     try {
       await fresh.connect();
       await fresh.query(`LISTEN ${channel}`);
-      ring();
+      onNotify();
       // Something is said now and then, so that silence means that nobody is there.
       const alive = setInterval(() => void fresh.query('SELECT 1').catch(() => {}), heartbeatMs);
       fresh.once('end', () => clearInterval(alive));

@@ -54,6 +54,9 @@ export class Columns<Row> extends Sql {
   }
 }
 
+/** The row that a column list selects. */
+export type RowOf<C extends Columns<unknown>> = C['row'];
+
 /** @param alias of the table in the statement, where it has one */
 export function columns<E extends object, K extends Column<E>>(
   _entity: Entity<E>,

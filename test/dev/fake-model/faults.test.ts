@@ -11,10 +11,10 @@ describe('dev/fake-model: faults', () => {
   for (let cutAfter = 0; cutAfter < 10; cutAfter++)
     for (const cutInside of [false, true])
       it(`cuts the connection after event ${cutAfter}${cutInside ? ', within the next' : ''}`, async () => {
-        const heard: string[] = [];
-        const cut = stream(asking('x'), { ...four, cutAfter, cutInside }).on('text', (text) => heard.push(text));
+        const received: string[] = [];
+        const cut = stream(asking('x'), { ...four, cutAfter, cutInside }).on('text', (text) => received.push(text));
         expect(await failureOf(cut.finalMessage())).to.not.equal('answered');
-        expect(heard.join('')).to.equal('abcd'.slice(0, Math.max(0, cutAfter - 3)));
+        expect(received.join('')).to.equal('abcd'.slice(0, Math.max(0, cutAfter - 3)));
         expect(model().requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
       });
 
@@ -78,18 +78,18 @@ describe('dev/fake-model: faults', () => {
     expect((error as APIError).headers?.get('retry-after')).to.equal('2');
   });
 
-  const silences: { when: string; script: Script; heard: string }[] = [
-    { when: 'before the status', script: { neverAnswer: true }, heard: '' },
-    { when: 'after an event', script: { ...four, silentAfter: 5 }, heard: 'ab' },
-    { when: 'after the status, but for pings', script: { ...four, silentAfter: 0, pingEveryMs: 5 }, heard: '' },
+  const silences: { when: string; script: Script; received: string }[] = [
+    { when: 'before the status', script: { neverAnswer: true }, received: '' },
+    { when: 'after an event', script: { ...four, silentAfter: 5 }, received: 'ab' },
+    { when: 'after the status, but for pings', script: { ...four, silentAfter: 0, pingEveryMs: 5 }, received: '' },
   ];
-  for (const { when, script, heard } of silences)
+  for (const { when, script, received } of silences)
     it(`is silent ${when}, until the client goes`, async () => {
       const silent = stream(asking('x'), script);
       setTimeout(() => silent.abort(), 60);
       expect(await failureOf(silent.finalMessage())).to.equal('APIUserAbortError');
       expect(await outcomeOf(1)).to.equal('closed_by_client');
-      expect(model().requests.map(({ text }) => text)).to.deep.equal([heard]);
+      expect(model().requests.map(({ text }) => text)).to.deep.equal([received]);
       expect(model().closedByClient()).to.equal(1);
     });
 });

@@ -1,7 +1,7 @@
 /** One order of locks everywhere (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
 import { expect } from 'chai';
-import { holdPlaces, holdStudentCount } from '../../../domain/billing/allowances.ts';
-import { LookedTooEarly, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { lockPlaces, lockStudentCount } from '../../../domain/billing/allowances.ts';
+import { StaleRead, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
 import { signUpStudent } from '../../../domain/students/sign-up.ts';
@@ -9,11 +9,11 @@ import { createStudent, removeStudent } from '../../../domain/students/students.
 import { processNotice } from '../../../domain/sales/notices/processing.ts';
 import { noticeRow } from '../../toolkit/assert/sales.ts';
 import { buildClub, buildStudent, password } from '../../toolkit/builders/clubs.ts';
-import { testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps, depsOn } from '../../toolkit/stack/database.ts';
 import { buildShop, purchaseNotice } from '../../toolkit/builders/sales.ts';
-import { importPlatform, readImport, runImport, upload } from '../../toolkit/drive/imports.ts';
+import { importDeps, readImport, runImport, upload } from '../../toolkit/drive/imports.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../toolkit/drive/races.ts';
-import { noticePlatform, takeNotice } from '../../toolkit/drive/sales.ts';
+import { noticeDeps, takeNotice } from '../../toolkit/drive/sales.ts';
 import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 
 const header = 'email,name\n';
@@ -22,11 +22,11 @@ const fileOf = (emails: readonly string[]) => header + emails.map((email) => `${
 describe('lock order (ENG-6)', () => {
   it('aborts no transaction when imports, sign-ups, sales and removals run at once', async function () {
     this.timeout(120_000);
-    const usual = await testPlatform();
+    const usual = await testDeps();
     const database = recordingEnds(usual.database);
-    const platform = { ...usual, database };
-    const imports = await importPlatform(() => ({ database }));
-    const sales = await noticePlatform({ database });
+    const deps = { ...usual, database };
+    const imports = await importDeps(() => ({ database }));
+    const sales = await noticeDeps({ database });
     for (let round = 0; round < 4; round++) {
       const shop = await buildShop();
       const { club, product } = shop;
@@ -51,13 +51,13 @@ describe('lock order (ENG-6)', () => {
           }),
         ),
       );
-      const signUp = (email: string) => signUpStudent(platform, club.id, { name: 'N', email, password }, new Date());
+      const signUp = (email: string) => signUpStudent(deps, club.id, { name: 'N', email, password }, new Date());
       await Promise.all([
         ...ids.map((id) => runImport(id, imports)),
         ...notices.map((id) => processNotice(sales, id, Date.now())),
         ...known.map(signUp),
         ...Array.from({ length: 6 }, (_, at) => signUp(`unknown-${at}@example.com`)),
-        ...gone.map(({ id }) => removeStudent(platformOn(database), club.id, id, new Date())),
+        ...gone.map(({ id }) => removeStudent(depsOn(database), club.id, id, new Date())),
       ]);
       for (const id of ids) expect(await readImport(club, id), `import ${id}`).to.include({ status: 'completed' });
       for (const id of notices) expect(await noticeRow(id), `notice ${id}`).to.include({ status: 'processed' });
@@ -72,7 +72,7 @@ describe('lock order (ENG-6)', () => {
     const source = await testDatabase();
     let running: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
-      (tx) => holdStudentCount(tx, club.id),
+      (tx) => lockStudentCount(tx, club.id),
       async () => {
         running = runImport(body.data.id);
         await untilWaitingForLocks(1);
@@ -88,7 +88,7 @@ describe('lock order (ENG-6)', () => {
     const { email } = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([email]));
     await withOpenTransaction(
-      (tx) => holdStudentCount(tx, club.id),
+      (tx) => lockStudentCount(tx, club.id),
       async () => void (await runImport(body.data.id)),
     );
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
@@ -98,14 +98,14 @@ describe('lock order (ENG-6)', () => {
     const person = { name: 'N', email: 'leaving@example.com' };
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>
-        findOrOpenAccount(tx, (await testPlatform()).vault, clubId, { ...person, invited: false }, new Date()),
+        findOrOpenAccount(tx, (await testDeps()).vault, clubId, { ...person, invited: false }, new Date()),
       'many accounts': (clubId) => (tx) => findOrOpenAccounts(tx, clubId, [person], async () => 1, new Date()),
     };
     for (const [what, way] of Object.entries(ways)) {
       it(`retries when the student is removed meanwhile (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
-        const { database } = await testPlatform();
+        const { database } = await testDeps();
         let tries = 0;
         let finding: Promise<unknown> = Promise.resolve();
         await withOpenTransaction(
@@ -128,7 +128,7 @@ describe('lock order (ENG-6)', () => {
         expect(rows).to.have.length(1);
       });
 
-      it(`throws LookedTooEarly outside a transaction that retries (${what})`, async () => {
+      it(`throws StaleRead outside a transaction that retries (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
         let finding: Promise<unknown> = Promise.resolve();
@@ -141,7 +141,7 @@ describe('lock order (ENG-6)', () => {
             await untilWaitingForLocks(1);
           },
         );
-        expect(await finding).to.be.an.instanceOf(LookedTooEarly);
+        expect(await finding).to.be.an.instanceOf(StaleRead);
       });
     }
   });
@@ -149,16 +149,16 @@ describe('lock order (ENG-6)', () => {
   it('lets a transaction take more places after two removals without a deadlock', async () => {
     const club = await buildClub();
     const [first, second] = [await buildStudent(club.id), await buildStudent(club.id)];
-    const usual = await testPlatform();
+    const usual = await testDeps();
     const database = recordingEnds(usual.database);
     let other: Promise<unknown> = Promise.resolve();
     await database.transaction(async (tx) => {
-      await holdPlaces(tx, club.id, 1);
+      await lockPlaces(tx, club.id, 1);
       await removeStudent(usual, club.id, first.id, new Date());
       await removeStudent(usual, club.id, second.id, new Date());
       other = createStudent({ ...usual, database }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
       await untilWaitingForLocks(1);
-      await holdPlaces(tx, club.id, 1);
+      await lockPlaces(tx, club.id, 1);
     });
     await other;
     expect(database.ends).to.deep.equal([]);

@@ -6,7 +6,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { planRow } from '../../toolkit/assert/billing.ts';
 import { billingEvents } from '../../toolkit/builders/billing-events.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
-import { testPlatform } from '../../toolkit/stack/database.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
 
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;
@@ -42,7 +42,7 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
 describe('events of the payment processor', () => {
   it('lead to one plan in any order, repeated, and received at once', async function () {
     this.timeout(120_000);
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await fc.assert(
       fc.asyncProperty(
         fc.array(told, { minLength: 1, maxLength: 7 }),
@@ -78,7 +78,7 @@ describe('events of the payment processor', () => {
   });
 
   it('of two customers of one club at once: the later subscription decides the plan', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     for (let round = 0; round < 15; round++) {
       const { id: clubId } = await buildClub();
       const events = ['starter', 'business'].map((plan, place) => {

@@ -12,7 +12,7 @@ import { signUpStudent } from '../../../domain/students/sign-up.ts';
 import { overagesOf, studentCounts } from '../../toolkit/assert/billing.ts';
 import { buildStudentCount, buildStudents, buildPlan, buildAddOn } from '../../toolkit/builders/billing.ts';
 import { buildClub, buildStudent, password } from '../../toolkit/builders/clubs.ts';
-import { rowCounts, testDatabase, testPlatform, platformOn } from '../../toolkit/stack/database.ts';
+import { rowCounts, testDatabase, testDeps, depsOn } from '../../toolkit/stack/database.ts';
 
 const someone = () => `${newId()}@example.com`;
 const now = new Date();
@@ -27,11 +27,11 @@ const ending = (work: Promise<unknown>) =>
 
 const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   'a sign-up': async (clubId) =>
-    signUpStudent(await testPlatform(), clubId, { name: 'Ada', email: someone(), password }, now),
+    signUpStudent(await testDeps(), clubId, { name: 'Ada', email: someone(), password }, now),
   'an administrator who creates a student': async (clubId) =>
-    createStudent(await testPlatform(), clubId, { name: 'Ada', email: someone() }, now),
+    createStudent(await testDeps(), clubId, { name: 'Ada', email: someone() }, now),
   'a sale or an import': async (clubId) => {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     return database.transaction((tx) =>
       findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: true }, now),
     );
@@ -78,12 +78,12 @@ describe('places for students', () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id } = await buildStudent(clubId);
-    const { database } = await testPlatform();
-    expect(await ending(createStudent(await testPlatform(), clubId, { name: 'A', email: someone() }, now))).to.equal(
+    const { database } = await testDeps();
+    expect(await ending(createStudent(await testDeps(), clubId, { name: 'A', email: someone() }, now))).to.equal(
       'limit_reached',
     );
-    await removeStudent(platformOn(database), clubId, id, now);
-    expect(await ending(createStudent(await testPlatform(), clubId, { name: 'A', email: someone() }, now))).to.equal(
+    await removeStudent(depsOn(database), clubId, id, now);
+    expect(await ending(createStudent(await testDeps(), clubId, { name: 'A', email: someone() }, now))).to.equal(
       'done',
     );
   });
@@ -92,7 +92,7 @@ describe('places for students', () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id, email } = await buildStudent(clubId);
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const account = { name: 'Ada', email, invited: true };
     const found = await database.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now));
     expect(found).to.deep.equal({ studentId: id, created: false });
@@ -104,7 +104,7 @@ describe('places for students', () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // the first of April in Auckland
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const add = () =>
       database.transaction((tx) =>
         findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: false }, lastOfMonth),
@@ -116,10 +116,10 @@ describe('places for students', () => {
   it('keeps the highest excess of the month after students have left', async () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
-    const platform = await testPlatform();
-    const add = () => createStudent(platform, clubId, { name: 'Ada', email: someone() }, now);
+    const deps = await testDeps();
+    const add = () => createStudent(deps, clubId, { name: 'Ada', email: someone() }, now);
     const added = [await add(), await add(), await add()];
-    for (const { id } of added.slice(1)) await removeStudent(platform, clubId, id, now);
+    for (const { id } of added.slice(1)) await removeStudent(deps, clubId, id, now);
     await add();
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
@@ -127,7 +127,7 @@ describe('places for students', () => {
   it('opens one account and counts an excess of one for three requests with one new address', async () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const account = { name: 'Ada', email: someone(), invited: false };
     const opened = await Promise.all(
       [1, 2, 3].map(() => database.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now))),
@@ -139,13 +139,13 @@ describe('places for students', () => {
   it('gives an import all the places that it asks for, or none', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, 60);
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const ask = (more: number) => ending(database.transaction((tx) => requireStudents(tx, clubId, more, now)));
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
   });
 
   it('gives room for an active add-on, not for an unpaid one', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter'));
     const ask = () => ending(database.transaction((tx) => requireStudents(tx, clubId, 1, now)));
@@ -161,14 +161,14 @@ describe('places for students', () => {
   describe('the student count', () => {
     it('is exact after any additions, removals and deletions, concurrent or in sequence', async function () {
       this.timeout(60_000);
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const act = fc.constantFrom('add', 'add many', 'remove', 'delete', 'sign up', 'abandon');
       await fc.assert(
         fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 }), async (rounds) => {
           const club = (await buildClub()).id;
           await buildStudents(club, 5);
           for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
-          await database.transaction((tx) => requireStudents(tx, club, 0, now)); // folds
+          await database.transaction((tx) => requireStudents(tx, club, 0, now)); // rolls up
           const { counted, there } = await studentCounts(club);
           expect(counted).to.equal(there);
           const [{ changes } = { changes: -1 }] = await database.source.query<{ changes: number }[]>(
@@ -182,11 +182,11 @@ describe('places for students', () => {
     });
 
     it('does not make a removal wait for a transaction that adds students', async () => {
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const { id } = await buildStudent(clubId);
       await database.transaction(async (tx) => {
         await requireStudents(tx, clubId, 1, now);
-        await removeStudent(platformOn(database), clubId, id, now);
+        await removeStudent(depsOn(database), clubId, id, now);
       });
       expect(await studentCounts(clubId)).to.deep.equal({ counted: 0, there: 0 });
     });
@@ -199,12 +199,12 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   'sign up': (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
   'add many': (clubId) => buildStudents(clubId, 7),
   remove: async (clubId, index) => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const [student] = await database.source.query<{ id: Id }[]>(
       `SELECT id FROM students WHERE club_id = $1 AND removed_at IS NULL ORDER BY id OFFSET $2 LIMIT 1`,
       [clubId, index],
     );
-    if (student) await ending(removeStudent(platformOn(database), clubId, student.id, now));
+    if (student) await ending(removeStudent(depsOn(database), clubId, student.id, now));
   },
   delete: async (clubId, index) => {
     const source = await testDatabase();
@@ -214,7 +214,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
     );
   },
   abandon: async (clubId) => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const given = new Error('given up');
     await database
       .transaction(async (tx) => {
@@ -234,7 +234,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
 describe('plan features', () => {
   for (const [name, plan] of Object.entries<Plan>(plans)) {
     it(`of ${name} are allowed, and all others rejected with feature_not_in_plan`, async () => {
-      const { manager } = (await testPlatform()).database.source;
+      const { manager } = (await testDeps()).database.source;
       const { id } = await buildClub();
       await buildPlan(id, name as PlanName);
       const outcomes: Record<string, string> = {};
@@ -248,13 +248,13 @@ describe('plan features', () => {
   }
 
   it('of professional are allowed to a new club', async () => {
-    const { manager } = (await testPlatform()).database.source;
+    const { manager } = (await testDeps()).database.source;
     const { id } = await buildClub();
     expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
   it('name plan and feature to an administrator only, when a feature is rejected', async () => {
-    const { source } = (await testPlatform()).database;
+    const { source } = (await testDeps()).database;
     const { id } = await buildClub();
     await buildPlan(id, 'starter');
     const messageFor = (addressee: 'administrator' | 'person') =>

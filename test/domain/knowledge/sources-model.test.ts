@@ -7,7 +7,7 @@ import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { indexedSourcesOf } from '../../toolkit/assert/sources.ts';
 import { wakesBy } from '../../toolkit/assert/wakes.ts';
 import { anyAct, openIndexedClub, perform, SourceIndexModel, type Act } from '../../toolkit/model/source-index.ts';
-import { testPlatform } from '../../toolkit/stack/database.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
 
 /** Each sequence begins with some, so that much of it is about them. */
 const firstLessons = [0, 1, 0].map((course): Act => ({ kind: 'create', details: { course, published: true } }));
@@ -16,7 +16,7 @@ const lengths = { minLength: 4, maxLength: 20, size: 'max' } as const;
 describe('the club’s index, against a model', () => {
   it('holds the wanted sources after any changes, and raises versions only with new words', async function () {
     this.timeout(180_000);
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await fc.assert(
       fc.asyncProperty(fc.array(anyAct, lengths), async (acts) => {
         const club = await openIndexedClub();

@@ -18,7 +18,7 @@ import { buildPassages } from '../../toolkit/builders/sources.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/races.ts';
 import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 import { changeFile, openIndexedClub } from '../../toolkit/model/source-index.ts';
-import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
 /** What should stand in a club's index, told from its rows alone. */
 async function wantedOf(clubId: Id): Promise<Id[]> {
@@ -48,14 +48,14 @@ async function give(
   agentId: Id,
   { courses = [], lessons = [], files = [] }: Partial<Record<'courses' | 'lessons' | 'files', readonly Id[]>>,
 ): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const material = { course_ids: [...courses], lesson_ids: [...lessons], media_ids: [...files] };
   await setMaterial({ database }, clubId, agentId, material, new Date());
 }
 
 describe('the sources of a club’s index', () => {
   it('stay as they are when another club changes', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const [ours, theirs] = [await openIndexedClub(), await openIndexedClub()];
     for (const { clubId, agents, files } of [ours, theirs])
       await give(clubId, agents[0].id, { files: files.map(({ id }) => id) });
@@ -68,7 +68,7 @@ describe('the sources of a club’s index', () => {
   });
 
   it('become pending and due at once when their content changes, and keep id and passages', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const source = await testDatabase();
     const [{ id: clubId }, now] = [await buildClub(), new Date()];
     const [agent, file] = [await buildAgent(clubId), await buildMedia(clubId)];
@@ -120,7 +120,7 @@ const everything = fc.record({
 
 describe('administrators who change material at the same time', () => {
   it('index a lesson that is published after its course becomes material, both uncommitted', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
     let publishing: Promise<unknown> = Promise.resolve();
@@ -187,7 +187,7 @@ describe('administrators who change material at the same time', () => {
 
   it('index what is wanted and end no transaction early, with everything changed at once in many rounds', async function () {
     this.timeout(120_000);
-    const usual = await testPlatform();
+    const usual = await testDeps();
     const database = recordingEnds(usual.database);
     const world = await openIndexedClub();
     const { clubId } = world;
@@ -231,7 +231,7 @@ describe('administrators who change material at the same time', () => {
   });
 
   it('wait for a transaction that cites eight sources by their ids, without a deadlock', async () => {
-    const usual = await testPlatform();
+    const usual = await testDeps();
     const database = recordingEnds(usual.database);
     const { id: clubId } = await buildClub();
     const agent = await buildAgent(clubId);

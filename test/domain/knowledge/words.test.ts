@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { foldWords } from '../../../domain/knowledge/words.ts';
+import { rollUpWords } from '../../../domain/knowledge/words.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
-import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { buildPassages, buildSource } from '../../toolkit/builders/sources.ts';
 
 /** What triggers have counted. */
@@ -17,9 +17,9 @@ async function countedWords(clubId: Id): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ word, passages }) => [word, passages]));
 }
 
-async function foldAll(): Promise<void> {
-  const { database } = await testPlatform();
-  while ((await foldWords(database, 100)) > 0);
+async function rollUpAll(): Promise<void> {
+  const { database } = await testDeps();
+  while ((await rollUpWords(database, 100)) > 0);
 }
 
 describe('words of the material', () => {
@@ -37,9 +37,9 @@ describe('words of the material', () => {
     });
   });
 
-  it('match a fresh count after any changes and folds, and are none after deletion', async () => {
+  it('match a fresh count after any changes and rollups, and are none after deletion', async () => {
     const source = await testDatabase();
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const text = fc
       .array(fc.constantFrom('rope', 'Ropes', 'knot', 'é', 'sail', 'a b'), { minLength: 1, maxLength: 4 })
       .map((words) => words.join(' '));
@@ -50,7 +50,7 @@ describe('words of the material', () => {
         file: fc.nat(1),
         texts: fc.array(text, { minLength: 1, maxLength: 1 }),
       }),
-      fc.record({ kind: fc.constant('fold' as const), file: fc.nat(1), texts: fc.constant<string[]>([]) }),
+      fc.record({ kind: fc.constant('roll up' as const), file: fc.nat(1), texts: fc.constant<string[]>([]) }),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), async (acts) => {
@@ -58,7 +58,7 @@ describe('words of the material', () => {
         const files = [await buildSource(clubId, { title: 'One' }), await buildSource(clubId, { title: 'Two' })];
         for (const { kind, file, texts } of acts) {
           const sourceId = files[file]?.id ?? '';
-          if (kind === 'fold') await foldWords(database, 3);
+          if (kind === 'roll up') await rollUpWords(database, 3);
           if (kind === 'change')
             await source.query(`UPDATE agent_passages SET text = $2 WHERE source_id = $1`, [sourceId, texts[0]]);
           if (kind !== 'replace') continue;
@@ -80,17 +80,17 @@ describe('words of the material', () => {
     );
   });
 
-  it('have one row each after a fold, and none once no passage has them', async () => {
+  it('have one row each after a rollup, and none once no passage has them', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const files = [];
     for (let n = 0; n < 3; n++) files.push(await buildSource(clubId, { title: 'Rope', passages: ['rope'] }));
-    await foldAll();
+    await rollUpAll();
     const rows = () =>
       source.query<unknown[]>(`SELECT word, passages, folded FROM agent_words WHERE club_id = $1`, [clubId]);
     expect(await rows()).to.deep.equal([{ word: 'rope', passages: 3, folded: true }]);
     await source.query(`DELETE FROM agent_sources WHERE club_id = $1`, [clubId]);
-    await foldAll();
+    await rollUpAll();
     expect(await rows()).to.deep.equal([]);
   });
 

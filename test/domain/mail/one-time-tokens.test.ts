@@ -15,14 +15,14 @@ import {
   tryCode,
 } from '../../../domain/mail/one-time-tokens.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
-import { testPlatform } from '../../toolkit/stack/database.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
 
 const now = new Date('2026-03-01T12:00:00Z');
 const after = (ms: number) => new Date(now.getTime() + ms);
 const mailed: TokenPurpose[] = ['student_verify_email', 'student_invitation', 'student_reset_password'];
 
 async function issued(purpose: TokenPurpose) {
-  const { database, vault } = await testPlatform();
+  const { database, vault } = await testDeps();
   const student = await buildStudent((await buildClub()).id);
   const { manager } = database.source;
   const id = await issueToken(new Transaction(manager), vault, { purpose, owner: { studentId: student.id } }, now);
@@ -88,7 +88,7 @@ describe('spendToken', () => {
   });
 
   it('rejects the token of a repeated sign-up, which is never mailed', async () => {
-    const { vault, manager } = await testPlatform().then(({ database, vault: own }) => ({
+    const { vault, manager } = await testDeps().then(({ database, vault: own }) => ({
       vault: own,
       manager: database.source.manager,
     }));

@@ -5,7 +5,7 @@ import { requestMail, requestNoMail } from '../../../domain/mail/requests.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
-import { columnsHolding, mailsTo, rowCounts, testPlatform } from '../../toolkit/stack/database.ts';
+import { columnsHolding, mailsTo, rowCounts, testDeps } from '../../toolkit/stack/database.ts';
 
 const minute = 60_000;
 
@@ -13,7 +13,7 @@ describe('mail requests', () => {
   const start = new Date('2026-03-01T12:00:00Z');
   /** Asks for a reset's mail so many minutes after the start. */
   const ask = async (who: { id: string; email: string }, clubId: string, minutes: number) => {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const about = { clubId, recipient: { studentId: who.id }, email: who.email };
     await database.source.transaction((tx) =>
       requestMail(
@@ -40,7 +40,7 @@ describe('mail requests', () => {
   });
 
   it('are urgent where a person waits, normal for invitations, and bulk where the request says so', async () => {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const club = await buildClub();
     const priorityOf = async (template: MailTemplate, priority?: Priority) => {
       const student = await buildStudent(club.id);
@@ -87,7 +87,7 @@ describe('mail requests', () => {
   });
 
   it('for an unknown address write only a canceled mail, without token and wake', async () => {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const club = await buildClub();
     const before = await rowCounts();
     const request = { template: 'student_reset_password', clubId: club.id, email: `${newId()}@example.com` } as const;

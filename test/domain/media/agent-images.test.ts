@@ -6,7 +6,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { presentImages, readImages, requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
-import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { reserve, uploadFile } from '../../toolkit/drive/media.ts';
 import { jpeg, png } from '../../toolkit/builders/pictures.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
@@ -25,7 +25,7 @@ describe('agent images', () => {
     uploadFile({ club, student: owner }, { fileName: 'knot.png', mime: 'image/png', bytes });
 
   const required = async (imageIds: Id[], studentId = student.id, clubId = club.id) => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     return database
       .transaction((tx) => requireOwnImages(tx, { clubId, studentId, imageIds }))
       .then(
@@ -74,7 +74,7 @@ describe('agent images', () => {
       outcomes['one named twice'] = await required([own.id, own.id]);
       outcomes['one named twice in two spellings'] = await required([own.id, own.id.toUpperCase()]);
       outcomes['one of another club'] = await required([own.id], student.id, (await buildClub()).id);
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       await database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
       outcomes['one that was removed'] = await required([own.id]);
       expect(outcomes).to.deep.equal(Object.fromEntries(Object.keys(outcomes).map((name) => [name, refused])));
@@ -100,7 +100,7 @@ describe('agent images', () => {
         await questionWith([]),
         await questionWith([first.id]),
       ];
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const { manager } = database.source;
       const presented = await presentImages(new Queries(manager), await testObjectStore(), questions);
       expect(questions.map((id) => presented.get(id)?.map((image) => image.id))).to.deep.equal([

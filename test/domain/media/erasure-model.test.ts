@@ -5,7 +5,7 @@ import { purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasur
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { png } from '../../toolkit/builders/pictures.ts';
 import { completed, eraseAll, mediaState, showing, withoutErasing } from '../../toolkit/drive/erasure.ts';
-import { filesOf, mediaPlatform, put, reserve } from '../../toolkit/drive/media.ts';
+import { filesOf, mediaDeps, put, reserve } from '../../toolkit/drive/media.ts';
 import { UploadModel } from '../../toolkit/model/upload-model.ts';
 import { testObjectStore } from '../../toolkit/stack/storage.ts';
 
@@ -33,11 +33,11 @@ async function arrive({ model, now, upload }: World, bytes: Buffer): Promise<voi
 }
 
 async function remove({ club, student, isImage, mediaId, model, now }: World, isAnswering: boolean): Promise<void> {
-  const platform = isAnswering ? await mediaPlatform() : await withoutErasing(club.id);
+  const deps = isAnswering ? await mediaDeps() : await withoutErasing(club.id);
   const at = new Date(now);
   const removing = isImage
-    ? platform.database.transaction((tx) => purgeStudentFromMedia(tx, student.id, at))
-    : removeMedia(platform, club.id, mediaId, at);
+    ? deps.database.transaction((tx) => purgeStudentFromMedia(tx, student.id, at))
+    : removeMedia(deps, club.id, mediaId, at);
   const outcome = await removing.catch((error: Error) => error);
   expect(outcome instanceof Error).to.equal(model.removed && !isImage);
   model.remove(isAnswering && !isImage);
@@ -45,7 +45,7 @@ async function remove({ club, student, isImage, mediaId, model, now }: World, is
 
 async function complete({ club, student, isImage, mediaId, now }: World, failing = {}): Promise<void> {
   const owner = { clubId: club.id, ...(isImage && { studentId: student.id }) };
-  await completed(owner, mediaId, { platform: await mediaPlatform(() => failing), at: new Date(now) });
+  await completed(owner, mediaId, { deps: await mediaDeps(() => failing), at: new Date(now) });
 }
 
 /** What may happen to an upload, in any order. */

@@ -17,8 +17,8 @@ import {
   whileLookedAt,
   withoutErasing,
 } from '../../toolkit/drive/erasure.ts';
-import { filesOf, mediaPlatform, uploadFile } from '../../toolkit/drive/media.ts';
-import { columnsHolding, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { filesOf, mediaDeps, uploadFile } from '../../toolkit/drive/media.ts';
+import { columnsHolding, testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -58,12 +58,12 @@ describe('erasure of images for agents', () => {
 
     it('wins over a completion that looks at the image meanwhile: not_found, and the file goes', async () => {
       const { media } = await uploadBytes({ club, student }, image);
-      const { database } = await testPlatform();
-      const platform = await whileLookedAt(() =>
+      const { database } = await testDeps();
+      const deps = await whileLookedAt(() =>
         database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())),
       );
       const owner = { clubId: club.id, studentId: student.id };
-      expect(await completed(owner, media.id, { platform })).to.equal('not_found');
+      expect(await completed(owner, media.id, { deps })).to.equal('not_found');
       await eraseAll(later(0));
       expect(await filesOf(club)).to.deep.equal([]);
     });
@@ -73,7 +73,7 @@ describe('erasure of images for agents', () => {
       const owner = { clubId: club.id, studentId: student.id };
       const fileName = `${newId()}.png`;
       const announced = { fileName, mime: 'image/png', sizeBytes: 9 };
-      const reserving = reserveAgentImage(await mediaPlatform(), owner, announced, new Date());
+      const reserving = reserveAgentImage(await mediaDeps(), owner, announced, new Date());
       expect(await reserving.catch((error: Error) => error)).to.have.property('code', 'not_found');
       expect(await columnsHolding(fileName)).to.deep.equal([]);
     });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../domain/media/erasure.ts';
-import type { MediaPlatform } from '../../../domain/media/media.ts';
+import type { MediaDeps } from '../../../domain/media/media.ts';
 import { buildClub, type TestClub } from '../../toolkit/builders/clubs.ts';
 import {
   beforeErasing,
@@ -14,7 +14,7 @@ import {
   whileLookedAt,
   withoutErasing,
 } from '../../toolkit/drive/erasure.ts';
-import { completing, filesOf, mediaPlatform, put, reserve, uploadFile } from '../../toolkit/drive/media.ts';
+import { completing, filesOf, mediaDeps, put, reserve, uploadFile } from '../../toolkit/drive/media.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -63,7 +63,7 @@ describe('erasure of files', () => {
       await removeMedia(away, club.id, ready.id, now);
       expect(await mediaState(ready.id)).to.equal('ready removed key due');
       expect((await eraseDue(away, now)).refused).to.equal(1);
-      expect((await eraseDue(await mediaPlatform(), now)).erased).to.equal(0); // it comes again in five minutes
+      expect((await eraseDue(await mediaDeps(), now)).erased).to.equal(0); // it comes again in five minutes
       expect(await filesOf(club)).to.have.members([ready.id, kept.id]);
       await eraseAll(later(5 * minute));
       expect(await leftOf(club, ready.id)).to.deep.equal(['ready removed key due', [kept.id]]);
@@ -82,7 +82,7 @@ describe('erasure of files', () => {
     it('comes later for a file that failed its completion', async () => {
       const { media } = await uploadBytes({ club }, { ...notes, mime: 'image/png' });
       const away = await withoutErasing(club.id);
-      const outcome = await completed({ clubId: club.id }, media.id, { platform: away });
+      const outcome = await completed({ clubId: club.id }, media.id, { deps: away });
       expect(outcome).to.equal('failed content_not_allowed');
       expect(await filesOf(club)).to.deep.equal([media.id]);
       await eraseAll(later(0));
@@ -92,11 +92,11 @@ describe('erasure of files', () => {
 
   describe('beside a completion that breaks off', () => {
     const died = () => Promise.reject(new Error('The process died.'));
-    const dying: Record<string, () => Promise<MediaPlatform>> = {
-      'before the size is known': () => mediaPlatform(() => ({ size: died })),
-      'before the content is read': () => mediaPlatform(() => ({ read: died })),
+    const dying: Record<string, () => Promise<MediaDeps>> = {
+      'before the size is known': () => mediaDeps(() => ({ size: died })),
+      'before the content is read': () => mediaDeps(() => ({ read: died })),
       'before the record is written': async () => {
-        const { database, ...others } = await mediaPlatform();
+        const { database, ...others } = await mediaDeps();
         const source = new Proxy(database.source, {
           get(target, key) {
             if (key === 'transaction') return died;
@@ -110,7 +110,7 @@ describe('erasure of files', () => {
     for (const [when, platformThatDies] of Object.entries(dying))
       it(`leaves the upload as it was, to be completed again, when the process dies ${when}`, async () => {
         const { media } = await uploadBytes({ club }, notes);
-        const outcome = await completed({ clubId: club.id }, media.id, { platform: await platformThatDies() });
+        const outcome = await completed({ clubId: club.id }, media.id, { deps: await platformThatDies() });
         expect(outcome).to.equal('The process died.');
         expect(await mediaState(media.id)).to.equal('uploading key due');
         expect((await completing({ club }, media.id)).body.data.status).to.equal('ready');
@@ -120,7 +120,7 @@ describe('erasure of files', () => {
   describe('at the moment of a completion', () => {
     /** Completes it on a store that does something else once it has told the file's size. */
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
-      completed({ clubId: club.id }, mediaId, { platform: await whileLookedAt(meanwhile) });
+      completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
     it('wins at the end of the time: the upload has expired', async () => {
       const { media } = await uploadBytes({ club }, notes);

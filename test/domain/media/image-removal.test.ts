@@ -1,6 +1,7 @@
 /** How the images of deleted conversations are found: by index, for the student is held meanwhile. */
 import { expect } from 'chai';
-import { Queries, type Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { EntityManager } from 'typeorm';
+import { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { removeImagesOf } from '../../../domain/media/erasure.ts';
 import { buildOpenAgent } from '../../toolkit/builders/agents.ts';
@@ -41,7 +42,7 @@ async function plansOf(db: Queries, work: (planned: Transaction) => Promise<void
     plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
     return db.query(statement, parameters);
   };
-  await work({ query } as unknown as Transaction);
+  await work(new Transaction({ query } as unknown as EntityManager));
   return plans;
 }
 

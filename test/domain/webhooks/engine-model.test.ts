@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { DataSource } from 'typeorm';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Platform } from '../../../domain/deps.ts';
+import type { VaultDeps } from '../../../domain/deps.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import {
   deleteEndpoint,
@@ -15,7 +15,7 @@ import {
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
 import { migrate } from '../../../entities/migrate.ts';
-import { scratchDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { scratchDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { simulateEngine } from '../../toolkit/model/engine-club.ts';
 import type { SimulatedEngine } from '../../toolkit/model/engine-simulation.ts';
 import { expectAsInModel, expectNothingStranded } from '../../toolkit/model/engine-checks.ts';
@@ -30,7 +30,7 @@ const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 80);
 
 interface World {
   engine: SimulatedEngine;
-  platform: Platform;
+  deps: VaultDeps;
   studentIds: Id[];
   endpointIds: Id[];
 }
@@ -125,7 +125,7 @@ async function refusal(command: Promise<unknown>): Promise<string | undefined> {
 
 const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)];
 
-async function happen({ engine, platform, studentIds, endpointIds }: World, one: Happening): Promise<void> {
+async function happen({ engine, deps, studentIds, endpointIds }: World, one: Happening): Promise<void> {
   const { model, clubId } = engine;
   const now = new Date(engine.now);
   const endpointId = 'endpoint' in one ? (endpointIds[one.endpoint] ?? '') : '';
@@ -154,21 +154,21 @@ async function happen({ engine, platform, studentIds, endpointIds }: World, one:
     }
     case 'pause': {
       const refused = gone ?? (endpoint?.status === 'disabled' ? 'endpoint_not_enabled' : undefined);
-      expect(await refusal(pauseEndpoint(platform, clubId, endpointId, now))).to.equal(refused);
+      expect(await refusal(pauseEndpoint(deps, clubId, endpointId, now))).to.equal(refused);
       if (!refused && endpoint) endpoint.status = 'paused';
       return;
     }
     case 'enable':
-      expect(await refusal(enableEndpoint(platform, clubId, endpointId, now))).to.equal(gone);
+      expect(await refusal(enableEndpoint(deps, clubId, endpointId, now))).to.equal(gone);
       if (!gone) model.enable(endpointId, engine.now);
       return;
     case 'disable':
-      expect(await refusal(disableEndpoint(platform, clubId, endpointId, now))).to.equal(gone);
+      expect(await refusal(disableEndpoint(deps, clubId, endpointId, now))).to.equal(gone);
       if (!gone) model.disable(endpointId, 'manual', engine.now);
       return;
     case 'delete':
       if (!one.really) return;
-      expect(await refusal(deleteEndpoint(platform, clubId, endpointId, now))).to.equal(gone);
+      expect(await refusal(deleteEndpoint(deps, clubId, endpointId, now))).to.equal(gone);
       model.disable(endpointId, 'manual', engine.now);
       if (endpoint) endpoint.deleted = true;
       return;
@@ -185,25 +185,25 @@ async function happen({ engine, platform, studentIds, endpointIds }: World, one:
           : purged
             ? 'payload_purged'
             : undefined;
-      expect(await refusal(resendDelivery(platform, clubId, delivery.endpointId, id, now))).to.equal(refused);
+      expect(await refusal(resendDelivery(deps, clubId, delivery.endpointId, id, now))).to.equal(refused);
       if (!refused) model.resend(id, engine.now);
       return;
     }
     case 'recover': {
       const since = engine.now - one.back;
-      const recovering = recoverDeliveries(platform, clubId, endpointId, new Date(since), now);
+      const recovering = recoverDeliveries(deps, clubId, endpointId, new Date(since), now);
       expect(await refusal(recovering)).to.equal(shut);
       if (!shut) expect((await recovering).recovered).to.equal(model.recover(endpointId, since, engine.now));
       return;
     }
     case 'test': {
-      const testing = sendTest(platform, clubId, endpointId, now);
+      const testing = sendTest(deps, clubId, endpointId, now);
       expect(await refusal(testing)).to.equal(shut);
       if (!shut) model.created((await testing).id, endpointId, { studentId: null, type: 'webhook.test' }, engine.now);
       return;
     }
     case 'rotate': {
-      const rotating = rotateSecret(platform, clubId, endpointId, { expirePrevious: one.expirePrevious }, now);
+      const rotating = rotateSecret(deps, clubId, endpointId, { expirePrevious: one.expirePrevious }, now);
       const refused =
         gone ??
         (!one.expirePrevious && engine.now < (endpoint?.previousUntil ?? 0) ? 'rotation_in_progress' : undefined);
@@ -214,7 +214,7 @@ async function happen({ engine, platform, studentIds, endpointIds }: World, one:
     case 'removeStudent': {
       const studentId = studentIds[one.student] ?? '';
       const refused = model.removed.has(studentId) ? 'not_found' : undefined;
-      expect(await refusal(removeStudent(platform, clubId, studentId, now))).to.equal(refused);
+      expect(await refusal(removeStudent(deps, clubId, studentId, now))).to.equal(refused);
       if (!refused) model.removeStudent(studentId, engine.now);
       return;
     }
@@ -244,14 +244,14 @@ async function happen({ engine, platform, studentIds, endpointIds }: World, one:
 }
 
 /** All receivers answer 200 and every endpoint is enabled: within the longest wait everything must come to its end. */
-async function drain({ engine, platform, endpointIds }: World): Promise<void> {
+async function drain({ engine, deps, endpointIds }: World): Promise<void> {
   engine.mood = { says: 'ok' };
   engine.relayAway = false;
   engine.losing = false;
   for (const flight of engine.flights.slice()) await flight.reply({ says: 'ok' });
   for (const endpointId of endpointIds) {
     if (engine.model.endpoint(endpointId).deleted) continue;
-    await enableEndpoint(platform, engine.clubId, endpointId, new Date(engine.now));
+    await enableEndpoint(deps, engine.clubId, endpointId, new Date(engine.now));
     engine.model.enable(endpointId, engine.now);
   }
   await engine.settle();
@@ -260,7 +260,7 @@ async function drain({ engine, platform, endpointIds }: World): Promise<void> {
     await engine.sweep();
     await engine.settle();
   }
-  await expectAsInModel(engine, platform.database);
+  await expectAsInModel(engine, deps.database);
   const open = [...engine.model.deliveries.values()].filter(
     ({ status, asked }) => status === 'pending' || asked !== null,
   );
@@ -270,24 +270,24 @@ async function drain({ engine, platform, endpointIds }: World): Promise<void> {
 describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
   this.timeout(sequences * 10_000);
   let source: DataSource;
-  let platform: Platform;
+  let deps: VaultDeps;
   before('a database of its own, where time can pass', async () => {
     source = await scratchDatabase();
     await migrate(source);
-    platform = { ...(await testPlatform()), database: new Database(source, { notify() {} }) };
+    deps = { ...(await testDeps()), database: new Database(source, { notify() {} }) };
   });
   after(() => source.destroy());
 
   it('matches the model after each step, strands nothing and ends, for any sequence of events', () =>
     fc.assert(
       fc.asyncProperty(sequence, async (happened) => {
-        const seal = (secret: string, id: Id) => platform.vault.seal(secret, id);
-        const world = { platform, ...(await simulateEngine(platform, seal, { students: 3, endpoints: 2 })) };
+        const seal = (secret: string, id: Id) => deps.vault.seal(secret, id);
+        const world = { deps, ...(await simulateEngine(deps, seal, { students: 3, endpoints: 2 })) };
         for (const one of happened) {
           await happen(world, one);
           await world.engine.settle();
-          await expectAsInModel(world.engine, platform.database);
-          await expectNothingStranded(world.engine, platform.database);
+          await expectAsInModel(world.engine, deps.database);
+          await expectNothingStranded(world.engine, deps.database);
         }
         await drain(world);
       }),

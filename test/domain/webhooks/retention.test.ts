@@ -12,7 +12,7 @@ import {
 import { recordingEnds } from '../../toolkit/fakes/databases.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../toolkit/drive/races.ts';
-import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { expect } from 'chai';
 
 const day = 86_400_000;
@@ -30,7 +30,7 @@ async function retain(...[database, now]: Parameters<typeof retainWebhooks>) {
 
 /** All rounds that there are to do at `now`; the other tests of this file leave nothing to it. */
 async function retainAll(now: Date): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   while ((await retain(database, now)).more);
 }
 
@@ -160,7 +160,7 @@ describe('retention (DEL-8)', () => {
     });
 
     it('waits for an attempt that is being recorded, and does not undo it', async () => {
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const { id } = await buildWebhookDelivery(subscription, created);
       let round: Promise<unknown> | undefined;
       await withOpenTransaction(
@@ -236,7 +236,7 @@ describe('retention (DEL-8)', () => {
     });
 
     it('stays until its last delivery is deleted, in batches of 1,000', async () => {
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       await addHistory(subscription, [subscription.endpoint.id], 1_500, new Date());
       await alter('webhook_endpoints', subscription.endpoint.id, { deleted_at: created });
       expect(await retain(database, created)).to.include({ deliveries: 1_000, endpoints: 0, more: true });
@@ -256,7 +256,7 @@ describe('retention (DEL-8)', () => {
   });
 
   it('deletes batches of 1,000 of each kind, oldest first, and reports whether there is more', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await addHistory(subscription, [subscription.endpoint.id], 1_200, created);
     const late = after(30 * day + 3_600 * second);
     expect(await retain(database, late)).to.include({ bodies: 1_000, events: 0, more: true });
@@ -278,7 +278,7 @@ describe('retention (DEL-8)', () => {
   });
 
   it('ends each delivery once when three rounds meet at one row, without a deadlock', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const other = await buildEndpoint(subscription.clubId, url);
     await addHistory(subscription, [subscription.endpoint.id, other.id], 300, created);
     const pending = await Promise.all(Array.from({ length: 3 }, () => buildWebhookDelivery(subscription, created)));

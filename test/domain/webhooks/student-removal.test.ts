@@ -4,7 +4,7 @@ import { createStudent, removeStudent } from '../../../domain/students/students.
 import { attemptDelivery } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { attemptRows, deliveryRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';
-import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import {
   buildEndpoint,
   buildWebhookDelivery,
@@ -17,7 +17,7 @@ describe('removal of a student (DEL-9)', () => {
   const delivering = useDeliveries();
   const now = new Date();
   const remove = async ({ clubId, studentId }: TestWebhookDelivery) =>
-    removeStudent(await testPlatform(), clubId, studentId, now);
+    removeStudent(await testDeps(), clubId, studentId, now);
   const wakesOf = async (delivery: TestWebhookDelivery) =>
     (await testDatabase()).query<{ attributes: unknown }[]>(`SELECT attributes FROM wakes WHERE workflow_id = $1`, [
       `webhook-delivery/${delivery.id}`,
@@ -31,7 +31,7 @@ describe('removal of a student (DEL-9)', () => {
     const sent = await buildWebhookDelivery(await buildSubscription(url));
     const waiting = await buildWebhookDelivery(sent);
     const untried = await buildWebhookDelivery(sent);
-    for (const { id } of [sent, waiting]) await attemptDelivery(delivering().platform(), id, Date.now());
+    for (const { id } of [sent, waiting]) await attemptDelivery(delivering().deps(), id, Date.now());
     return { sent, waiting, untried };
   };
 
@@ -96,13 +96,13 @@ describe('removal of a student (DEL-9)', () => {
   it('prevents further attempts of a canceled delivery', async () => {
     const { untried } = await history();
     await remove(untried);
-    const step = await attemptDelivery(delivering().platform(), untried.id, Date.now());
+    const step = await attemptDelivery(delivering().deps(), untried.id, Date.now());
     expect(step).to.deep.equal({ done: true, outcome: 'canceled' });
     expect(await attemptRows(untried.id)).to.deep.equal([]);
   });
 
   it('leaves name and e-mail in no table', async () => {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const source = database.source;
     const name = `Rosalind ${newId()}`;
     const email = `${newId()}@example.com`;
@@ -111,7 +111,7 @@ describe('removal of a student (DEL-9)', () => {
     const endpoint = await buildEndpoint(clubId, url);
     const student = await createStudent({ database, vault }, clubId, { name, email }, now);
     const delivery = await buildWebhookDelivery({ clubId, endpoint, studentId: student.id });
-    await attemptDelivery(delivering().platform(), delivery.id, Date.now());
+    await attemptDelivery(delivering().deps(), delivery.id, Date.now());
 
     const tables = await source.query<{ name: string }[]>(
       `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`,

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../entities/identity/values.ts';
 import { tokenText } from '../../../domain/mail/one-time-tokens.ts';
-import { testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 
 interface MailedToken {
   readonly purpose: TokenPurpose;
@@ -15,7 +15,7 @@ interface MailedToken {
 /** Those that no look has seen before. @param seen ids, which the look adds to */
 export async function newTokens(seen: Set<Id>): Promise<MailedToken[]> {
   const source: DataSource = await testDatabase();
-  const { vault } = await testPlatform();
+  const { vault } = await testDeps();
   const rows = await source.query<{ id: Id; purpose: TokenPurpose; email: string | null }[]>(
     `SELECT token.id, purpose, coalesce(student.email, administrator.email) AS email
        FROM one_time_tokens token LEFT JOIN students student ON student.id = token.student_id

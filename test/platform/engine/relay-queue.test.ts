@@ -153,7 +153,7 @@ describe('facts (ENG-4)', () => {
     expect(second).to.include({ type: 'student.removed', subjectId: null, details: null });
   });
 
-  it('of a rolled back transaction do not exist and do not ring', async () => {
+  it('of a rolled back transaction do not exist and send no NOTIFY', async () => {
     await database
       .transaction(async (tx) => {
         await recordFact(tx, { clubId: clubA, type: 'student.updated', studentId: newId(), occurredAt: new Date() });

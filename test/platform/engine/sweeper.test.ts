@@ -11,7 +11,7 @@ import { migrate } from '../../../entities/migrate.ts';
 import { wakesOfAddOn } from '../../toolkit/assert/wakes.ts';
 import { buildAddOn } from '../../toolkit/builders/billing.ts';
 import { buildAdministrator, buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
-import { scratchDatabase, testDatabase, testPlatform } from '../../toolkit/stack/database.ts';
+import { scratchDatabase, testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { buildQuestion } from '../../toolkit/builders/questions.ts';
 import { buildWebhookDelivery, buildSubscription, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
@@ -31,7 +31,7 @@ async function isWoken(workflowId: string): Promise<boolean> {
 describe('rescue of overdue workflows (ENG-5)', () => {
   const now = new Date();
   const ago = (ms: number) => new Date(now.getTime() - ms);
-  const rescue = async () => rescueOverdue((await testPlatform()).database, now);
+  const rescue = async () => rescueOverdue((await testDeps()).database, now);
   const isRescued = ({ id }: { id: Id }) => isWoken(`webhook-delivery/${id}`);
   let overdue: TestWebhookDelivery;
   beforeEach('everything of other tests is done with; one delivery is overdue', async () => {
@@ -68,7 +68,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
 
   it('wakes an ended answer until its cost is settled', async () => {
     const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await database.transaction((tx) =>
       eraseConversations(tx, [conversationId], 'conversation_deleted', ago(2 * minute + second)),
     );
@@ -143,7 +143,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
 
   it('wakes overdue mails, also those without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const { id: administratorId, email } = await buildAdministrator();
     const club = await buildClub();
     const student = await buildStudent(club.id);

@@ -4,13 +4,13 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
-import { testPlatform } from '../../toolkit/stack/database.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
 /** A mail to a student, asked for at `now`, that is refused so often first. */
 async function requestedMail(refusals: number, now: Date): Promise<{ id: Id; clubId: Id }> {
-  const { database, vault } = await testPlatform();
+  const { database, vault } = await testDeps();
   const { id: clubId } = await buildClub();
   const student = await buildStudent(clubId, { verified: false });
   const recipient = { studentId: student.id };

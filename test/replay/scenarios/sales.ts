@@ -10,7 +10,7 @@ import { buildShop, noticeOf, purchaseNotice, type TestShop } from '../../toolki
 import { sell, takeNotice } from '../../toolkit/drive/sales.ts';
 import { until } from '../../toolkit/drive/until.ts';
 import { fakePaymentProcessor } from '../../toolkit/fakes/payments.ts';
-import { testPlatform } from '../../toolkit/stack/database.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
 const second = 1_000;
@@ -37,7 +37,7 @@ async function canceledIn(recorder: Recorder, ms: number): Promise<{ shop: TestS
     purchaseNotice(shop, 'paid', { subscription }),
     noticeOf(shop, 'subscription.canceled', { subscription, occurred_at: '2026-03-20T00:00:00Z' }),
   );
-  const { source } = (await testPlatform()).database;
+  const { source } = (await testDeps()).database;
   const [row] = await source.query<{ id: Id; enrollmentId: Id }[]>(
     `SELECT subscription.id, enrollment.id AS "enrollmentId"
        FROM subscriptions subscription JOIN enrollments enrollment ON enrollment.origin_id = subscription.id
@@ -76,7 +76,7 @@ export const salesScenarios: Scenarios = {
         const { events } = await handle.fetchHistory();
         return events?.some((event) => event.timerStartedEventAttributes) ?? false;
       });
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const end = new Date(Date.now() + 24 * second);
       await database.source.transaction((tx) =>
         changeEnd(new Transaction(tx), shop.club.id, enrollmentId, end, new Date()),

@@ -11,7 +11,7 @@ import { deliveryRow } from '../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type TestWebhookDelivery } from '../../toolkit/builders/webhooks.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
 import { until } from '../../toolkit/drive/until.ts';
-import { testPlatform } from '../../toolkit/stack/database.ts';
+import { testDeps } from '../../toolkit/stack/database.ts';
 import type { Play, Recorder, Scenarios } from '../recorder.ts';
 
 const second = 1_000;
@@ -33,10 +33,10 @@ async function dueDelivery(
 async function started(
   { by }: Recorder,
   { id, clubId, endpoint }: TestWebhookDelivery,
-  { inPlace = false } = {},
+  { local = false } = {},
 ): Promise<WorkflowHandle> {
   const attributes = { EndpointId: endpoint.id, EventType: 'student.updated' };
-  return by.start('webhookDelivery', { id, clubId, attributes }, inPlace);
+  return by.start('webhookDelivery', { id, clubId, attributes }, local);
 }
 
 const runOf = (recorder: Recorder, { id }: TestWebhookDelivery) => recorder.runOf('webhookDelivery', id);
@@ -86,15 +86,15 @@ async function recovered(recorder: Recorder): Promise<TestWebhookDelivery> {
   const now = new Date();
   const failed = { status: 'failed', completed_at: now, schedule_position: 8, attempt_count: 8 };
   for (const { id } of [delivery, ...others]) await alter('webhook_deliveries', id, failed);
-  await recoverDeliveries(await testPlatform(), delivery.clubId, delivery.endpoint.id, now, new Date());
+  await recoverDeliveries(await testDeps(), delivery.clubId, delivery.endpoint.id, now, new Date());
   await recorder.relays.real.carry();
   await untilStarted(runOf(recorder, delivery));
   return delivery;
 }
 
 /** A due delivery whose receiver fails so often, and its run. */
-const delivered = (failed: number, inPlace: boolean) => async (recorder: Recorder) =>
-  started(recorder, (await dueDelivery(recorder, { answers: failures(failed) })).delivery, { inPlace });
+const delivered = (failed: number, local: boolean) => async (recorder: Recorder) =>
+  started(recorder, (await dueDelivery(recorder, { answers: failures(failed) })).delivery, { local });
 
 const deliveryScenarios: Record<string, Play> = {
   'success-in-place': delivered(0, true),
@@ -122,21 +122,21 @@ const deliveryScenarios: Record<string, Play> = {
     const { delivery } = await dueDelivery(recorder, { answers: failures(1) });
     const handle = await started(recorder, delivery);
     await untilTimer(handle);
-    await removeStudent(await testPlatform(), delivery.clubId, delivery.studentId, new Date());
+    await removeStudent(await testDeps(), delivery.clubId, delivery.studentId, new Date());
     await handle.signal('lookAgain');
     return handle;
   },
   async 'interrupted-then-success'(recorder) {
     const { delivery } = await dueDelivery(recorder);
     await alter('webhook_deliveries', delivery.id, { lease_until: new Date(Date.now() + 2 * second) });
-    return started(recorder, delivery, { inPlace: true });
+    return started(recorder, delivery, { local: true });
   },
   'parked-at-gate-then-released': async (recorder) => runOf(recorder, await heldThenOpen(recorder)),
   recovered: async (recorder) => runOf(recorder, await recovered(recorder)),
   async 'resent-after-success'(recorder) {
     const { delivery } = await dueDelivery(recorder);
-    await (await started(recorder, delivery, { inPlace: true })).result();
-    await resendDelivery(await testPlatform(), delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
+    await (await started(recorder, delivery, { local: true })).result();
+    await resendDelivery(await testDeps(), delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
     await recorder.relays.real.carry();
     return runOf(recorder, delivery);
   },
@@ -157,19 +157,19 @@ const gateScenarios: Record<string, Play> = {
   async 'paused-then-released'(recorder) {
     const { delivery } = await dueDelivery(recorder);
     const { clubId, endpoint } = delivery;
-    await pauseEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
+    await pauseEndpoint(await testDeps(), clubId, endpoint.id, new Date());
     await recorder.relays.real.carry();
     const deliveries = [delivery, ...(await Promise.all([1, 2, 3].map(() => buildWebhookDelivery(delivery))))];
     for (const one of deliveries) await started(recorder, one);
     await untilParked(deliveries);
-    await enableEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
+    await enableEndpoint(await testDeps(), clubId, endpoint.id, new Date());
     await recorder.relays.real.carry();
     return gateOf(recorder, delivery);
   },
   async failing(recorder) {
     const { delivery } = await dueDelivery(recorder);
     await throttle(delivery, new Date(Date.now() + 4 * second - breakerRules.failingMs));
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { clubId, endpoint } = delivery;
     await database.transaction((tx) => callGate(tx, { clubId, endpointId: endpoint.id }, new Date()));
     await recorder.relays.real.carry();

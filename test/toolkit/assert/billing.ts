@@ -3,7 +3,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { TestEvent } from '../builders/billing-events.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** How many students the club's count says, with the changes not yet folded into it; and how many there are. */
+/** How many students the club's count says, with the changes not yet rolled up into it; and how many there are. */
 export async function studentCounts(clubId: Id): Promise<{ counted: number; there: number }> {
   const source = await testDatabase();
   const [row] = await source.query<{ counted: number; there: number }[]>(

@@ -2,7 +2,7 @@
 import { wake } from '../../../platform/engine/wakes.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
-import { testDatabase, testPlatform } from '../stack/database.ts';
+import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAgent, type AgentOptions } from './agents.ts';
 import { buildClub, buildStudent } from './clubs.ts';
 
@@ -72,7 +72,7 @@ export async function buildQuestion(
   }: QuestionOptions = {},
   conversation?: TestConversation,
 ): Promise<TestQuestion> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const whose = conversation ?? (await buildConversation());
   const { clubId, agentId, studentId, conversationId } = whose;
   const [questionId, answerId] = [newId(), newId()];

@@ -2,7 +2,7 @@
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
-import { testPlatform, testDatabase } from '../stack/database.ts';
+import { testDeps, testDatabase } from '../stack/database.ts';
 import { buildAccessDelivery } from './access.ts';
 import { buildClub, type TestClub } from './clubs.ts';
 
@@ -19,7 +19,7 @@ export async function buildSalesConnection(
   secret?: string,
 ): Promise<TestSalesConnection> {
   const input = { platform, name: 'Shop', ...(secret !== undefined && { secret }) };
-  const { id, token } = await createConnection(await testPlatform(), clubId, input, new Date());
+  const { id, token } = await createConnection(await testDeps(), clubId, input, new Date());
   return { id, platform, token };
 }
 

@@ -4,13 +4,13 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../entities/identity/values.ts';
 import { tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { endSession, sessionLifetimeMs, openSession, type CallerKind } from '../../../domain/identity/sessions.ts';
-import { testDatabase, testPlatform } from '../stack/database.ts';
+import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent, type TestAdministrator, type TestStudent } from './clubs.ts';
 
 /** A session of somebody who exists, which was ended. @returns its token */
 export async function endedSession(kind: CallerKind): Promise<string> {
   const { token } = await buildCaller(kind);
-  await endSession(await testPlatform(), kind, token);
+  await endSession(await testDeps(), kind, token);
   return token;
 }
 
@@ -33,7 +33,7 @@ async function buildCaller(kind: CallerKind): Promise<TestAdministrator | TestSt
  * @param ownerId the student's, the administrator's or the invitation's id
  */
 export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<string> {
-  const { database, vault } = await testPlatform();
+  const { database, vault } = await testDeps();
   const [newest] = await database.source.query<{ id: Id }[]>(
     `SELECT id FROM one_time_tokens
       WHERE purpose = $1 AND $2 IN (student_id, administrator_id, invitation_id) ORDER BY created_at DESC, id DESC LIMIT 1`,

@@ -3,7 +3,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
 import { newSecret } from '../../../domain/webhooks/deliveries/signature.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent } from './clubs.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';
 
@@ -18,7 +18,7 @@ export async function buildEndpoint(
   url: string,
   eventTypes: readonly EventType[] = ['student.created', 'student.updated', 'student.removed'],
 ): Promise<TestEndpoint> {
-  const { database, vault } = await testPlatform();
+  const { database, vault } = await testDeps();
   const id = newId();
   const secret = newSecret();
   await database.source.query(
@@ -52,7 +52,7 @@ export interface TestWebhookDelivery extends Subscription {
 
 /** A delivery to the endpoint that is due at `now`, made by the real fan-out; no workflow runs for it. */
 export async function buildWebhookDelivery(subscription: Subscription, now = new Date()): Promise<TestWebhookDelivery> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const fact = factAbout(subscription, 'student.updated', now);
   const made = await fanOut(database, fact, now);
   const own = made.find(({ endpointId }) => endpointId === subscription.endpoint.id);

@@ -4,7 +4,7 @@ import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
 import type { Script } from '../../../dev/fake-model/script.ts';
-import { stepAnswer, type AnswerPlatform, type AnswerStep } from '../../../domain/agents/answers/answer-step.ts';
+import { stepAnswer, type AnswerDeps, type AnswerStep } from '../../../domain/agents/answers/answer-step.ts';
 import type { AnswerReport } from '../../../domain/agents/answers/answer-rows.ts';
 import { answerRules } from '../../../domain/agents/answers/answers.policy.ts';
 import { createDeltaLog, type DeltaLog } from '../../../domain/agents/answers/delta-log.ts';
@@ -12,12 +12,12 @@ import { createModel, type Patience } from '../../../platform/infra/model/model.
 import type { FoundPassage } from '../../../domain/agents/prompt/prompt-blocks.policy.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildQuestion, type TestQuestion } from '../builders/questions.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 
 interface Answering {
   model(): FakeModel;
   /** What steps run on. Its failpoint does nothing unless the test says so. */
-  platform(overrides?: Partial<AnswerPlatform> & AnsweringOptions): Promise<AnswerPlatform>;
+  deps(overrides?: Partial<AnswerDeps> & AnsweringOptions): Promise<AnswerDeps>;
   /** One step, at a time in Unix milliseconds. */
   step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
   /**
@@ -30,7 +30,7 @@ interface Answering {
   ): Promise<{ question: TestQuestion; step: AnswerStep }>;
   /** What answers have ended with, in this test. */
   ended: AnswerReport[];
-  rings(): number;
+  notifications(): number;
 }
 
 interface AnsweringOptions {
@@ -51,14 +51,14 @@ export function useAnswering(): Answering {
   let model: FakeModel | undefined;
   const logs: DeltaLog[] = [];
   const ended: AnswerReport[] = [];
-  let rings = 0;
+  let notifications = 0;
   before('start the fake model', async () => {
     model = await startFakeModel();
   });
   beforeEach(() => {
     model?.reset();
     ended.length = 0;
-    rings = 0;
+    notifications = 0;
   });
   after('stop the fake model', async () => {
     for (const log of logs) log.close();
@@ -69,19 +69,13 @@ export function useAnswering(): Answering {
     return model;
   };
 
-  const platform: Answering['platform'] = async ({
-    passages = [],
-    images = [],
-    patience,
-    baseUrl,
-    ...overrides
-  } = {}) => {
-    const { database } = await testPlatform();
+  const deps: Answering['deps'] = async ({ passages = [], images = [], patience, baseUrl, ...overrides } = {}) => {
+    const { database } = await testDeps();
     const failpoint = overrides.failpoint ?? (async () => {});
     const config = { ...readConfig().model, apiKey: new Secret('test'), baseUrl: baseUrl ?? running().url };
     const log = createDeltaLog({
       source: database.source,
-      ring: () => void rings++,
+      notify: () => void notifications++,
       onError() {},
       failpoint,
     });
@@ -91,7 +85,7 @@ export function useAnswering(): Answering {
       prompt: { source: database.source, retrieve: async () => passages, readImages: async () => images },
       askModel: createModel(config, { ...answerRules, ...patience }),
       log,
-      ring: () => void rings++,
+      notify: () => void notifications++,
       onEnd: (report) => void ended.push(report),
       onFirstWords() {},
       logger: pino({ level: 'silent' }),
@@ -102,10 +96,10 @@ export function useAnswering(): Answering {
   const step: Answering['step'] = async (
     questionId,
     { now = Date.now(), signal = new AbortController().signal, ...options } = {},
-  ) => stepAnswer(await platform(options), questionId, now, signal);
+  ) => stepAnswer(await deps(options), questionId, now, signal);
   return {
     model: running,
-    platform,
+    deps,
     step,
     async answer(scripts, { question: given, ...options } = {}) {
       const question = given ?? (await buildQuestion());
@@ -113,6 +107,6 @@ export function useAnswering(): Answering {
       return { question, step: await step(question.questionId, options) };
     },
     ended,
-    rings: () => rings,
+    notifications: () => notifications,
   };
 }

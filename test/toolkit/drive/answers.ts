@@ -112,7 +112,7 @@ export const failAnswer = (answerId: Id, errorCode: AnswerError, ending: Ending 
   endAnswer(answerId, { ...ending, status: 'failed', errorCode });
 
 /** What upkeep does an hour after the end. */
-export async function foldLog(answerId: Id): Promise<void> {
+export async function deleteLog(answerId: Id): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM agent_answer_deltas WHERE answer_id = $1`, [answerId]);
   await source.query(`UPDATE agent_answers SET log_folded_at = now() WHERE id = $1`, [answerId]);

@@ -1,21 +1,21 @@
 /** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
 import type { Id } from '../../../platform/core/ids.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { claimAttempt, type Claim } from '../../../domain/webhooks/deliveries/claim.ts';
 import type { DeliveryStep } from '../../../domain/webhooks/deliveries/parking.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 
 export const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 export const refused: AttemptAnswer = { outcome: 'http_error', responseStatus: 500, durationMs: 1 };
 
-/** The step's platform, whose receivers answer like this. */
+/** The step's dependencies, with receivers that answer like this. */
 export async function answering(
-  post: DeliveryPlatform['post'],
-  changes: Partial<DeliveryPlatform> = {},
-): Promise<DeliveryPlatform> {
-  const platform = await testPlatform();
-  return { ...platform, post, random: () => 0.5, onAttempt() {}, async failpoint() {}, ...changes };
+  post: DeliveryDeps['post'],
+  changes: Partial<DeliveryDeps> = {},
+): Promise<DeliveryDeps> {
+  const deps = await testDeps();
+  return { ...deps, post, random: () => 0.5, onAttempt() {}, async failpoint() {}, ...changes };
 }
 
 /** One step of the delivery. @returns what it said, and what was posted meanwhile */
@@ -25,16 +25,16 @@ export async function stepOf(
   now = Date.now(),
 ): Promise<{ step: DeliveryStep; posted: number }> {
   let posted = 0;
-  const platform = await answering(async () => {
+  const deps = await answering(async () => {
     posted++;
     return answer;
   });
-  return { step: await attemptDelivery(platform, id, now), posted };
+  return { step: await attemptDelivery(deps, id, now), posted };
 }
 
 /** The attempt of a delivery that may be made now. @throws Error where it may not */
 export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Claim> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const claim = await claimAttempt(database.source, id, now);
   if (!claim) throw new Error('There is nothing to attempt.');
   return claim;

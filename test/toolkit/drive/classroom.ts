@@ -2,11 +2,11 @@
 import { revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { OpenCourse, Learner } from '../builders/access.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 import { call, type Answer } from './api.ts';
 
 export async function revokeEnrollment({ clubId }: OpenCourse, { enrollmentId }: Learner): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   await database.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
 }
 

@@ -6,7 +6,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import type { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { deliveryRow } from '../assert/webhooks.ts';
 import type { TestWebhookDelivery } from '../builders/webhooks.ts';
-import { testPlatform, testDatabase } from '../stack/database.ts';
+import { testDeps, testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
 
 /** Resolves once the delivery has ended like this. */
@@ -16,7 +16,7 @@ export async function untilDelivery(id: Id, status: WebhookDelivery['status'], t
 
 /** Makes the delivery's workflow look again, by the relay. */
 export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const delivery = { id, clubId, endpointId: endpoint.id, eventType: 'student.updated' } as const;
   const notified = new Database(
     database.source,

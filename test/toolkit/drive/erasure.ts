@@ -3,10 +3,10 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
 import { eraseDue } from '../../../domain/media/erasure.ts';
-import type { MediaPlatform } from '../../../domain/media/media.ts';
+import type { MediaDeps } from '../../../domain/media/media.ts';
 import type { TestStudent } from '../builders/clubs.ts';
 import { testDatabase } from '../stack/database.ts';
-import { filesOf, mediaPlatform, put, reserve, type Reserved, type TestFile, type Uploader } from './media.ts';
+import { filesOf, mediaDeps, put, reserve, type Reserved, type TestFile, type Uploader } from './media.ts';
 
 /** Reserves an upload and puts the file; nobody completes it. */
 export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<Reserved> {
@@ -16,20 +16,20 @@ export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<R
 }
 
 /** Rounds until nothing is due. */
-export async function eraseAll(now: Date, platform?: MediaPlatform): Promise<void> {
-  const from = platform ?? (await mediaPlatform());
+export async function eraseAll(now: Date, deps?: MediaDeps): Promise<void> {
+  const from = deps ?? (await mediaDeps());
   while ((await eraseDue(from, now)).more);
 }
 
 /** A store that erases none of these files. @param name the end of their keys, or the club that is a part of them */
-export const withoutErasing = (name: Id): Promise<MediaPlatform> =>
-  mediaPlatform((storage) => ({
+export const withoutErasing = (name: Id): Promise<MediaDeps> =>
+  mediaDeps((storage) => ({
     remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away.')) : storage.remove(key)),
   }));
 
 /** A store that does something else once it has told the size of a file that is looked at. */
-export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<MediaPlatform> =>
-  mediaPlatform((storage) => ({
+export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<MediaDeps> =>
+  mediaDeps((storage) => ({
     async size(key) {
       const size = await storage.size(key);
       await meanwhile();
@@ -38,8 +38,8 @@ export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<MediaP
   }));
 
 /** A store that does something else before it erases this file. */
-export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<MediaPlatform> =>
-  mediaPlatform((storage) => ({
+export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<MediaDeps> =>
+  mediaDeps((storage) => ({
     async remove(key) {
       if (key.endsWith(mediaId)) await meanwhile();
       await storage.remove(key);
@@ -50,9 +50,9 @@ export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): P
 export async function completed(
   owner: { clubId: Id; studentId?: Id },
   mediaId: Id,
-  { platform, at = new Date() }: { platform?: MediaPlatform; at?: Date } = {},
+  { deps, at = new Date() }: { deps?: MediaDeps; at?: Date } = {},
 ): Promise<string> {
-  return completeMedia(platform ?? (await mediaPlatform()), owner, mediaId, at).then(
+  return completeMedia(deps ?? (await mediaDeps()), owner, mediaId, at).then(
     ({ status, error }) => [status, error].filter(Boolean).join(' '),
     (error: Error & { code?: string }) => error.code ?? error.message,
   );
@@ -60,7 +60,7 @@ export async function completed(
 
 /** What a question does with the images that it names. @returns 'shown', or the code of its refusal */
 export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[]): Promise<string> {
-  const { database } = await mediaPlatform();
+  const { database } = await mediaDeps();
   const naming = { clubId, studentId: student.id, imageIds };
   return database
     .transaction((tx) => requireOwnImages(tx, naming))

@@ -4,14 +4,14 @@ import { createNotifier } from '../../../platform/infra/postgres/notifier.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 
 /** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */
 export async function commitFact(
   { clubId, studentId }: { clubId: Id; studentId: Id },
   { type = 'student.updated', notified = true }: { type?: EventType; notified?: boolean } = {},
 ): Promise<Id> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const notifier = notified ? createNotifier(database.source, () => {}) : database.notifier;
   const fact = { clubId, studentId, type, occurredAt: new Date() };
   return new Database(database.source, notifier).transaction((tx) => recordFact(tx, fact));

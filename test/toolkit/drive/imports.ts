@@ -1,10 +1,10 @@
 /** Imports in tests: uploaded through the API, and worked through by the step itself, with the run's real store. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import { stepImport, type ImportPlatform, type ImportStep } from '../../../domain/access/imports/step.ts';
+import { stepImport, type ImportDeps, type ImportStep } from '../../../domain/access/imports/step.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { call, clock, type Answer, type Call } from './api.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 import { until } from './until.ts';
 import { testBucket, testObjectStore } from '../stack/storage.ts';
 
@@ -27,22 +27,22 @@ export function upload(
 }
 
 /** What the step needs, with parts of it replaced. */
-export async function importPlatform(
-  replaced: (usual: ImportPlatform) => Partial<ImportPlatform> = () => ({}),
-): Promise<ImportPlatform> {
-  const usual = { ...(await testPlatform()), storage: await testObjectStore(), failpoint: async () => {} };
+export async function importDeps(
+  replaced: (usual: ImportDeps) => Partial<ImportDeps> = () => ({}),
+): Promise<ImportDeps> {
+  const usual = { ...(await testDeps()), storage: await testObjectStore(), failpoint: async () => {} };
   return { ...usual, ...replaced(usual) };
 }
 
 /** One step, by the API's clock. */
-export async function step(importId: Id, platform?: ImportPlatform): Promise<ImportStep> {
-  return stepImport(platform ?? (await importPlatform()), importId, clock.now().getTime());
+export async function step(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
+  return stepImport(deps ?? (await importDeps()), importId, clock.now().getTime());
 }
 
 /** Steps until there is nothing left to do, or to wait for. */
-export async function runImport(importId: Id, platform?: ImportPlatform): Promise<ImportStep> {
+export async function runImport(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   for (;;) {
-    const next = await step(importId, platform);
+    const next = await step(importId, deps);
     if (next.done || next.at !== undefined) return next;
   }
 }

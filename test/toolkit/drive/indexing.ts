@@ -1,16 +1,16 @@
 /** The step that indexes a source, and changes of the source meanwhile. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
-import { indexSource, type IndexingPlatform, type SourceStep } from '../../../domain/knowledge/indexing/source-step.ts';
+import { indexSource, type IndexingDeps, type SourceStep } from '../../../domain/knowledge/indexing/source-step.ts';
 import { wantedAnew, wakeSources } from '../../../domain/knowledge/sources.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestSource } from '../builders/sources.ts';
-import { testPlatform, testDatabase } from '../stack/database.ts';
+import { testDeps, testDatabase } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
 /** What the step needs, with parts of it replaced. */
-export async function indexingPlatform(replaced: Partial<IndexingPlatform> = {}): Promise<IndexingPlatform> {
-  const { database } = await testPlatform();
+export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promise<IndexingDeps> {
+  const { database } = await testDeps();
   return {
     database,
     storage: await testObjectStore(),
@@ -24,15 +24,15 @@ export async function indexingPlatform(replaced: Partial<IndexingPlatform> = {})
 /** One step, now. */
 export async function stepSource(
   { id }: { id: Id },
-  platform: Partial<IndexingPlatform> = {},
+  deps: Partial<IndexingDeps> = {},
   options: { now?: number; beat?: (progress: string) => void; stop?: AbortSignal } = {},
 ): Promise<SourceStep> {
   const { now = Date.now(), beat = () => {}, stop = new AbortController().signal } = options;
-  return indexSource(await indexingPlatform(platform), id, now, { beat, stop });
+  return indexSource(await indexingDeps(deps), id, now, { beat, stop });
 }
 
 /** @param work is done once the source has been read out, before anything of it is recorded */
-export const whenRead = (work: () => Promise<unknown>): Partial<IndexingPlatform> => ({
+export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> => ({
   async failpoint(place) {
     if (place === 'source_read') await work();
   },
@@ -40,7 +40,7 @@ export const whenRead = (work: () => Promise<unknown>): Partial<IndexingPlatform
 
 /** @throws Error where somebody else has it */
 export async function claimOf({ id }: TestSource): Promise<Claim> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const claim = await claimSource(database, id, Date.now());
   if (!claim) throw new Error('It was not claimed.');
   return claim;
@@ -57,7 +57,7 @@ export async function removeSource({ id }: TestSource): Promise<void> {
 
 /** Its content is another now. */
 export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const now = new Date();
   await database.source.transaction(async (tx) => {
     await tx.query(`UPDATE agent_sources SET ${wantedAnew} WHERE id = $2`, [now, id]);

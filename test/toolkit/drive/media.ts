@@ -2,10 +2,10 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { MediaPlatform } from '../../../domain/media/media.ts';
+import type { MediaDeps } from '../../../domain/media/media.ts';
 import type { TestClub, TestStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 import { testObjectStore, testBucket } from '../stack/storage.ts';
 
 export type MediaRecord = RecordOf<'Media'>;
@@ -19,11 +19,11 @@ export interface Reserved {
 export const libraryPath = ({ id }: { id: Id }, ...further: string[]) =>
   [`/v1/clubs/${id}/media`, ...further].join('/');
 
-export async function mediaPlatform(
+export async function mediaDeps(
   replaced: (storage: ObjectStore) => Partial<ObjectStore> = () => ({}),
-): Promise<MediaPlatform> {
+): Promise<MediaDeps> {
   const storage = await testObjectStore();
-  return { ...(await testPlatform()), storage: { ...storage, ...replaced(storage) } };
+  return { ...(await testDeps()), storage: { ...storage, ...replaced(storage) } };
 }
 
 /** The files that the private bucket holds of a club, by the ids of their records. */

@@ -1,13 +1,13 @@
 /** Notices of sales, taken in past HTTP and processed step by step. */
 import type { Id } from '../../../platform/core/ids.ts';
-import { processNotice, type NoticePlatform, type NoticeStep } from '../../../domain/sales/notices/processing.ts';
+import { processNotice, type NoticeDeps, type NoticeStep } from '../../../domain/sales/notices/processing.ts';
 import { receiveNotice } from '../../../domain/sales/notices/notices.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 import type { TestSalesConnection, TestShop } from '../builders/sales.ts';
 
 /** Takes a notice in, past HTTP. @returns its id */
 export async function takeNotice(connection: TestSalesConnection, body: unknown, proof = ''): Promise<Id> {
-  const platform = await testPlatform();
+  const deps = await testDeps();
   const received = {
     ...connection,
     raw: Buffer.from(JSON.stringify(body)),
@@ -15,8 +15,8 @@ export async function takeNotice(connection: TestSalesConnection, body: unknown,
     header: () => proof,
     signature: proof,
   };
-  await receiveNotice(platform, received, new Date());
-  const [row] = await platform.database.source.query<{ id: Id }[]>(
+  await receiveNotice(deps, received, new Date());
+  const [row] = await deps.database.source.query<{ id: Id }[]>(
     `SELECT id FROM sales_notices WHERE connection_id = $1 ORDER BY id DESC LIMIT 1`,
     [connection.id],
   );
@@ -24,13 +24,13 @@ export async function takeNotice(connection: TestSalesConnection, body: unknown,
   return row.id;
 }
 
-export async function noticePlatform(changes: Partial<NoticePlatform> = {}): Promise<NoticePlatform> {
-  return { ...(await testPlatform()), onOutcome() {}, async failpoint() {}, ...changes };
+export async function noticeDeps(changes: Partial<NoticeDeps> = {}): Promise<NoticeDeps> {
+  return { ...(await testDeps()), onOutcome() {}, async failpoint() {}, ...changes };
 }
 
 /** One step of a notice, now. */
 export async function stepNotice(noticeId: Id, now = new Date()): Promise<NoticeStep> {
-  return processNotice(await noticePlatform(), noticeId, Math.max(now.getTime(), Date.now()));
+  return processNotice(await noticeDeps(), noticeId, Math.max(now.getTime(), Date.now()));
 }
 
 /** Takes notices in and processes them, one after the other. @returns how each ended */

@@ -60,9 +60,9 @@ function compareDelivery(engine: SimulatedEngine, row: WebhookDelivery): void {
     asked: model.asked,
   });
   if (row.status === 'pending') {
-    // What was due and had to wait for its gate is due from when it was let go.
-    const letGo = row.nextAttemptAt.getTime() <= engine.now && model.nextAt <= engine.now;
-    if (letGo) model.nextAt = Math.max(model.nextAt, row.nextAttemptAt.getTime());
+    // What was due and had to wait for its gate is due from when it was released.
+    const released = row.nextAttemptAt.getTime() <= engine.now && model.nextAt <= engine.now;
+    if (released) model.nextAt = Math.max(model.nextAt, row.nextAttemptAt.getTime());
     take(model, 'nextAt', row.nextAttemptAt);
   }
   take(model, 'completedAt', row.completedAt);

@@ -1,19 +1,19 @@
 /** The club that a simulated engine works for, alone in its database. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { Platform } from '../../../domain/deps.ts';
+import type { VaultDeps } from '../../../domain/deps.ts';
 import { SimulatedEngine } from './engine-simulation.ts';
 import { day } from './webhook-model.ts';
 
 /** Empties the database. @returns an engine whose time is long ago, with students and endpoints that ask for everything about them */
 export async function simulateEngine(
-  platform: Platform,
+  deps: VaultDeps,
   seal: (secret: string, endpointId: Id) => Buffer,
   { students, endpoints }: { students: number; endpoints: number },
 ): Promise<{ engine: SimulatedEngine; studentIds: Id[]; endpointIds: Id[] }> {
-  const { source } = platform.database;
+  const { source } = deps.database;
   const clubId = newId();
   const now = Date.now() - 100 * day;
-  const engine = new SimulatedEngine(platform, clubId, now);
+  const engine = new SimulatedEngine(deps, clubId, now);
   await source.query(`TRUNCATE clubs, students, wakes, facts CASCADE`);
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $3, $2)`, [
     clubId,

@@ -4,12 +4,12 @@
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Platform } from '../../../domain/deps.ts';
+import type { VaultDeps } from '../../../domain/deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { workflowIdOf, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
 import { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
 import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
@@ -19,7 +19,7 @@ const second = 1_000;
 const leaseMs = 25 * second;
 const timeLimitMs = 15 * second;
 /** More rounds than any sequence needs at one moment. */
-const mostRounds = 3_000;
+const maxRounds = 3_000;
 
 const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
   ok: { outcome: 'succeeded', responseStatus: 200 },
@@ -52,7 +52,7 @@ interface Flight {
 }
 
 type Step = { done: true } | { done: false; at: number; waitingFor?: string };
-type Message = Parameters<DeliveryPlatform['post']>[0];
+type Message = Parameters<DeliveryDeps['post']>[0];
 
 export class SimulatedEngine {
   readonly model = new WebhookModel();
@@ -68,13 +68,13 @@ export class SimulatedEngine {
   lossy = false;
 
   private readonly database: Database;
-  private readonly platform: Platform;
+  private readonly deps: VaultDeps;
   readonly clubId: Id;
   now: number;
 
-  constructor(platform: Platform, clubId: Id, now: number) {
-    this.platform = platform;
-    this.database = platform.database;
+  constructor(deps: VaultDeps, clubId: Id, now: number) {
+    this.deps = deps;
+    this.database = deps.database;
     this.clubId = clubId;
     this.now = now;
   }
@@ -91,7 +91,7 @@ export class SimulatedEngine {
       if (!this.relayAway) await this.relay();
       const due = [...this.runs.values()].filter(({ busy, at }) => !busy && at <= this.now);
       if (due.length === 0) return;
-      if (round > mostRounds) throw new Error('Somebody looks again and again without end.');
+      if (round > maxRounds) throw new Error('Somebody looks again and again without end.');
       for (const run of due) await this.step(run);
     }
   }
@@ -179,7 +179,7 @@ export class SimulatedEngine {
 
   private async step(run: Run): Promise<void> {
     if (run.type === 'webhookDelivery') return this.takeStep(run);
-    this.stepped(run, await tendGate(this.platform, run.id, this.now));
+    this.stepped(run, await tendGate(this.deps, run.id, this.now));
   }
 
   private stepped(run: Run, step: Step): void {
@@ -202,8 +202,8 @@ export class SimulatedEngine {
     run.busy = true;
     const posted = Promise.withResolvers<{ message: Message; answer: PromiseWithResolvers<AttemptAnswer> }>();
     let gaveUp = false;
-    const platform: DeliveryPlatform = {
-      ...this.platform,
+    const deps: DeliveryDeps = {
+      ...this.deps,
       random: () => 0.5,
       async failpoint() {},
       onAttempt: ({ outcome }) => {
@@ -215,7 +215,7 @@ export class SimulatedEngine {
         return answer.promise;
       },
     };
-    const ended = attemptDelivery(platform, run.id, this.now).then(
+    const ended = attemptDelivery(deps, run.id, this.now).then(
       (step) => ({ step }),
       (error: unknown) => ({ error }),
     );

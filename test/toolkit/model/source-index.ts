@@ -17,7 +17,7 @@ import { buildAgent, type TestAgent } from '../builders/agents.ts';
 import { buildClub } from '../builders/clubs.ts';
 import { buildCourse, type TestCourse } from '../builders/courses.ts';
 import { buildMedia } from '../builders/media.ts';
-import { testPlatform } from '../stack/database.ts';
+import { testDeps } from '../stack/database.ts';
 
 const either = fc.nat(1);
 const word = fc.constantFrom('a', 'b');
@@ -159,7 +159,7 @@ export async function openIndexedClub(): Promise<IndexedClub> {
 
 /** What an act about a file does, as the media library does it: the row, and the index in the same transaction. */
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   await database.transaction(async (tx) => {
     await tx.query(`UPDATE media SET ${set} WHERE id = $1`, [id, ...values]);
     await syncSources(tx, clubId, { mediaIds: [id] }, new Date());
@@ -181,7 +181,7 @@ type Performances = { [K in Kind]: (act: Details<K>, club: IndexedClub, model: S
 
 const performances: Performances = {
   async create({ course, published }, { clubId, courses }, model) {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const content = { title: 'a', content: 'a', published };
     const { id } = await createLesson(
       { database },
@@ -196,7 +196,7 @@ const performances: Performances = {
   async write({ lesson: place, ...changes }, { clubId }, model) {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await updateLesson({ database }, clubId, lesson.id, given(changes), new Date());
     const { title, content } = lesson;
     Object.assign(lesson, given(changes));
@@ -205,7 +205,7 @@ const performances: Performances = {
   async remove({ lesson: place }, { clubId }, model) {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await removeLesson({ database }, clubId, lesson.id, new Date());
     lesson.removed = true;
     return [];
@@ -214,7 +214,7 @@ const performances: Performances = {
     const course = at(model.courses, place);
     const { title } = course;
     Object.assign(course, given(changes));
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await updateCourse({ database }, clubId, at(courses, place).id, { ...course }, new Date());
     return title === course.title ? [] : model.lessons.filter((one) => one.course === place).map(({ id }) => id);
   },
@@ -228,12 +228,12 @@ const performances: Performances = {
       lesson_ids: agent.lessons,
       media_ids: agent.files,
     };
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await setMaterial({ database }, club.clubId, at(club.agents, place).id, material, new Date());
     return [];
   },
   async agent({ agent, status }, { clubId, agents }, model) {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await updateAgent({ database }, clubId, at(agents, agent).id, { status }, new Date());
     at(model.agents, agent).status = status;
     return [];
@@ -247,7 +247,7 @@ const performances: Performances = {
     return title === file.title ? [] : [id];
   },
   async language({ language }, { clubId }, model) {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await updateClub({ database }, clubId, { language }, new Date());
     const hasChanged = language !== model.language;
     model.language = language;

@@ -1,17 +1,17 @@
-/** An API of a test's own, on the database of the run: the same app with parts of its platform replaced, and its log at hand. */
+/** An API of a test's own, on the database of the run: the same app with some dependencies replaced, and its log at hand. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { createApp } from '../../../api/app.ts';
 import { billingOf } from '../../../api/billing.ts';
-import type { ApiPlatform } from '../../../api/middleware/context.ts';
+import type { ApiDeps } from '../../../api/middleware/context.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createObjectStore } from '../../../platform/infra/object-store.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
 import { createEgress, type Resolve } from '../../../platform/infra/egress/egress.ts';
 import { clock, testConfig } from '../drive/api.ts';
-import { testPlatform } from './database.ts';
+import { testDeps } from './database.ts';
 
 export interface ServedApp {
   /** `http://127.0.0.1:<port>`, for callAt. */
@@ -27,10 +27,10 @@ interface Replacements {
   /** Further environment variables. */
   env?: Record<string, string>;
   /** What the app is made of, from what it would be made of. */
-  platform?: (usual: ApiPlatform) => ApiPlatform;
+  deps?: (usual: ApiDeps) => ApiDeps;
 }
 
-export async function serveApp({ resolve, env = {}, platform = (usual) => usual }: Replacements): Promise<ServedApp> {
+export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: Replacements): Promise<ServedApp> {
   const config = await testConfig(env);
   const log: string[] = [];
   const lines = pino({ level: 'trace' }, new Writable({ write: (line, _, done) => (log.push(String(line)), done()) }));
@@ -42,14 +42,14 @@ export async function serveApp({ resolve, env = {}, platform = (usual) => usual 
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);
-  const usual = await testPlatform();
+  const usual = await testDeps();
   const answers = createAnswerFeed({
     source: usual.database.source,
     databaseUrl: config.database.url.reveal(),
     onFailure() {},
   });
   const app = createApp(
-    platform({
+    deps({
       deps: {
         ...usual,
         egress,

@@ -4,7 +4,7 @@ import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import type { AddressedPlatform, Platform } from '../../../domain/deps.ts';
+import type { AddressedDeps, VaultDeps } from '../../../domain/deps.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
@@ -29,12 +29,12 @@ async function open(): Promise<DataSource> {
 }
 
 /** What domain functions need, on a database of the test's making. */
-export function platformOn(database: Database): Platform {
+export function depsOn(database: Database): VaultDeps {
   return { database, vault: createVault(readConfig().masterKey) };
 }
 
 /** What domain functions need, on the test database; nobody is notified. */
-export async function testPlatform(): Promise<AddressedPlatform> {
+export async function testDeps(): Promise<AddressedDeps> {
   const source = await testDatabase();
   return {
     database: new Database(source, { notify() {} }),

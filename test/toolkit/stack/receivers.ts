@@ -1,18 +1,18 @@
 /** Receivers on this machine, and the way out to them: what a delivery's attempt is posted through. */
 import { readConfig } from '../../../config.ts';
 import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/receiver.ts';
-import type { DeliveryPlatform } from '../../../domain/webhooks/deliveries/attempts.ts';
+import type { DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { postWebhook } from '../../../domain/webhooks/deliveries/post.ts';
-import { testPlatform } from './database.ts';
+import { testDeps } from './database.ts';
 import { testStack } from './stack.ts';
 
 /** Shorter than the 15 s of production, so that a receiver that says nothing costs a test no more than this. */
 const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {
-  /** The step's platform, real in every part; waits are the table's own (jitter 0.5) unless changed. */
-  platform(changes?: Partial<DeliveryPlatform>): DeliveryPlatform;
+  /** The step's dependencies, real in every part; waits are the table's own (jitter 0.5) unless changed. */
+  deps(changes?: Partial<DeliveryDeps>): DeliveryDeps;
   /** A receiver that is stopped after the tests of the `describe`. 200 unless told otherwise. */
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
@@ -24,14 +24,14 @@ export function useDeliveries(): () => Delivering {
   const receivers: Receiver[] = [];
 
   before('open the way out to receivers', async () => {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const { authority } = await testStack();
     const certificate = await authority.issue(['127.0.0.1', 'localhost']);
     const way = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate });
     const { serviceName } = readConfig();
     egress = way;
     delivering = {
-      platform: (changes) => ({
+      deps: (changes) => ({
         database,
         vault,
         post: (message) => postWebhook(way.dispatcher, { ...message, serviceName, timeLimitMs: attemptTimeLimitMs }),

@@ -4,7 +4,7 @@ import proto from '@temporalio/proto';
 import { endpointGateActivities } from '../../../activities/endpoint-gate.ts';
 import { webhookDeliveryActivities } from '../../../activities/webhook-delivery.ts';
 import type { Receiver, ReceiverOptions } from '../../../dev/receiver.ts';
-import type { Platform } from '../../../domain/deps.ts';
+import type { VaultDeps } from '../../../domain/deps.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import type { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
@@ -12,7 +12,7 @@ import type { endpointGate } from '../../../workflows/endpoint-gate.ts';
 import type { webhookDelivery } from '../../../workflows/webhook-delivery.ts';
 import { createWorkflowClient } from '../../../worker/workflow-client.ts';
 import { deliveryRow } from '../assert/webhooks.ts';
-import { testDatabase, testPlatform } from './database.ts';
+import { testDatabase, testDeps } from './database.ts';
 import {
   buildWebhookDelivery,
   buildSubscription,
@@ -34,11 +34,11 @@ export interface SkippedEngine {
   /** Lets so much time pass, and whatever is due in it happen. */
   pass(ms: number): Promise<void>;
   /** Something that a caller of the API does now; what it wakes is carried on. */
-  act<T>(what: (platform: Platform, now: Date) => Promise<T>): Promise<T>;
+  act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
   /** An endpoint of a club of its own, at a receiver that answers like this: 200 unless told otherwise. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
   /** The first run of a delivery. */
-  start(delivery: TestWebhookDelivery, options?: { inPlace?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
+  start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
   /** The run of a gate that nobody has called. */
   startGate(subscription: Subscription, options: { taskQueue: string }): Promise<GateHandle>;
   /** A delivery that is due now, and its run. */
@@ -79,10 +79,10 @@ export function useSkippedEngine(): () => SkippedEngine {
     await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
     const relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['webhookDelivery', 'endpointGate']);
     const made = createEngine(environment, delivering, relay);
-    const platform = delivering().platform({ random: () => made.random });
-    const gate = endpointGateActivities(platform);
+    const deps = delivering().deps({ random: () => made.random });
+    const gate = endpointGateActivities(deps);
     const activities = relay.carryingAfterEach({
-      ...webhookDeliveryActivities(platform),
+      ...webhookDeliveryActivities(deps),
       async tendGate(endpointId: string, now: number): ReturnType<typeof tendGate> {
         await made.beforeGate(endpointId);
         return gate.tendGate(endpointId, now);
@@ -113,7 +113,7 @@ function createEngine(
     now: async () => new Date(await environment().currentTimeMs()),
     pass: (ms) => environment().sleep(ms),
     async act(what) {
-      const result = await what(await testPlatform(), await engine.now());
+      const result = await what(await testDeps(), await engine.now());
       await relay.carry();
       return result;
     },
@@ -123,12 +123,12 @@ function createEngine(
       relay.serve(subscription.clubId);
       return { receiver, subscription };
     },
-    async start({ id }, { inPlace = false, taskQueue = 'webhooks' } = {}) {
+    async start({ id }, { local = false, taskQueue = 'webhooks' } = {}) {
       const workflowId = workflowIdOf('webhookDelivery', id);
       return client.workflow.start<typeof webhookDelivery>('webhookDelivery', {
         workflowId,
         taskQueue,
-        args: [id, inPlace],
+        args: [id, local],
       });
     },
     startGate: ({ endpoint: { id } }, { taskQueue }) =>

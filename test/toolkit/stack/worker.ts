@@ -24,7 +24,7 @@ export async function workflowBundle(): Promise<{ codePath: string }> {
 
 /**
  * Runs a worker in this process until it is stopped.
- * @param options.activities the real ones, over whatever platform the test has
+ * @param options.activities the real ones, over the test's dependencies
  */
 export async function runWorkerHere(
   connection: NativeConnection,

@@ -13,7 +13,7 @@ export interface Tallied {
   marked?: boolean | undefined;
 }
 
-/** @returns how many there are: tallies and the changes not yet folded into them, in one statement, and therefore of one moment */
+/** @returns how many there are: tallies and the changes not yet rolled up into them, in one statement, and therefore of one moment */
 export async function countListed(db: Queries, { list, clubId, subjectId, marked }: Tallied): Promise<number> {
   const parameters: unknown[] = [clubId, list];
   const conditions = ['club_id = $1', 'list = $2'];
@@ -32,13 +32,12 @@ export async function countListed(db: Queries, { list, clubId, subjectId, marked
 const key = 'club_id, list, subject_id, marked';
 
 /**
- * Folds changes into the tallies, at most `limit` of them, whichever come first: all of them are to go. A tally that
- * comes to nothing is removed.
- * @returns how many were folded
+ * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
+ * @returns how many were rolled up
  */
-export async function foldListTallies(database: Database, limit: number): Promise<number> {
+export async function rollUpListTallies(database: Database, limit: number): Promise<number> {
   return database.transaction(async (tx) => {
-    const [folded] = await tx.query<{ changes: number; empty: boolean }[]>(
+    const [rolledUp] = await tx.query<{ changes: number; empty: boolean }[]>(
       `WITH taken AS (
          DELETE FROM list_tally_changes
           WHERE ctid = ANY (ARRAY (SELECT ctid FROM list_tally_changes LIMIT ${limit} FOR UPDATE SKIP LOCKED))
@@ -50,7 +49,7 @@ export async function foldListTallies(database: Database, limit: number): Promis
       RETURNING records)
        SELECT (SELECT count(*)::int FROM taken) AS changes, EXISTS (SELECT FROM folded WHERE records = 0) AS empty`,
     );
-    if (folded?.empty) await tx.query(`DELETE FROM list_tallies WHERE records = 0`);
-    return folded?.changes ?? 0;
+    if (rolledUp?.empty) await tx.query(`DELETE FROM list_tallies WHERE records = 0`);
+    return rolledUp?.changes ?? 0;
   });
 }

@@ -5,7 +5,7 @@ import { windowOf, type PageRequest } from './page.ts';
 
 export interface SearchRules {
   /** A search finds as many, the newest; its total counts them. */
-  readonly most: number;
+  readonly max: number;
   /** The newest records, which are looked at first. */
   readonly probe: number;
   /** As many that fit among them, and the text is common: walking on is quicker than reading all that an index finds. */
@@ -17,7 +17,7 @@ export interface SearchRules {
 }
 
 export const searchRules: SearchRules = {
-  most: 1_000,
+  max: 1_000,
   probe: 1_000,
   common: 30,
   walk: 40_000, // where one of 30 fits, 1,000 are found by then
@@ -57,12 +57,12 @@ export async function search(
 ): Promise<Id[]> {
   const probed = await probe(db, list, rules);
   if (probed.complete) return probed.ids;
-  if (!makesTrigrams(text)) return walk(db, list, rules.walkWithoutIndex, rules.most);
+  if (!makesTrigrams(text)) return walk(db, list, rules.walkWithoutIndex, rules.max);
   if (probed.ids.length >= rules.common) {
-    const ids = await walk(db, list, rules.walk, rules.most);
-    if (ids.length === rules.most) return ids;
+    const ids = await walk(db, list, rules.walk, rules.max);
+    if (ids.length === rules.max) return ids;
   }
-  return findByIndex(db, list, rules.most);
+  return findByIndex(db, list, rules.max);
 }
 
 const newestFirst = ({ alias, orderedBy }: SearchedList) => `${alias}.${orderedBy} DESC, ${alias}.id DESC`;
@@ -80,14 +80,14 @@ async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promi
     [...list.parameters],
   );
   const { looked, ids } = seen ?? { looked: 0, ids: [] };
-  return { ids: ids.slice(0, rules.most), complete: looked < rules.probe || ids.length >= rules.most };
+  return { ids: ids.slice(0, rules.max), complete: looked < rules.probe || ids.length >= rules.max };
 }
 
 /** @returns what fits among so many of the newest; it stops at as many as a search finds */
-async function walk(db: Queries, list: SearchedList, length: number, most: number): Promise<Id[]> {
+async function walk(db: Queries, list: SearchedList, length: number, max: number): Promise<Id[]> {
   const found = await db.query<{ id: Id }[]>(
     `SELECT ${list.alias}.id FROM ${newest(list, length)}
-      WHERE ${list.matching} ORDER BY ${newestFirst(list)} LIMIT ${most}`,
+      WHERE ${list.matching} ORDER BY ${newestFirst(list)} LIMIT ${max}`,
     [...list.parameters],
   );
   return found.map(({ id }) => id);
@@ -97,12 +97,12 @@ async function walk(db: Queries, list: SearchedList, length: number, most: numbe
 async function findByIndex(
   db: Queries,
   { from, alias, orderedBy, conditions, matching, parameters }: SearchedList,
-  most: number,
+  max: number,
 ): Promise<Id[]> {
   const found = await db.query<{ id: Id }[]>(
     `WITH found AS MATERIALIZED (
        SELECT ${alias}.id, ${alias}.${orderedBy} FROM ${from} WHERE ${conditions} AND ${matching})
-     SELECT id FROM found ORDER BY ${orderedBy} DESC, id DESC LIMIT ${most}`,
+     SELECT id FROM found ORDER BY ${orderedBy} DESC, id DESC LIMIT ${max}`,
     [...parameters],
   );
   return found.map(({ id }) => id);

@@ -13,7 +13,7 @@ import type { Id } from '../../../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../../../toolkit/builders/access.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { buildCohort, buildCourse } from '../../../toolkit/builders/courses.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
 interface Modelled {
   delivery: number;
@@ -114,7 +114,7 @@ class Model {
 describe('enrollments against a model', () => {
   it('match the model in state, facts and refusals after any sequence of changes', async function () {
     this.timeout(120_000);
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const course = await buildCourse(clubId);

@@ -1,5 +1,5 @@
 /** What an import does when something breaks, comes twice, or changes under it. */
-import type { ImportPlatform } from '../../../../domain/access/imports/step.ts';
+import type { ImportDeps } from '../../../../domain/access/imports/step.ts';
 import { importRules } from '../../../../domain/access/imports/imports.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -10,7 +10,7 @@ import { buildCohort, buildCourse } from '../../../toolkit/builders/courses.ts';
 import { call, clock, expectError } from '../../../toolkit/drive/api.ts';
 import {
   importFile,
-  importPlatform,
+  importDeps,
   readImport,
   reportOf,
   runImport,
@@ -19,7 +19,7 @@ import {
   storedOf,
   upload,
 } from '../../../toolkit/drive/imports.ts';
-import { columnsHolding, factsOf, platformOn, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { columnsHolding, factsOf, depsOn, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 
@@ -47,7 +47,7 @@ describe('student imports', () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const importId = await begin(header + people(1_200), `delivery_ids=${deliveryId}`);
         let deaths = 0;
-        const dying = await importPlatform(() => ({
+        const dying = await importDeps(() => ({
           failpoint: async (name) => {
             if (name !== place) return;
             deaths += 1;
@@ -94,7 +94,7 @@ describe('student imports', () => {
       const source = await testDatabase();
       await source.query(`DELETE FROM wakes`);
       const isWoken = async (afterMs: number) => {
-        const { database } = await testPlatform();
+        const { database } = await testDeps();
         await rescueOverdue(database, new Date(Date.now() + afterMs));
         const rows = await source.query<unknown[]>(`SELECT 1 FROM wakes WHERE subject_id = $1`, [importId]);
         return rows.length > 0;
@@ -268,8 +268,8 @@ describe('student imports', () => {
       const [name, email] = ['Quintessa Rowbottom', 'quintessa.rowbottom@example.com'];
       const { id } = await importFile(club, `${header}${email},${name}\nnobody,Quintessa Rowbottom\n`, 'invite=true');
       const [row] = await reportOf(club, id);
-      const { database } = await testPlatform();
-      await removeStudent(platformOn(database), club.id, row?.student_id ?? '', new Date());
+      const { database } = await testDeps();
+      await removeStudent(depsOn(database), club.id, row?.student_id ?? '', new Date());
       for (const text of [name, email]) expect(await columnsHolding(text), text).to.deep.equal([]);
       expect(await storedOf(club)).to.deep.equal([]);
       expect(await reportOf(club, id)).to.deep.equal([
@@ -280,9 +280,9 @@ describe('student imports', () => {
   });
 
   describe('object store', () => {
-    const without = (method: 'read' | 'remove', times: number): Promise<ImportPlatform> => {
+    const without = (method: 'read' | 'remove', times: number): Promise<ImportDeps> => {
       let left = times;
-      return importPlatform(({ storage }) => ({
+      return importDeps(({ storage }) => ({
         storage: {
           ...storage,
           [method]: async (...args: never[]) => {
@@ -296,9 +296,9 @@ describe('student imports', () => {
     it('repeats a failed step and loses nothing when the store is away for a while', async () => {
       const importId = await begin(header + people(600));
       for (const method of ['read', 'remove'] as const) {
-        const platform = await without(method, 2);
+        const deps = await without(method, 2);
         for (let times = 0; times < 2; times++) {
-          const failed = await runImport(importId, platform).catch((error: unknown) => error);
+          const failed = await runImport(importId, deps).catch((error: unknown) => error);
           expect(failed, method).to.have.property('message', 'The store is away');
         }
       }
@@ -310,7 +310,7 @@ describe('student imports', () => {
     it('fails the import with file_missing when the store has lost the file', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
-      const { storage } = await importPlatform();
+      const { storage } = await importDeps();
       await storage.remove((await storedOf(club))[0] ?? '');
       expect(await runImport(importId)).to.deep.equal({ done: true, outcome: 'failed' });
       expect(await readImport(club, importId)).to.include({ error: 'file_missing', created: 500 });

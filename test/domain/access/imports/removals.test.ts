@@ -5,10 +5,10 @@ import type { Transaction } from '../../../../platform/infra/postgres/database.t
 import { studentsOf } from '../../../toolkit/assert/students.ts';
 import { buildClub, buildStudent, type TestClub } from '../../../toolkit/builders/clubs.ts';
 import { callsOf } from '../../../toolkit/drive/club-calls.ts';
-import { columnsHolding, platformOn, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { columnsHolding, depsOn, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import {
   importFile,
-  importPlatform,
+  importDeps,
   readImport,
   runImport,
   shortReport,
@@ -31,7 +31,7 @@ describe('student import and removal', () => {
   });
 
   const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
-  const remove = async (studentId: string) => removeStudent(await testPlatform(), club.id, studentId, new Date());
+  const remove = async (studentId: string) => removeStudent(await testDeps(), club.id, studentId, new Date());
   const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 
   /** Name and address are nowhere, and the import is done with its notes. */
@@ -91,7 +91,7 @@ describe('student import and removal', () => {
     it('recreates neither address of a student whose address was corrected before the removal', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
-      await updateStudent(await testPlatform(), club.id, student.id, { email: person.email }, new Date());
+      await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, new Date());
       await remove(student.id);
       await runImport(importId);
       expect(await shortReport(club, importId)).to.deep.equal(['2 failed student_removed', '3 failed student_removed']);
@@ -102,7 +102,7 @@ describe('student import and removal', () => {
     it('imports both addresses when a student’s address was corrected but the student stays', async () => {
       const student = await buildStudent(club.id, { email: 'former@example.com' });
       const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
-      await updateStudent(await testPlatform(), club.id, student.id, { email: 'now@example.com' }, new Date());
+      await updateStudent(await testDeps(), club.id, student.id, { email: 'now@example.com' }, new Date());
       await runImport(importId);
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });
@@ -111,14 +111,14 @@ describe('student import and removal', () => {
       const student = await buildStudent(club.id, person);
       const importId = await begin(`${header}${row}new@example.com,N\n`);
       let removal: Promise<void> = Promise.resolve();
-      const platform = await importPlatform(() => ({
+      const deps = await importDeps(() => ({
         failpoint: async (name) => {
           if (name !== 'batch_written') return;
           removal = remove(student.id);
           await untilWaitingForLocks(1);
         },
       }));
-      await runImport(importId, platform);
+      await runImport(importId, deps);
       await removal;
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
       expect(await emails()).to.deep.equal(['new@example.com']);
@@ -132,9 +132,9 @@ describe('student import and removal', () => {
       it(`restarts a batch that waits for a removal, and fails the row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(`${header}${row}${more}`);
-        const usual = await testPlatform();
+        const usual = await testDeps();
         const database = recordingEnds(usual.database);
-        const platform = await importPlatform(() => ({ database }));
+        const deps = await importDeps(() => ({ database }));
         let running: Promise<unknown> = Promise.resolve();
         let removing: Transaction | undefined;
         await withOpenTransaction(
@@ -143,9 +143,9 @@ describe('student import and removal', () => {
             await tx.query(`SELECT FROM students WHERE id = $1 FOR NO KEY UPDATE`, [student.id]);
           },
           async () => {
-            running = runImport(importId, platform);
+            running = runImport(importId, deps);
             await untilWaitingForLocks(1);
-            if (removing) await removeStudent(platformOn(databaseOf(removing)), club.id, student.id, new Date());
+            if (removing) await removeStudent(depsOn(databaseOf(removing)), club.id, student.id, new Date());
           },
         );
         await running;

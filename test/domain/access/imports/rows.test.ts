@@ -128,10 +128,10 @@ const cases: Case[] = [
 const closedFields = ['a@x.com', 'b@x.com', 'a', '"q,\n""q"', '', 'é', '"a@x.com"'];
 
 /** A file of up to so many lines, each of one to three of these fields. */
-const fileOf = (field: fc.Arbitrary<string>, mostLines: number): fc.Arbitrary<Buffer> =>
+const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buffer> =>
   fc
     .tuple(
-      fc.array(fc.array(field, { minLength: 1, maxLength: 3 }), { maxLength: mostLines, size: 'max' }),
+      fc.array(fc.array(field, { minLength: 1, maxLength: 3 }), { maxLength: maxLines, size: 'max' }),
       fc.constantFrom('\n', '\r\n'),
     )
     .map(([lines, end]) => Buffer.from(['email,name', ...lines.map((fields) => fields.join(','))].join(end)));

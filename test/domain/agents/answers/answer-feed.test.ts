@@ -4,7 +4,7 @@ import { createAnswerFeed, type AnswerFeed } from '../../../../domain/agents/ans
 import type { Id } from '../../../../platform/core/ids.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildAsker, buildCharge, type Asker } from '../../../toolkit/builders/questions.ts';
-import { appendWithoutNotify, appendWords, endAnswer, foldLog } from '../../../toolkit/drive/answers.ts';
+import { appendWithoutNotify, appendWords, endAnswer, deleteLog } from '../../../toolkit/drive/answers.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 import { withoutTimersOf } from '../../../toolkit/fakes/timers.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
@@ -90,7 +90,7 @@ describe('feed of answers', function () {
 
   it('gives each follower one contiguous piece, for any words, attaches and disconnects', async () => {
     await fc.assert(
-      fc.asyncProperty(acts, fc.boolean(), async (planned, isFolded) => {
+      fc.asyncProperty(acts, fc.boolean(), async (planned, isDeleted) => {
         const answerId = await buildCharge(asker, 1n, new Date());
         let written: string[] = [];
         const followers: Follower[] = [follow(0, answerId, 0)];
@@ -112,7 +112,7 @@ describe('feed of answers', function () {
         }
         await endAnswer(answerId, { text: 'end' });
         written = [...written, 'e', 'n', 'd'];
-        if (isFolded) await foldLog(answerId);
+        if (isDeleted) await deleteLog(answerId);
         for (const { from, got, over, left } of followers) {
           const isWhole = await over;
           const text = got.join('');

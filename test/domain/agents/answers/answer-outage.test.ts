@@ -32,15 +32,15 @@ describe('an answer while Postgres is away', function () {
       { ...readConfig().database, url: new Secret(line.url), poolSize: 4 },
       applicationName,
     ).initialize();
-    const platform = await answering.platform();
-    const log = createDeltaLog({ source, ring() {}, onError() {}, async failpoint() {} });
+    const deps = await answering.deps();
+    const log = createDeltaLog({ source, notify() {}, onError() {}, async failpoint() {} });
     answering.model().next({ answer: chunks, delayMs: 50 });
     const stepping = stepAnswer(
       {
-        ...platform,
+        ...deps,
         log,
-        database: new Database(source, platform.database.notifier),
-        prompt: { ...platform.prompt, source },
+        database: new Database(source, deps.database.notifier),
+        prompt: { ...deps.prompt, source },
       },
       question.questionId,
       Date.now(),

@@ -121,7 +121,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(model().closedByClient()).to.equal(1);
   });
 
-  it('lets go when the worker stops, and is asked by another', async () => {
+  it('releases the answer when the worker stops, and another worker asks', async () => {
     const question = await buildQuestion();
     const stopping = new AbortController();
     const stopped = answer({ neverAnswer: true }, { question, signal: stopping.signal });

@@ -65,7 +65,7 @@ describe('the step of an answer', function () {
     };
     expect(outcome).to.deep.equal({ done: true, outcome: report });
     expect(answering.ended).to.deep.equal([report]);
-    expect(answering.rings()).to.be.at.least(2);
+    expect(answering.notifications()).to.be.at.least(2);
   });
 
   it('does nothing once the answer has ended: asks nobody, charges and reports nothing', async () => {
@@ -158,7 +158,7 @@ describe('the step of an answer', function () {
 
     it('commits the call before the request is made', async () => {
       const question = await buildQuestion();
-      const { askModel, ...platform } = await answering.platform();
+      const { askModel, ...deps } = await answering.deps();
       if (!askModel) throw new Error('It is configured.');
       let atTheModel: unknown;
       const looking: typeof askModel = async function* (request, signal) {
@@ -168,7 +168,7 @@ describe('the step of an answer', function () {
         yield* askModel(request, signal);
       };
       const { signal } = new AbortController();
-      await stepAnswer({ ...platform, askModel: looking }, question.questionId, Date.now(), signal);
+      await stepAnswer({ ...deps, askModel: looking }, question.questionId, Date.now(), signal);
       expect(atTheModel).to.deep.equal({ call_no: 1, outcome: null, estimated: true });
     });
   });

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { foldAnswerLogs } from '../../../../domain/agents/answers/answer-logs.ts';
+import { deleteEndedAnswerLogs } from '../../../../domain/agents/answers/answer-logs.ts';
 import { stepAnswer } from '../../../../domain/agents/answers/answer-step.ts';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
 import { answerRow, callRows, chargeRow, logOf, monthOf } from '../../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../../toolkit/drive/answering.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { buildQuestion, type TestQuestion } from '../../../toolkit/builders/questions.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
@@ -17,9 +17,9 @@ describe('upkeep of answers', function () {
   const answering = useAnswering();
 
   describe('the log', () => {
-    const foldedAt = async (question: TestQuestion, ms: number) => {
+    const isDeletedAfter = async (question: TestQuestion, ms: number) => {
       const { completedAt } = await answerRow(question.answerId);
-      await foldAnswerLogs(await testDatabase(), new Date((completedAt?.getTime() ?? 0) + ms));
+      await deleteEndedAnswerLogs(await testDatabase(), new Date((completedAt?.getTime() ?? 0) + ms));
       return (await answerRow(question.answerId)).logFoldedAt !== null;
     };
 
@@ -27,9 +27,9 @@ describe('upkeep of answers', function () {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       await answering.step(question.questionId);
-      expect(await foldedAt(question, hour)).to.equal(false);
+      expect(await isDeletedAfter(question, hour)).to.equal(false);
       expect(await logOf(question.answerId)).to.equal('One two');
-      expect(await foldedAt(question, hour + 1)).to.equal(true);
+      expect(await isDeletedAfter(question, hour + 1)).to.equal(true);
       expect(await logOf(question.answerId)).to.equal('');
       expect((await answerRow(question.answerId)).content).to.equal('One two');
     });
@@ -40,14 +40,14 @@ describe('upkeep of answers', function () {
       await source.query(`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'x')`, [
         answerId,
       ]);
-      await foldAnswerLogs(source, new Date(Date.now() + 100 * hour));
+      await deleteEndedAnswerLogs(source, new Date(Date.now() + 100 * hour));
       expect(await logOf(answerId)).to.equal('x');
     });
   });
 
   describe('the sweeper', () => {
     const isRescued = async (question: TestQuestion, columns: string) => {
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       await database.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);
       await rescueOverdue(database, new Date());
       const [row] = await database.source.query<{ attributes: object }[]>(
@@ -80,7 +80,7 @@ describe('upkeep of answers', function () {
       answering.model().next({ answer: Array.from({ length: 200 }, () => 'word '), delayMs: 50 });
       const stepping = answering.step(question.questionId);
       await until('first words', { timeoutMs: 10 * second }, async () => (await logOf(answerId)) !== '');
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       await database.transaction((tx) => eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()));
       expect(await stepping).to.have.nested.property('outcome.error_code', 'conversation_deleted');
       expect(answering.model().closedByClient()).to.equal(1);
@@ -99,7 +99,7 @@ describe('upkeep of answers', function () {
 
     it('before the call prevents it, and releases the reserve', async () => {
       const question = await buildQuestion();
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       await database.transaction((tx) =>
         eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
       );
@@ -113,17 +113,17 @@ describe('upkeep of answers', function () {
 
     it('between claim and first event abandons the call, at no cost for the club', async () => {
       const question = await buildQuestion();
-      const platform = await answering.platform({
+      const deps = await answering.deps({
         async failpoint(name) {
           if (name !== 'answer_called') return;
           await (
-            await testPlatform()
+            await testDeps()
           ).database.transaction((tx) =>
             eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
           );
         },
       });
-      const step = await stepAnswer(platform, question.questionId, Date.now(), new AbortController().signal);
+      const step = await stepAnswer(deps, question.questionId, Date.now(), new AbortController().signal);
       expect(step).to.have.nested.property('outcome.error_code', 'student_removed');
       expect((await callRows(question.answerId)).map(({ outcome }) => outcome)).to.deep.equal(['abandoned']);
       expect(await logOf(question.answerId)).to.equal('');
@@ -133,17 +133,17 @@ describe('upkeep of answers', function () {
     it('between last word and end stands: the words stay deleted, and the use is charged', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
-      const platform = await answering.platform({
+      const deps = await answering.deps({
         async failpoint(name) {
           if (name !== 'answer_ending') return;
           await (
-            await testPlatform()
+            await testDeps()
           ).database.transaction((tx) =>
             eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
           );
         },
       });
-      await stepAnswer(platform, question.questionId, Date.now(), new AbortController().signal);
+      await stepAnswer(deps, question.questionId, Date.now(), new AbortController().signal);
       expect(await answerRow(question.answerId)).to.include({ status: 'failed', content: '' });
       expect(await logOf(question.answerId)).to.equal('');
       const [call] = await callRows(question.answerId);

@@ -4,7 +4,7 @@ import {
   AnswerLost,
   createDeltaLog,
   type DeltaLog,
-  type DeltaLogPlatform,
+  type DeltaLogDeps,
 } from '../../../../domain/agents/answers/delta-log.ts';
 import { deltaStatements, type DeltaStatements } from '../../../../domain/agents/answers/delta-statements.ts';
 import { newId } from '../../../../platform/core/ids.ts';
@@ -19,11 +19,11 @@ describe('writer of answer logs', function () {
   const open: DeltaLog[] = [];
   after(() => open.forEach((log) => log.close()));
 
-  const writer = async (overrides: Partial<DeltaLogPlatform> = {}) => {
-    const state = { rings: 0, errors: 0 };
+  const writer = async (overrides: Partial<DeltaLogDeps> = {}) => {
+    const state = { notifications: 0, errors: 0 };
     const log = createDeltaLog({
       source: await testDatabase(),
-      ring: () => void state.rings++,
+      notify: () => void state.notifications++,
       onError: () => void state.errors++,
       async failpoint() {},
       ...overrides,
@@ -103,7 +103,7 @@ describe('writer of answer logs', function () {
     // The first of the first answer; the firsts of the others, with what the first had since; and the rest.
     expect(gate.batches[0]).to.equal(1);
     expect(gate.batches.length).to.be.at.most(3);
-    expect(state.rings).to.equal(gate.batches.length);
+    expect(state.notifications).to.equal(gate.batches.length);
     for (const answer of answers) answer.release();
   });
 

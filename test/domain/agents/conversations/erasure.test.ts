@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
 import { answerRow, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
 import { useAnswering } from '../../../toolkit/drive/answering.ts';
-import { columnsHolding, testPlatform } from '../../../toolkit/stack/database.ts';
+import { columnsHolding, testDeps } from '../../../toolkit/stack/database.ts';
 import { buildQuestion, reservedMicros } from '../../../toolkit/builders/questions.ts';
 
 describe('deletion of a conversation during its answer', function () {
@@ -20,7 +20,7 @@ describe('deletion of a conversation during its answer', function () {
   ];
   for (const { at, charged, status } of places)
     it(`at ${at} leaves no words of a ${status} answer, and charges ${charged ? 'its use' : 'nothing'}`, async () => {
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
       const erase = () =>

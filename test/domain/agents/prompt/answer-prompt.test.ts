@@ -61,33 +61,33 @@ describe('prompt of an answer', function () {
 
   it('holds passages retrieved by the question for the agent in its club, at most 12', async () => {
     const question = await buildQuestion({ content: 'What is a pause?' });
-    const platform = await answering.platform();
+    const deps = await answering.deps();
     const requests: unknown[] = [];
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');
     const prompt = {
-      ...platform.prompt,
+      ...deps.prompt,
       retrieve: async (_: unknown, request: unknown) => {
         requests.push(request);
         return [];
       },
     };
-    await stepAnswer({ ...platform, prompt }, question.questionId, Date.now(), new AbortController().signal);
+    await stepAnswer({ ...deps, prompt }, question.questionId, Date.now(), new AbortController().signal);
     const { clubId, agentId } = question;
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
   it('is not sent when its images cannot be read, and the answer stays ready for another try', async () => {
     const question = await buildQuestion();
-    const platform = await answering.platform();
+    const deps = await answering.deps();
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');
     const prompt = {
-      ...platform.prompt,
+      ...deps.prompt,
       readImages: async () => {
         throw new Error('S3 is away');
       },
     };
     const error = await stepAnswer(
-      { ...platform, prompt },
+      { ...deps, prompt },
       question.questionId,
       Date.now(),
       new AbortController().signal,

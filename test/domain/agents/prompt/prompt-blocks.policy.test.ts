@@ -1,10 +1,10 @@
 import type { SearchResultBlockParam, TextBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { mostOutputTokens } from '../../../../domain/agents/prompt/models.policy.ts';
+import { maxOutputTokens } from '../../../../domain/agents/prompt/models.policy.ts';
 import { pricedModels } from '../../../../domain/agents/prompt/prices.policy.ts';
 import { promptOf, type PromptContent } from '../../../../domain/agents/prompt/prompt-blocks.policy.ts';
-import { mostPromptTokens, promptBounds } from '../../../../domain/agents/prompt/prompt.policy.ts';
+import { maxPromptTokens, promptBounds } from '../../../../domain/agents/prompt/prompt.policy.ts';
 import { foundPassages } from '../../../toolkit/builders/found-passages.ts';
 
 const content: PromptContent = {
@@ -190,14 +190,14 @@ describe('blocks of a prompt', () => {
     })) {
       it(`are as listed for ${model}`, () => {
         const { messages: _, system: __, ...rest } = of({ model }).request;
-        expect(rest).to.deep.equal({ model, max_tokens: mostOutputTokens(model, 1_000), ...asked });
+        expect(rest).to.deep.equal({ model, max_tokens: maxOutputTokens(model, 1_000), ...asked });
       });
     }
 
     it('exist for each priced model, and an unknown model throws', () => {
-      for (const model of pricedModels) expect(mostOutputTokens(model, 10), model).to.be.at.least(10);
-      expect(mostOutputTokens('claude-sonnet-5-5', 10)).to.equal(10);
-      expect(() => mostOutputTokens('unknown', 10)).to.throw('without a price');
+      for (const model of pricedModels) expect(maxOutputTokens(model, 10), model).to.be.at.least(10);
+      expect(maxOutputTokens('claude-sonnet-5-5', 10)).to.equal(10);
+      expect(() => maxOutputTokens('unknown', 10)).to.throw('without a price');
     });
   });
 
@@ -218,7 +218,7 @@ describe('blocks of a prompt', () => {
             ].join(''),
           );
           const { instructions } = content;
-          expect(bytes).to.be.at.most(mostPromptTokens({ instructions, history: [], question, images: 0 }));
+          expect(bytes).to.be.at.most(maxPromptTokens({ instructions, history: [], question, images: 0 }));
         },
       ),
       { numRuns: 30 },

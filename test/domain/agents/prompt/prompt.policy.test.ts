@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { promptOf } from '../../../../domain/agents/prompt/prompt-blocks.policy.ts';
 import {
-  mostPromptTokens,
+  maxPromptTokens,
   promptBounds,
   turnsThatFit,
   type Turn,
@@ -75,18 +75,18 @@ describe('most tokens of a prompt', () => {
           (sum, sent) => sum + Buffer.byteLength(sent),
           0,
         );
-        expect(bytes).to.be.at.most(mostPromptTokens({ ...content, history, images: 0 }));
+        expect(bytes).to.be.at.most(maxPromptTokens({ ...content, history, images: 0 }));
       }),
       { numRuns: 100 },
     );
   });
 
   it('count each byte of known text as a token, and the bounds of unknown text', () => {
-    const nothing = mostPromptTokens(parts);
+    const nothing = maxPromptTokens(parts);
     expect(nothing).to.equal(6_000 + 20 + 12 * 5_000);
-    expect(mostPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(6);
-    expect(mostPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(4);
-    expect(mostPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(4 + 2 * 20);
-    expect(mostPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
+    expect(maxPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(6);
+    expect(maxPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(4);
+    expect(maxPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(4 + 2 * 20);
+    expect(maxPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
   });
 });

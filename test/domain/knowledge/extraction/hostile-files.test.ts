@@ -135,7 +135,7 @@ describe('reading hostile files', function () {
   it('rejects a PDF page of 512 MB as too_large, and does not block this process', async () => {
     const half = deflateSync(deflateSync(Buffer.alloc(512 * megabyte, 32)));
     const { result, turns } = await watched(() =>
-      extracted(pdfWith(half, '/Filter [/FlateDecode /FlateDecode]'), { rules: { mostBuffersMb: 100 } }),
+      extracted(pdfWith(half, '/Filter [/FlateDecode /FlateDecode]'), { rules: { maxBuffersMb: 100 } }),
     );
     expect(result).to.deep.equal({ result: 'unreadable', code: 'too_large' });
     expect(turns).to.be.above(20);
@@ -147,7 +147,7 @@ describe('reading hostile files', function () {
 
   it('stops reading at its memory limit with too_large', async () => {
     const nested = `<html>${'<p>word '.repeat(3_000_000)}`;
-    expect(await refusalOf(nested, { rules: { mostHeapMb: 64 } })).to.equal('too_large');
+    expect(await refusalOf(nested, { rules: { maxHeapMb: 64 } })).to.equal('too_large');
   });
 
   it('rejects 200 MB of text, and more than ten million characters, as too_large', async () => {

@@ -18,7 +18,7 @@ import {
 } from '../../../toolkit/drive/indexing.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { databaseOf } from '../../../toolkit/fakes/databases.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 import { LeaseLost } from '../../../../platform/engine/lease.ts';
 
@@ -76,12 +76,12 @@ describe('the claim of a source', function () {
   for (const [when, lose] of Object.entries(losses))
     it(`stops the reading at its next renewal when ${when}`, async () => {
       const source = await buildLessonSource('Text.');
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       const held = holdClaim(database, await claimOf(source), () => {}, new AbortController().signal);
       const aborted = once(held.signal, 'abort');
       await lose(source);
       await aborted;
-      held.letGo();
+      held.release();
       expect(held.signal.reason).to.be.instanceOf(LeaseLost);
     });
 
@@ -148,7 +148,7 @@ describe('the claim of a source', function () {
     const source = await buildLessonSource('Old.');
     await stepSource(source);
     await wantAnew(source);
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const claim = await claimOf(source);
     const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.' }];
     const recording = database.source.transaction(async (tx) => {
@@ -170,7 +170,7 @@ describe('the claim of a source', function () {
       const source = await buildFileSource(await book(40));
       await stepSource(source);
       await wantAnew(source);
-      const { database } = await testPlatform();
+      const { database } = await testDeps();
       return { source, claim: await claimOf(source), database };
     };
     const takeAway = async (tx: Transaction, { id }: TestSource) => {

@@ -1,11 +1,11 @@
 /** Faults of ours while a source is indexed: tried again, after growing waits, until the last attempt. */
 import { expect } from 'chai';
-import { mostAttempts, waitAfter } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
+import { maxAttempts, waitAfter } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
 import { sourceRow } from '../../../toolkit/assert/sources.ts';
 import { buildFileSource, buildLessonSource } from '../../../toolkit/builders/sources.ts';
 import { alterSource, stepSource, wantAnew } from '../../../toolkit/drive/indexing.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const storage = { read: () => Promise.reject(new Error('a fault of ours')) };
 const indexingFailed = { done: true, outcome: 'failed', error: 'indexing_failed' };
@@ -18,7 +18,7 @@ describe('a source whose indexing meets a fault', function () {
     const faults: unknown[] = [];
     const waits: number[] = [];
     let now = Date.now();
-    for (let attempt = 1; attempt < mostAttempts; attempt++) {
+    for (let attempt = 1; attempt < maxAttempts; attempt++) {
       const step = await stepSource(source, { storage, onFault: (error) => faults.push(error) }, { now });
       if (step.done) throw new Error('It was given up.');
       expect(step.attempt).to.equal(attempt + 1);
@@ -30,11 +30,11 @@ describe('a source whose indexing meets a fault', function () {
     }
     expect(waits).to.deep.equal([5, 30, 120, 600, 1_800, 3_600].map((seconds) => seconds * 1_000));
     expect(await stepSource(source, { storage }, { now })).to.deep.equal(indexingFailed);
-    expect(faults).to.have.length(mostAttempts - 1);
+    expect(faults).to.have.length(maxAttempts - 1);
   });
 
   it('has a wait for every attempt but the last', () => {
-    const waits = [waitAfter(1), waitAfter(mostAttempts - 1), waitAfter(mostAttempts)];
+    const waits = [waitAfter(1), waitAfter(maxAttempts - 1), waitAfter(maxAttempts)];
     expect(waits).to.deep.equal([5_000, 3_600_000, undefined]);
   });
 
@@ -49,7 +49,7 @@ describe('a source whose indexing meets a fault', function () {
 
   it('begins with the first attempt when it is indexed by hand after it failed', async () => {
     const source = await buildFileSource('Text.');
-    const failed = `status = 'failed', error_code = 'indexing_failed', attempts = ${mostAttempts}, looks_at = NULL`;
+    const failed = `status = 'failed', error_code = 'indexing_failed', attempts = ${maxAttempts}, looks_at = NULL`;
     await alterSource(source, failed);
     await wantAnew(source);
     expect(await stepSource(source, { storage })).to.include({ done: false, attempt: 2 });
@@ -57,7 +57,7 @@ describe('a source whose indexing meets a fault', function () {
 
   it('fails when every worker has died of it', async () => {
     const source = await buildFileSource('Text.');
-    await alterSource(source, `status = 'indexing', attempts = ${mostAttempts}, lease_until = now() - interval '1 s'`);
+    await alterSource(source, `status = 'indexing', attempts = ${maxAttempts}, lease_until = now() - interval '1 s'`);
     expect(await stepSource(source)).to.deep.equal(indexingFailed);
   });
 
@@ -67,7 +67,7 @@ describe('a source whose indexing meets a fault', function () {
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);
     await alterSource(leased, `lease_until = now() + interval '1 min'`);
     await alterSource(done, `status = 'ready', looks_at = NULL`);
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await rescueOverdue(database, new Date());
     const woken = await database.source.query<{ id: string }[]>(
       `SELECT subject_id AS id FROM wakes WHERE workflow_type = 'sourceIndex' AND subject_id = ANY ($1)`,

@@ -116,7 +116,7 @@ describe('indexing', function () {
 
     it('that takes too long to read fails with took_too_long', async () => {
       const source = await buildFileSource(await book(300));
-      const rules = { extractionMs: 200, mostHeapMb: 512, mostBuffersMb: 512 };
+      const rules = { extractionMs: 200, maxHeapMb: 512, maxBuffersMb: 512 };
       expect(await stepSource(source, { rules })).to.deep.equal(failed('took_too_long'));
     });
 

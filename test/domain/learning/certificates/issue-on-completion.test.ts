@@ -5,20 +5,20 @@ import { issueOnCompletion } from '../../../../domain/learning/certificates/cert
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { buildCourse } from '../../../toolkit/builders/courses.ts';
-import { factsOf, rowCounts, testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { factsOf, rowCounts, testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 
 const completedAt = new Date('2026-03-02T09:14:58.000Z');
 const now = new Date('2026-03-02T09:15:00.000Z');
 
 async function complete(completion: { clubId: string; studentId: string; courseId: string }): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   await database.source.transaction((tx) =>
     issueOnCompletion(new Transaction(tx), 'https://club.example', { ...completion, completedAt }, now),
   );
 }
 
 async function certificatesOf(clubId: string) {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   return database.source.query<Record<string, unknown>[]>(`SELECT * FROM certificates WHERE club_id = $1`, [clubId]);
 }
 
@@ -70,10 +70,10 @@ describe('certificates on course completion', () => {
   });
 
   it('are rejected without a trace for an unknown or removed student and a foreign or unknown course', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed] = [await buildStudent(club.id), await buildStudent(club.id)];
-    await removeStudent(platformOn(database), club.id, removed.id, now);
+    await removeStudent(depsOn(database), club.id, removed.id, now);
     const course = await buildCourse(club.id, { certificateOnCompletion: true });
     const foreign = await buildCourse(other.id, { certificateOnCompletion: true });
     const before = await rowCounts();

@@ -8,7 +8,7 @@ import { completeLesson, undoCompletion } from '../../../../domain/learning/cour
 import { updateCourse } from '../../../../domain/learning/courses/courses.ts';
 import { removeLesson, updateLesson } from '../../../../domain/learning/courses/lessons.ts';
 import { completionsOf } from '../../../toolkit/assert/facts.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 import { buildLearner, buildOpenCourse } from '../../../toolkit/builders/access.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 
@@ -77,8 +77,8 @@ describe('a course that is completed and edited at the same time', function () {
   this.timeout(120_000);
 
   it('has the facts and the progress of the model after any sequence', async () => {
-    const platform = await testPlatform();
-    const { database } = platform;
+    const deps = await testDeps();
+    const { database } = deps;
     const { manager } = database.source;
     const club = await buildClub();
     let now = Date.now();
@@ -101,7 +101,7 @@ describe('a course that is completed and edited at the same time', function () {
               at,
             );
           const { id, publicId } = lessonOf(act.lesson);
-          if (act.kind === 'complete') return completeLesson(platform, reader, publicId, at);
+          if (act.kind === 'complete') return completeLesson(deps, reader, publicId, at);
           if (act.kind === 'undo') return undoCompletion({ database }, reader, publicId, at);
           if (act.kind === 'remove') return removeLesson({ database }, club.id, id, at);
           return updateLesson({ database }, club.id, id, { published: act.kind === 'publish' }, at);

@@ -8,7 +8,7 @@ import { updateCourse } from '../../../../domain/learning/courses/courses.ts';
 import { createLesson, removeLesson, updateLesson } from '../../../../domain/learning/courses/lessons.ts';
 import { completionsOf } from '../../../toolkit/assert/facts.ts';
 import { expectError, type Answer } from '../../../toolkit/drive/api.ts';
-import { factsOf, rowCounts, testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { factsOf, rowCounts, testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../../../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../../../toolkit/builders/clubs.ts';
 import { classroomOf, revokeEnrollment } from '../../../toolkit/drive/classroom.ts';
@@ -82,7 +82,7 @@ describe('concurrent completions', () => {
 
   for (const undoneFirst of [true, false]) {
     it(`${undoneFirst ? 'do not ' : ''}complete the course if the undo of another lesson comes ${undoneFirst ? 'first' : 'after'}`, async () => {
-      const { publicUrl } = await testPlatform();
+      const { publicUrl } = await testDeps();
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
       const inOpen = (tx: Transaction) =>
@@ -115,7 +115,7 @@ describe('a completion and a change that takes its lesson away', () => {
     'the course is unpublished': (tx) =>
       updateCourse({ database: databaseOf(tx) }, club.id, course.id, { status: 'draft' }, new Date()),
     'access is revoked': (tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date()),
-    'the student is removed': (tx) => removeStudent(platformOn(databaseOf(tx)), club.id, learner.id, new Date()),
+    'the student is removed': (tx) => removeStudent(depsOn(databaseOf(tx)), club.id, learner.id, new Date()),
   };
 
   for (const [what, take] of Object.entries(takings)) {
@@ -150,7 +150,7 @@ describe('a completion and a change that takes its lesson away', () => {
 
   for (const [what, begin] of Object.entries(later)) {
     it(`lets ${what} wait for the completion, and keeps both`, async () => {
-      const { publicUrl } = await testPlatform();
+      const { publicUrl } = await testDeps();
       const [only = ''] = await start(1);
       const answer = await begunDuring(
         (tx) => completeLesson({ database: databaseOf(tx), publicUrl }, reader(), only, new Date()),
@@ -162,7 +162,7 @@ describe('a completion and a change that takes its lesson away', () => {
   }
 
   it('lets the revocation of access wait for the completion, and keeps both', async () => {
-    const { publicUrl } = await testPlatform();
+    const { publicUrl } = await testDeps();
     const [only = ''] = await start(1);
     await begunDuring(
       (tx) => completeLesson({ database: databaseOf(tx), publicUrl }, reader(), only, new Date()),

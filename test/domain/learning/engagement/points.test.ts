@@ -7,7 +7,7 @@ import { createLevel, deleteLevel, updateLevel } from '../../../../domain/learni
 import { awardPoints } from '../../../../domain/learning/engagement/points.ts';
 import { ownStandingOf } from '../../../../domain/learning/engagement/standing.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 
 /** What is true of one student and the levels of the club. */
 interface Model {
@@ -58,7 +58,7 @@ async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
 }
 
 async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: string; nth: number; points: number }) {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const taken = (but?: Id) => [...model.levels].some(([id, from]) => from === points && id !== but);
   if (act === 'create') {
     const refused = taken() ? 'points_taken' : undefined;
@@ -82,7 +82,7 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
 
 describe('points and levels', () => {
   it('match the model in points, level and facts after any awards and level changes', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { id: clubId } = await buildClub();
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
@@ -117,7 +117,7 @@ describe('points and levels', () => {
   }).timeout(120_000);
 
   it('keep nothing of an award whose transaction fails, and the award can be repeated', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);
     await createLevel({ database }, clubId, { name: 'Deckhand', points: 1 }, new Date());

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isEmail } from '../../../../platform/core/email.policy.ts';
 import { addressesIn, readAddress } from '../../../../domain/sales/notices/addresses.policy.ts';
 import { receiveNotice } from '../../../../domain/sales/notices/notices.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
 
@@ -95,11 +95,9 @@ describe('a notice with an unknown token', () => {
       },
     );
     const received = { platform: 'generic', token: 'nobody', raw: Buffer.from('{}'), body: unread, signature: '' };
-    const refused: unknown = await receiveNotice(
-      await testPlatform(),
-      { ...received, header: () => '' },
-      new Date(),
-    ).catch((error: unknown) => error);
+    const refused: unknown = await receiveNotice(await testDeps(), { ...received, header: () => '' }, new Date()).catch(
+      (error: unknown) => error,
+    );
     expect(refused).to.have.property('code', 'not_found');
   });
 });

@@ -6,7 +6,7 @@ import { newId } from '../../../../platform/core/ids.ts';
 import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
 import { buildStudent } from '../../../toolkit/builders/clubs.ts';
-import { columnsHolding, mailsTo, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { columnsHolding, mailsTo, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import {
   buildProduct,
   buildShop,
@@ -255,7 +255,7 @@ describe('cancellation of a subscription', () => {
   it('does not extend an end that an administrator set', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const sooner = new Date(Date.now() + day);
     const [{ id } = { id: '' }] = await accessOf(shop);
     await database.source.transaction((tx) => changeEnd(new Transaction(tx), shop.club.id, id, sooner, new Date()));
@@ -266,7 +266,7 @@ describe('cancellation of a subscription', () => {
   it('before a later charge does not restore access that an administrator revoked', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const [{ id } = { id: '' }] = await accessOf(shop);
     await database.source.transaction((tx) =>
       revokeAccess(new Transaction(tx), shop.club.id, id, 'revocation', new Date()),
@@ -300,7 +300,7 @@ describe('removal of a student', () => {
     const waiting = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded', { buyer }));
     expect(await columnsHolding(name)).to.include('sales_notices.body');
     const studentId = await studentOf(shop);
-    await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
+    await removeStudent(await testDeps(), shop.club.id, studentId, new Date());
     for (const text of [name, shop.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await noticeRow(waiting)).to.include({ status: 'ignored', errorCode: 'student_removed', body: null });
     const source = await testDatabase();
@@ -313,7 +313,7 @@ describe('removal of a student', () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const studentId = await studentOf(shop);
-    await removeStudent(await testPlatform(), shop.club.id, studentId, new Date());
+    await removeStudent(await testDeps(), shop.club.id, studentId, new Date());
     const before = await factTypes(shop.club.id);
     const again = await takeNotice(shop.connection, purchaseNotice(shop, 'refunded'));
     expect(await stepNotice(again)).to.deep.equal({ done: true, outcome: 'ignored' });
@@ -333,7 +333,7 @@ describe('removal of a student', () => {
         purchase: { id: '2', amount: 1, currency: 'EUR' },
       }),
     );
-    await removeStudent(await testPlatform(), shop.club.id, await studentOf(shop), new Date());
+    await removeStudent(await testDeps(), shop.club.id, await studentOf(shop), new Date());
     expect((await noticeRow(other)).body).not.to.equal(null);
   });
 });

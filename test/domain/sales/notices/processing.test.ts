@@ -9,9 +9,9 @@ import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
 import { buildStudents, buildPlan } from '../../../toolkit/builders/billing.ts';
 import { buildSalesConnection, buildProduct, buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
-import { rowCounts, testPlatform } from '../../../toolkit/stack/database.ts';
+import { rowCounts, testDeps } from '../../../toolkit/stack/database.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
-import { noticePlatform, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
+import { noticeDeps, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
 
 const day = 86_400_000;
 const euros = (id: string) => ({ purchase: { id, amount: 1, currency: 'EUR' } });
@@ -45,7 +45,7 @@ describe('a notice that cannot be carried out', () => {
     expect(await noticeRow(id)).to.include({ status: 'failed', errorCode: 'limit_reached' });
     expect(await factTypes(shop.club.id)).to.deep.equal([]);
     await buildPlan(shop.club.id, 'professional');
-    await replayNotice(await testPlatform(), shop.club.id, id, new Date());
+    await replayNotice(await testDeps(), shop.club.id, id, new Date());
     expect(await stepNotice(id)).to.deep.equal({ done: true, outcome: 'processed' });
   });
 
@@ -54,7 +54,7 @@ describe('a notice that cannot be carried out', () => {
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'to-come' } }));
     await stepNotice(id);
     await buildProduct(shop.club.id, { externalId: 'to-come' });
-    await replayNotice(await testPlatform(), shop.club.id, id, new Date());
+    await replayNotice(await testDeps(), shop.club.id, id, new Date());
     await stepNotice(id);
     expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null, attemptCount: 2 });
     expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
@@ -83,11 +83,11 @@ describe('an internal fault', () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const before = await rowCounts();
-    const platform = await noticePlatform();
+    const deps = await noticeDeps();
     const broken = {
-      ...platform,
+      ...deps,
       vault: {
-        ...platform.vault,
+        ...deps.vault,
         derive: () => {
           throw new Error('the vault is broken');
         },
@@ -104,7 +104,7 @@ describe('an internal fault', () => {
   it('after the claim makes the next step wait for the lease, then process the notice', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
-    const dead = await noticePlatform({
+    const dead = await noticeDeps({
       failpoint: async (name) => {
         if (name === 'notice_claimed') throw new Error('dead');
       },
@@ -120,7 +120,7 @@ describe('an internal fault', () => {
   it('after the commit makes the next step return the recorded outcome', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
-    const dead = await noticePlatform({
+    const dead = await noticeDeps({
       failpoint: async (name) => {
         if (name === 'notice_recorded') throw new Error('dead');
       },
@@ -134,7 +134,7 @@ describe('an internal fault', () => {
   it('of a lost claim records nothing', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
-    const overtaken = await noticePlatform({
+    const overtaken = await noticeDeps({
       failpoint: async (name) => {
         if (name === 'notice_claimed') await alter('sales_notices', id, { fence: 7, lease_until: null });
       },
@@ -194,7 +194,7 @@ describe('upkeep of notices', () => {
   it('wakes a notice after two minutes without a step, and not before', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
     const woken = async () => database.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id]);
     await rescueOverdue(database, new Date(Date.now() + 119_000));
@@ -210,7 +210,7 @@ describe('upkeep of notices', () => {
     for (const id of [kept, old]) await stepNotice(id);
     await alter('sales_notices', kept, { received_at: new Date(Date.now() - 90 * day + 60_000) });
     await alter('sales_notices', old, { received_at: new Date(Date.now() - 90 * day) });
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     expect((await retainNotices(database, new Date())).rows.notices).to.be.at.least(1);
     expect((await noticeRow(kept)).body).not.to.equal(null);
     expect(await noticeRow(old)).to.include({ body: null, status: 'failed' });

@@ -7,7 +7,7 @@ import { factTypes } from '../../../toolkit/assert/facts.ts';
 import { noticeRow, salesStateOf } from '../../../toolkit/assert/sales.ts';
 import { buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { call } from '../../../toolkit/drive/api.ts';
-import { columnsHolding, rowCounts, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { columnsHolding, rowCounts, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import {
   buildSalesConnection,
   buildProduct,
@@ -91,7 +91,7 @@ describe('body of a fact about a sale', () => {
   it('is not assembled when the sale belongs to another student', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const [sale] = await database.source.query<{ id: string }[]>(`SELECT id FROM purchases WHERE club_id = $1`, [
       shop.club.id,
     ]);
@@ -156,8 +156,7 @@ describe('a notice of a known sale', () => {
 
 describe('removal of a student from notices', () => {
   const unknown = { product: { id: 'nope' }, ...charged('failing') };
-  const remove = async (shop: TestShop, id: string) =>
-    removeStudent(await testPlatform(), shop.club.id, id, new Date());
+  const remove = async (shop: TestShop, id: string) => removeStudent(await testDeps(), shop.club.id, id, new Date());
 
   it('purges a failed notice whose address has an apostrophe', async () => {
     const shop = { ...(await buildShop()), email: `zz.o'malley-${newId()}@example.com` };
@@ -172,7 +171,7 @@ describe('removal of a student from notices', () => {
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
     const pending = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', charged('waiting')));
     const id = await studentOf(shop);
-    await updateStudent(await testPlatform(), shop.club.id, id, { email: `new-${newId()}@example.com` }, new Date());
+    await updateStudent(await testDeps(), shop.club.id, id, { email: `new-${newId()}@example.com` }, new Date());
     await stepNotice(ignored);
     await remove(shop, id);
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
@@ -208,13 +207,7 @@ describe('removal of a student from notices', () => {
     const other = await buildStudent(shop.club.id);
     const kept = await takeNotice(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
     await stepNotice(kept);
-    await updateStudent(
-      await testPlatform(),
-      shop.club.id,
-      other.id,
-      { email: `n-${newId()}@example.com` },
-      new Date(),
-    );
+    await updateStudent(await testDeps(), shop.club.id, other.id, { email: `n-${newId()}@example.com` }, new Date());
     await remove(shop, other.id);
     expect((await noticeRow(kept)).body).not.to.equal(null);
   });

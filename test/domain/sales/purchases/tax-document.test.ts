@@ -6,7 +6,7 @@ import { newId } from '../../../../platform/core/ids.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
 import { buildShop, purchaseNotice } from '../../../toolkit/builders/sales.ts';
 import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 import { sell } from '../../../toolkit/drive/sales.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
@@ -22,7 +22,7 @@ const buyers = fc.record({
 
 describe('tax document of a buyer', () => {
   it('is in no event of the sale and its refund, for any buyer', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     await fc.assert(
       fc.asyncProperty(buyers, async ({ name, document }) => {
         const shop = await buildShop();

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { purgeStudentFromWebhooks } from '../../../../domain/webhooks/student-removal.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import {
   buildWebhookDelivery,
   buildSubscription,
@@ -28,10 +28,10 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
     const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
     return { receiver, delivery };
   };
-  const attempt = (delivery: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
-    attemptDelivery(delivering().platform(changes), delivery.id, now);
+  const attempt = (delivery: { id: string }, changes: Partial<DeliveryDeps> = {}, now = Date.now()) =>
+    attemptDelivery(delivering().deps(changes), delivery.id, now);
   /** A worker that dies at this point. */
-  const dying = (at: 'claimed' | 'posted'): Partial<DeliveryPlatform> => ({
+  const dying = (at: 'claimed' | 'posted'): Partial<DeliveryDeps> => ({
     failpoint: async (name) => {
       if (name === at) throw new Error('the worker died');
     },
@@ -219,7 +219,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
         await receiver.waitFor(1, 2 * second);
-        await removeStudent(await testPlatform(), delivery.clubId, delivery.studentId, new Date());
+        await removeStudent(await testDeps(), delivery.clubId, delivery.studentId, new Date());
         const removed = await deliveryRow(delivery.id);
         expect(removed).to.include({ status: 'canceled', cancelReason: 'student_removed' });
 

@@ -1,14 +1,14 @@
 import type { Answer, Receiver } from '../../../../dev/receiver.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { newSecret } from '../../../../domain/webhooks/deliveries/signature.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 import { selfSigned } from '../../../toolkit/fakes/tls-receiver.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
@@ -30,8 +30,8 @@ describe('step of a webhook delivery', () => {
     const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
     return { receiver, delivery };
   };
-  const attempt = (delivery: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
-    attemptDelivery(delivering().platform(changes), delivery.id, now);
+  const attempt = (delivery: { id: string }, changes: Partial<DeliveryDeps> = {}, now = Date.now()) =>
+    attemptDelivery(delivering().deps(changes), delivery.id, now);
 
   describe('request', () => {
     it('posts the event’s body with its id as webhook-id, signed for standardwebhooks', async () => {
@@ -54,7 +54,7 @@ describe('step of a webhook delivery', () => {
 
     it('carries two signatures until the previous secret expires, and one from then on', async () => {
       const { receiver, delivery } = await dueAt();
-      const { vault } = await testPlatform();
+      const { vault } = await testDeps();
       const previous = newSecret();
       const now = Date.now();
       const endpointId = delivery.endpoint.id;

@@ -9,7 +9,7 @@ import {
   listDeliveries,
   type DeliveryFilter,
 } from '../../../../domain/webhooks/deliveries/deliveries.ts';
-import { testDatabase, testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { recordFaults } from '../../../toolkit/assert/contract-schemas.ts';
 import { deliveryRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
@@ -38,7 +38,7 @@ describe('delivery history of an endpoint', () => {
     const error = await promise.catch((failure: unknown) => failure);
     return error instanceof DomainError ? error.code : error;
   };
-  const attempt = (delivery: TestWebhookDelivery) => attemptDelivery(delivering().platform(), delivery.id, Date.now());
+  const attempt = (delivery: TestWebhookDelivery) => attemptDelivery(delivering().deps(), delivery.id, Date.now());
 
   it('lists deliveries newest first, in pages, with their total', async () => {
     const subscription = await buildSubscription('https://hooks.example.com');
@@ -110,7 +110,7 @@ describe('delivery history of an endpoint', () => {
   it('shows an interrupted attempt once it is recorded, and no attempt in flight', async () => {
     const { url } = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
-    const dying = delivering().platform({ failpoint: () => Promise.reject(new Error('the worker died')) });
+    const dying = delivering().deps({ failpoint: () => Promise.reject(new Error('the worker died')) });
     await attemptDelivery(dying, delivery.id, Date.now()).catch(() => {});
     expect((await find(delivery)).attempts).to.deep.equal([]);
     await endLease(delivery.id);
@@ -129,8 +129,8 @@ describe('delivery history of an endpoint', () => {
     const { url } = await delivering().receiver(() => ({ status: 500, body: 'Stella' }));
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     await attempt(delivery);
-    const { database } = await testPlatform();
-    await removeStudent(platformOn(database), delivery.clubId, delivery.studentId, new Date());
+    const { database } = await testDeps();
+    await removeStudent(depsOn(database), delivery.clubId, delivery.studentId, new Date());
     const shown = await find(delivery);
     expect(shown).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
     expect(shown).not.to.have.any.keys('body', 'next_attempt_at');

@@ -1,6 +1,6 @@
 /** The attempts of a test, a resend and a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { Answer, Receiver } from '../../../../dev/receiver.ts';
-import { attemptDelivery, type DeliveryPlatform } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../../domain/webhooks/deliveries/manual.ts';
 import type { WebhookEndpoint } from '../../../../entities/webhooks/webhook-endpoint.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
@@ -35,13 +35,13 @@ describe('requested attempts', () => {
   });
 
   const due = () => buildWebhookDelivery(subscription);
-  const attempt = ({ id }: { id: string }, changes: Partial<DeliveryPlatform> = {}, now = Date.now()) =>
-    attemptDelivery(delivering().platform(changes), id, now);
+  const attempt = ({ id }: { id: string }, changes: Partial<DeliveryDeps> = {}, now = Date.now()) =>
+    attemptDelivery(delivering().deps(changes), id, now);
   const resend = async ({ id }: { id: string }, now = new Date()) =>
-    resendDelivery(await testPlatform(), subscription.clubId, subscription.endpoint.id, id, now);
+    resendDelivery(await testDeps(), subscription.clubId, subscription.endpoint.id, id, now);
   const recover = async (since = new Date(Date.now() - hour)) =>
-    recoverDeliveries(await testPlatform(), subscription.clubId, subscription.endpoint.id, since, new Date());
-  const tend = async (now = Date.now()) => tendGate(await testPlatform(), subscription.endpoint.id, now);
+    recoverDeliveries(await testDeps(), subscription.clubId, subscription.endpoint.id, since, new Date());
+  const tend = async (now = Date.now()) => tendGate(await testDeps(), subscription.endpoint.id, now);
   const endpoint = (): Promise<WebhookEndpoint> => endpointRow(subscription.endpoint.id);
   const triggers = async ({ id }: { id: string }) => (await attemptRows(id)).map(({ trigger }) => trigger);
   /** A delivery that ended after its eight attempts, or before. */
@@ -166,7 +166,7 @@ describe('requested attempts', () => {
 
   describe('test event', () => {
     useStoppedClock();
-    const test = async () => sendTest(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date());
+    const test = async () => sendTest(await testDeps(), subscription.clubId, subscription.endpoint.id, new Date());
 
     it('is signed and retried on the schedule like a real event', async () => {
       answers = [failing];
@@ -280,8 +280,7 @@ describe('requested attempts', () => {
         await resend(delivery);
         return delivery;
       },
-      'a test event': async () =>
-        sendTest(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date()),
+      'a test event': async () => sendTest(await testDeps(), subscription.clubId, subscription.endpoint.id, new Date()),
       'a recovery': async () => {
         const delivery = await ended('failed');
         await recover();

@@ -26,7 +26,7 @@ describe('record of a hostile answer in Postgres', () => {
     const { authority } = await testStack();
     receiver = await startReceiver(await authority.issue(['127.0.0.1']), respond);
     const delivery = await buildWebhookDelivery(await buildSubscription(`https://127.0.0.1:${receiver.port}/`));
-    await attemptDelivery(delivering().platform(), delivery.id, Date.now());
+    await attemptDelivery(delivering().deps(), delivery.id, Date.now());
     const [{ status, attemptCount }, attempts] = await Promise.all([
       deliveryRow(delivery.id),
       attemptRows(delivery.id),

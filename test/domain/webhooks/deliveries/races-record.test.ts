@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Platform } from '../../../../domain/deps.ts';
+import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { disableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
@@ -13,22 +13,22 @@ import {
   type TestWebhookDelivery,
 } from '../../../toolkit/builders/webhooks.ts';
 import { accepted, answering, claimed, refused, stepOf } from '../../../toolkit/drive/attempts.ts';
-import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { databaseOf, unreliable } from '../../../toolkit/fakes/databases.ts';
 
 describe('races of an attempt’s record', () => {
-  let platform: Platform;
+  let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   beforeEach(async () => {
-    platform = await testPlatform();
+    deps = await testDeps();
     delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test/hook'));
   });
   const random = () => 0.5;
-  const resend = (database = platform.database) =>
-    resendDelivery({ ...platform, database }, delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
+  const resend = (database = deps.database) =>
+    resendDelivery({ ...deps, database }, delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
   const outcomes = async () =>
     (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
 
@@ -45,11 +45,11 @@ describe('races of an attempt’s record', () => {
         let record: Promise<boolean> | undefined;
         await withOpenTransaction(
           (tx) => {
-            const disabling = { ...platform, database: databaseOf(tx) };
+            const disabling = { ...deps, database: databaseOf(tx) };
             return disableEndpoint(disabling, delivery.clubId, delivery.endpoint.id, new Date());
           },
           async () => {
-            record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
+            record = recordSuccess(deps.database, delivery.id, claim, accepted, new Date());
             await untilWaitingForLocks(1);
           },
         );
@@ -65,9 +65,9 @@ describe('races of an attempt’s record', () => {
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
     await withOpenTransaction(
-      (tx) => removeStudent(platformOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
+      (tx) => removeStudent(depsOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
       async () => {
-        record = recordSuccess(platform.database, delivery.id, claim, answer, new Date());
+        record = recordSuccess(deps.database, delivery.id, claim, answer, new Date());
         await untilWaitingForLocks(1);
       },
     );
@@ -97,7 +97,7 @@ describe('races of an attempt’s record', () => {
       await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
-          record = recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date());
+          record = recordFailure({ ...deps, random }, delivery.id, claim, refused, new Date());
           await untilWaitingForLocks(1);
         },
       );
@@ -109,8 +109,7 @@ describe('races of an attempt’s record', () => {
       const claim = await claimed(delivery);
       let asking: ReturnType<typeof resend> | undefined;
       await withOpenTransaction(
-        (tx) =>
-          recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
+        (tx) => recordFailure({ ...deps, random, database: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
         async () => {
           asking = resend();
           await untilWaitingForLocks(1);
@@ -134,7 +133,7 @@ describe('races of an attempt’s record', () => {
     it('make one further attempt when requested while the successful one is in flight', async () => {
       const claim = await claimed(delivery);
       await resend();
-      expect(await recordSuccess(platform.database, delivery.id, claim, accepted, new Date())).to.equal(true);
+      expect(await recordSuccess(deps.database, delivery.id, claim, accepted, new Date())).to.equal(true);
       expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
       expect(await outcomes()).to.deep.equal([
@@ -149,7 +148,7 @@ describe('races of an attempt’s record', () => {
       await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
-          record = recordSuccess(platform.database, delivery.id, claim, accepted, new Date());
+          record = recordSuccess(deps.database, delivery.id, claim, accepted, new Date());
           await untilWaitingForLocks(1);
         },
       );
@@ -162,7 +161,7 @@ describe('races of an attempt’s record', () => {
     const now = Date.now();
     const claim = await claimed(delivery, now);
     await resend();
-    await recordFailure({ ...platform, random }, delivery.id, claim, refused, new Date(now));
+    await recordFailure({ ...deps, random }, delivery.id, claim, refused, new Date(now));
     const row = await deliveryRow(delivery.id);
     expect(row).to.include({ status: 'pending', requested: 'manual', schedulePosition: 1 });
     expect(row.nextAttemptAt.getTime()).to.be.at.most(Date.now());
@@ -175,10 +174,9 @@ describe('races of an attempt’s record', () => {
       const living = await claimed(delivery);
       let late: Promise<void> | undefined;
       await withOpenTransaction(
-        (tx) =>
-          recordFailure({ ...platform, random, database: databaseOf(tx) }, delivery.id, living, refused, new Date()),
+        (tx) => recordFailure({ ...deps, random, database: databaseOf(tx) }, delivery.id, living, refused, new Date()),
         async () => {
-          late = recordFailure({ ...platform, random }, delivery.id, lost, refused, new Date());
+          late = recordFailure({ ...deps, random }, delivery.id, lost, refused, new Date());
           await untilWaitingForLocks(1);
         },
       );
@@ -193,7 +191,7 @@ describe('races of an attempt’s record', () => {
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
       let calls = 0;
-      const database = unreliable(platform.database, () => (posted > 0 ? fails(++calls) : undefined));
+      const database = unreliable(deps.database, () => (posted > 0 ? fails(++calls) : undefined));
       const post = async () => {
         posted++;
         return answer;

@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import {
   counting,
-  foldTallies,
+  rollUpTallies,
   selection,
   type Bind,
   type DeliverySelection,
@@ -12,7 +12,7 @@ import {
 import { migrate } from '../../../../entities/migrate.ts';
 import { WebhookHistory1763730000000 } from '../../../../entities/migrations/1763730000000-webhook-history.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
-import { scratchDatabase, testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { scratchDatabase, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';
 import { withOpenTransaction } from '../../../toolkit/drive/races.ts';
 
@@ -156,13 +156,13 @@ const endpointRemovals = fc.constant(
     tx.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [endpoints.pop()]),
   ),
 );
-const folds = fc
+const rollUps = fc
   .constantFrom(1, 3, 1_000)
-  .map((limit) => step(`fold ${limit}`, async () => foldTallies((await testPlatform()).database, limit)));
+  .map((limit) => step(`roll up ${limit}`, async () => rollUpTallies((await testDeps()).database, limit)));
 const steps = fc.oneof(
   { weight: 6, arbitrary: insertions },
   { weight: 4, arbitrary: changes },
-  { weight: 2, arbitrary: folds },
+  { weight: 2, arbitrary: rollUps },
   { weight: 1, arbitrary: changesOfAll },
   { weight: 1, arbitrary: removals },
   { weight: 1, arbitrary: rollBacks },
@@ -181,9 +181,9 @@ describe('delivery tallies', () => {
     ).query(`SELECT * FROM ${table} WHERE endpoint_id = $1`, [endpointId]);
     return rows;
   };
-  const foldAll = async () => {
-    const { database } = await testPlatform();
-    while ((await foldTallies(database, 1_000)) > 0);
+  const rollUpAll = async () => {
+    const { database } = await testDeps();
+    while ((await rollUpTallies(database, 1_000)) > 0);
   };
 
   it('equal a plain count for each filter after any history', async () => {
@@ -218,26 +218,26 @@ describe('delivery tallies', () => {
           await tx.query(`SET LOCAL lock_timeout = '1s'`);
           await insert(tx, clubId, [endpointId], event);
         });
-        await foldAll();
+        await rollUpAll();
         expect(await tallied(everything)).to.equal(2);
         expect(await tallied({ ...everything, status: 'failed' })).to.equal(0);
       },
     );
     expect(await tallied(everything)).to.equal(3);
     expect(await tallied({ ...everything, status: 'failed' })).to.equal(1);
-    await foldAll();
+    await rollUpAll();
     expect(await tallied(everything)).to.equal(3);
     expect(await tallied({ ...everything, status: 'failed' })).to.equal(1);
   });
 
-  it('count nothing twice when folds run at once', async () => {
-    const { database } = await testPlatform();
+  it('count nothing twice when rollups run at once', async () => {
+    const { database } = await testDeps();
     const endpointId = await endpoint();
     const event: NewEvent = { type: 'student.updated', createdAt: instants[5] ?? 0, status: 'succeeded' };
     for (let number = 0; number < 20; number++) await insert(database.source.manager, clubId, [endpointId], event);
-    await Promise.all([7, 7, 7].map((limit) => foldTallies(database, limit)));
+    await Promise.all([7, 7, 7].map((limit) => rollUpTallies(database, limit)));
     expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);
-    await foldAll();
+    await rollUpAll();
     expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);
   });
 
@@ -245,7 +245,7 @@ describe('delivery tallies', () => {
     const source = await testDatabase();
     const endpointId = await endpoint();
     await insert(source.manager, clubId, [endpointId], { type: 'student.created', createdAt: 0, status: 'pending' });
-    await foldAll();
+    await rollUpAll();
     await source.query(`UPDATE webhook_deliveries SET fence = 3, lease_until = now() WHERE endpoint_id = $1`, [
       endpointId,
     ]);
@@ -253,7 +253,7 @@ describe('delivery tallies', () => {
     expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
   });
 
-  it('after a fold have nothing of a deleted endpoint, and one row a day and hour of others', async () => {
+  it('after a rollup have nothing of a deleted endpoint, and one row a day and hour of others', async () => {
     const source = await testDatabase();
     const [gone, stands] = [await endpoint(), await endpoint()];
     for (const createdAt of instants.slice(0, 3)) {
@@ -262,7 +262,7 @@ describe('delivery tallies', () => {
       await source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE event_id = $1`, [id]);
     }
     await source.query(`DELETE FROM webhook_endpoints WHERE id = $1`, [gone]);
-    await foldAll();
+    await rollUpAll();
     for (const table of ['webhook_tallies', 'webhook_tally_changes'] as const) {
       expect(await rowsOf(table, gone), table).to.deep.equal([]);
     }

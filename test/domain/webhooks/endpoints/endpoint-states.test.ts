@@ -9,7 +9,7 @@ import {
 } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 import { deliveryRun, gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import {
@@ -37,10 +37,10 @@ describe('effect of an endpoint’s state on its deliveries', () => {
   });
 
   const due = () => buildWebhookDelivery(subscription, new Date(now));
-  const attempt = ({ id }: { id: string }) => attemptDelivery(delivering().platform(), id, now);
-  const tend = async () => tendGate(await testPlatform(), subscription.endpoint.id, now);
+  const attempt = ({ id }: { id: string }) => attemptDelivery(delivering().deps(), id, now);
+  const tend = async () => tendGate(await testDeps(), subscription.endpoint.id, now);
   const on = (change: typeof enableEndpoint) => async () =>
-    change(await testPlatform(), subscription.clubId, subscription.endpoint.id, new Date(now));
+    change(await testDeps(), subscription.clubId, subscription.endpoint.id, new Date(now));
   const [enable, pause, disable] = [on(enableEndpoint), on(pauseEndpoint), on(disableEndpoint)];
   const statusOf = async ({ id }: TestWebhookDelivery) => (await deliveryRow(id)).status;
 
@@ -90,8 +90,8 @@ describe('effect of an endpoint’s state on its deliveries', () => {
     it('makes an earlier resend wait, and sends it at once when enabled', async () => {
       const delivery = await due();
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date(now) });
-      const platform = await testPlatform();
-      await resendDelivery(platform, subscription.clubId, subscription.endpoint.id, delivery.id, new Date(now));
+      const deps = await testDeps();
+      await resendDelivery(deps, subscription.clubId, subscription.endpoint.id, delivery.id, new Date(now));
       await pause();
       expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'endpoint' });
       expect(await wakesBy(subscription.clubId, enable)).to.include(deliveryRun(delivery));
@@ -103,7 +103,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
       await enable();
-      await tend(); // lets the first go
+      await tend(); // releases the first
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
       now += 2 * second;
@@ -167,10 +167,10 @@ describe('effect of an endpoint’s state on its deliveries', () => {
         await disable();
         await enable();
       };
-      const platform = delivering().platform({
+      const deps = delivering().deps({
         failpoint: (at) => (at === 'posted' ? meanwhile() : Promise.resolve()),
       });
-      await attemptDelivery(platform, delivery.id, now);
+      await attemptDelivery(deps, delivery.id, now);
       expect(failing.requests).to.have.length(1);
       expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 0, holdUntil: null });
     });

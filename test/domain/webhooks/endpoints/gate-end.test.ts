@@ -4,9 +4,9 @@ import { Database, type Transaction } from '../../../../platform/infra/postgres/
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
-import { lookAt } from '../../../../domain/webhooks/deliveries/parking.ts';
+import { readState } from '../../../../domain/webhooks/deliveries/parking.ts';
 import { deliveryRow } from '../../../toolkit/assert/webhooks.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import {
   buildWebhookDelivery,
   buildSubscription,
@@ -22,7 +22,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
   const duePaused = async (): Promise<TestWebhookDelivery> => {
     const receiver = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
-    await pauseEndpoint(await testPlatform(), delivery.clubId, delivery.endpoint.id, new Date());
+    await pauseEndpoint(await testDeps(), delivery.clubId, delivery.endpoint.id, new Date());
     return delivery;
   };
   const wakesOf = async (id: string) => {
@@ -34,11 +34,11 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     return rows.length;
   };
   const enable = async ({ clubId, endpoint }: TestWebhookDelivery) =>
-    enableEndpoint(await testPlatform(), clubId, endpoint.id, new Date());
+    enableEndpoint(await testDeps(), clubId, endpoint.id, new Date());
 
   it('is released when it parks before the endpoint opens', async () => {
     const delivery = await duePaused();
-    const platform = await testPlatform();
+    const deps = await testDeps();
     let parking: Promise<unknown> | undefined;
     let opening: Promise<unknown> | undefined;
     let gate: Promise<unknown> | undefined;
@@ -46,37 +46,37 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
       // Somebody holds the delivery, so that its park stops half way: the endpoint was read, nothing is written.
       (tx: Transaction) => tx.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
       async () => {
-        parking = lookAt(platform.database, delivery.id, Date.now());
+        parking = readState(deps.database, delivery.id, Date.now());
         await untilWaitingForLocks(1);
         opening = enable(delivery);
         await untilWaitingForLocks(2);
-        gate = tendGate(platform, delivery.endpoint.id, Date.now());
+        gate = tendGate(deps, delivery.endpoint.id, Date.now());
         await untilWaitingForLocks(3);
       },
     );
     expect(await parking).to.include({ waitingFor: 'endpoint' });
     await opening;
     await gate;
-    // Whichever of the two came first at the endpoint: the gate that was called once more lets it go.
-    expect(await tendGate(platform, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
+    // Whichever of the two came first at the endpoint: the gate that was called once more releases it.
+    expect(await tendGate(deps, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);
   });
 
   it('does not park when the endpoint opens and the gate ends first, and is attempted at once', async () => {
     const delivery = await duePaused();
-    const platform = await testPlatform();
+    const deps = await testDeps();
     let parking: Promise<unknown> | undefined;
     await withOpenTransaction(
       (tx: Transaction) => openAndEndTheGate(tx, delivery),
       async () => {
-        parking = lookAt(platform.database, delivery.id, Date.now()); // it sees a paused endpoint …
+        parking = readState(deps.database, delivery.id, Date.now()); // it sees a paused endpoint …
         await untilWaitingForLocks(1); // … and waits before it parks
       },
     );
     expect(await parking, 'it may be claimed').to.equal(undefined);
     expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null });
-    expect(await attemptDelivery(delivering().platform(), delivery.id, Date.now())).to.deep.equal({
+    expect(await attemptDelivery(delivering().deps(), delivery.id, Date.now())).to.deep.equal({
       done: true,
       outcome: 'succeeded',
     });
@@ -86,7 +86,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     const delivery = await duePaused();
     await enable(delivery);
     const { clubId, endpoint } = delivery;
-    const platform = await testPlatform();
+    const deps = await testDeps();
     let pausing: Promise<unknown> | undefined;
     await withOpenTransaction(
       async (tx: Transaction) => {
@@ -95,28 +95,28 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
             const rows: unknown = await tx.query(statement, parameters);
             if (pausing === undefined) {
               // Right after its first statement, before it has written anything.
-              pausing = pauseEndpoint(platform, clubId, endpoint.id, new Date());
+              pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());
               await untilWaitingForLocks(1);
             }
             return rows;
           },
         } as unknown as EntityManager);
-        const ended = await tendGate({ database, vault: platform.vault }, endpoint.id, Date.now());
+        const ended = await tendGate({ database, vault: deps.vault }, endpoint.id, Date.now());
         expect(ended).to.deep.equal({ done: true, outcome: 'open' });
       },
       async () => {},
     );
     await pausing;
-    expect(await lookAt(platform.database, delivery.id, Date.now())).to.include({ waitingFor: 'endpoint' });
+    expect(await readState(deps.database, delivery.id, Date.now())).to.include({ waitingFor: 'endpoint' });
     expect(await wakesOf(endpoint.id), 'the gate is called after its end').to.equal(1);
     await enable(delivery);
-    await tendGate(platform, endpoint.id, Date.now());
+    await tendGate(deps, endpoint.id, Date.now());
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
   });
 
   /** What enableEndpoint and the last step of the gate do, in the one transaction that is held open. */
   async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
-    const within = { database: nestedIn(tx.manager), vault: (await testPlatform()).vault };
+    const within = { database: nestedIn(tx.manager), vault: (await testDeps()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());
     expect(await tendGate(within, endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
   }

@@ -8,7 +8,7 @@ import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { withClockStopped } from '../../../toolkit/fakes/timers.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 import { expect } from 'chai';
 
@@ -47,15 +47,15 @@ describe('an endpoint with a long queue', function () {
   this.timeout(20_000);
   let subscription: Subscription;
   const ids = () => [subscription.clubId, subscription.endpoint.id] as const;
-  const tend = async (now = Date.now()) => tendGate(await testPlatform(), subscription.endpoint.id, now);
+  const tend = async (now = Date.now()) => tendGate(await testDeps(), subscription.endpoint.id, now);
   beforeEach('2,500 pending', async () => {
     subscription = await buildSubscription(url);
     await multiply(subscription, 2_500);
   });
 
   it('cancels 2,000 deliveries when disabled, and its gate cancels the rest', async () => {
-    const platform = await testPlatform();
-    const woken = await wakesBy(subscription.clubId, () => disableEndpoint(platform, ...ids(), new Date()));
+    const deps = await testDeps();
+    const woken = await wakesBy(subscription.clubId, () => disableEndpoint(deps, ...ids(), new Date()));
     expect(woken).to.include(gateRun(subscription.endpoint)).and.to.have.length(2_001);
     expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_000, pending: 500 });
     expect((await endpointRow(subscription.endpoint.id)).gateLooksAt, 'the sweeper knows').not.to.equal(null);
@@ -66,12 +66,12 @@ describe('an endpoint with a long queue', function () {
   });
 
   it('answers endpoint_not_enabled when enabled before its queue is canceled', async () => {
-    const platform = await testPlatform();
-    await disableEndpoint(platform, ...ids(), new Date());
-    const refused = await enableEndpoint(platform, ...ids(), new Date()).catch((error: unknown) => error);
+    const deps = await testDeps();
+    await disableEndpoint(deps, ...ids(), new Date());
+    const refused = await enableEndpoint(deps, ...ids(), new Date()).catch((error: unknown) => error);
     expect(refused).to.include({ code: 'endpoint_not_enabled' });
     await tend();
-    expect(await enableEndpoint(platform, ...ids(), new Date())).to.include({
+    expect(await enableEndpoint(deps, ...ids(), new Date())).to.include({
       status: 'enabled',
       pending_deliveries: 0,
     });
@@ -91,14 +91,14 @@ describe('an endpoint with a long queue', function () {
   });
 
   it('recovers all 2,500 deliveries in one call', async () => {
-    const platform = await testPlatform();
+    const deps = await testDeps();
     await (
       await testDatabase()
     ).query(`UPDATE webhook_deliveries SET status = 'failed', completed_at = now() WHERE endpoint_id = $1`, [
       subscription.endpoint.id,
     ]);
     const since = new Date(Date.now() - minute);
-    expect(await recoverDeliveries(platform, ...ids(), since, new Date())).to.deep.equal({ recovered: 2_500 });
+    expect(await recoverDeliveries(deps, ...ids(), since, new Date())).to.deep.equal({ recovered: 2_500 });
     expect(await statuses(subscription.endpoint.id)).to.deep.equal({ pending: 2_500 });
   });
 });
@@ -110,7 +110,7 @@ describe('change of the breaker', () => {
     const receiver = await delivering().receiver(respond);
     return buildWebhookDelivery(await buildSubscription(receiver.url));
   };
-  const step = (id: string) => attemptDelivery(delivering().platform(), id, Date.now());
+  const step = (id: string) => attemptDelivery(delivering().deps(), id, Date.now());
 
   it('restarts the release pages at 1 when it arms', async () => {
     const delivery = await due(() => ({ status: 500 }));
@@ -152,10 +152,10 @@ describe('change of the breaker', () => {
 
   it('releases an interrupted, parked recovery at once when the endpoint is enabled', async () => {
     const delivery = await due(() => ({ status: 200 }));
-    const platform = await testPlatform();
+    const deps = await testDeps();
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
     await alter('webhook_deliveries', delivery.id, { in_flight: 'recovery', parked_at: new Date() });
-    await enableEndpoint(platform, delivery.clubId, delivery.endpoint.id, new Date());
+    await enableEndpoint(deps, delivery.clubId, delivery.endpoint.id, new Date());
     expect((await deliveryRow(delivery.id)).parkedAt).to.equal(null);
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
@@ -168,7 +168,7 @@ describe('change of the breaker', () => {
   });
 
   it('restarts the release pages when the endpoint is closed', async () => {
-    const { database, vault } = await testPlatform();
+    const { database, vault } = await testDeps();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });
     await database.transaction((tx) => closeEndpoint(tx, vault, { id: endpoint.id, clubId }, 'manual', new Date()));

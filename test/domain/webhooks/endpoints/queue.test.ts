@@ -11,7 +11,7 @@ import {
 } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
 import { cancelSome } from '../../../../domain/webhooks/endpoints/queue.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { deliveryRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import {
@@ -35,7 +35,7 @@ describe('cancellation of an endpoint’s queue', () => {
     const answer = Promise.withResolvers<Answer>();
     const receiver = await delivering().receiver(() => answer.promise);
     const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
-    const attempt = attemptDelivery(delivering().platform(), delivery.id, Date.now());
+    const attempt = attemptDelivery(delivering().deps(), delivery.id, Date.now());
     await receiver.waitFor(1, 2 * second);
     const finish = (status: number) => {
       answer.resolve({ status });
@@ -46,11 +46,11 @@ describe('cancellation of an endpoint’s queue', () => {
   const on =
     (change: typeof disableEndpoint) =>
     async ({ clubId, endpoint }: TestWebhookDelivery) =>
-      change(await testPlatform(), clubId, endpoint.id, new Date());
+      change(await testDeps(), clubId, endpoint.id, new Date());
   const [disable, enable] = [on(disableEndpoint), on(enableEndpoint)];
 
   it('cancels pending and requested deliveries only, and wakes each changed one', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const rows = {
       pending: {},
@@ -95,7 +95,7 @@ describe('cancellation of an endpoint’s queue', () => {
   });
 
   it('does not touch the queues of other endpoints', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
     const delivery = await buildWebhookDelivery(other);
@@ -107,7 +107,7 @@ describe('cancellation of an endpoint’s queue', () => {
     const receiver = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     await disable(delivery);
-    const step = () => attemptDelivery(delivering().platform(), delivery.id, Date.now());
+    const step = () => attemptDelivery(delivering().deps(), delivery.id, Date.now());
     expect(await step()).to.deep.equal({ done: true, outcome: 'canceled' });
     await enable(delivery);
     expect(await step()).to.deep.equal({ done: true, outcome: 'canceled' });
@@ -116,7 +116,7 @@ describe('cancellation of an endpoint’s queue', () => {
   });
 
   it('makes a concurrent fan-out wait, which then creates nothing', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
     let told: ReturnType<typeof fanOut> | undefined;
@@ -156,7 +156,7 @@ describe('cancellation of an endpoint’s queue', () => {
     for (const status of [200, 500])
       it(`leaves a delivery canceled by a student’s removal canceled, with a ${status}`, async () => {
         const { delivery, finish } = await inFlight();
-        await removeStudent(await testPlatform(), delivery.clubId, delivery.studentId, new Date());
+        await removeStudent(await testDeps(), delivery.clubId, delivery.studentId, new Date());
         expect(await finish(status)).to.deep.equal({ done: true, outcome: 'canceled' });
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
       });
@@ -171,7 +171,7 @@ describe('cancellation of an endpoint’s queue', () => {
 
     it('is recorded when its endpoint was deleted meanwhile', async () => {
       const { delivery, finish } = await inFlight();
-      await deleteEndpoint(await testPlatform(), delivery.clubId, delivery.endpoint.id, new Date());
+      await deleteEndpoint(await testDeps(), delivery.clubId, delivery.endpoint.id, new Date());
       expect(await finish(500)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['http_error']);
     });

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import type { Platform } from '../../../../domain/deps.ts';
+import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import { lookAt } from '../../../../domain/webhooks/deliveries/parking.ts';
+import { readState } from '../../../../domain/webhooks/deliveries/parking.ts';
 import { recordFailure, recordSuccess } from '../../../../domain/webhooks/deliveries/record.ts';
 import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { accepted, claimed, refused, stepOf } from '../../../toolkit/drive/attempts.ts';
-import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import {
   buildWebhookDelivery,
   buildSubscription,
@@ -22,10 +22,10 @@ import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 const minute = 60_000;
 
 describe('races at an endpoint’s gate', () => {
-  let platform: Platform;
+  let deps: VaultDeps;
   let subscription: Subscription;
   beforeEach(async () => {
-    platform = await testPlatform();
+    deps = await testDeps();
     subscription = await buildSubscription('https://receiver.test/hook');
   });
   const deliveries = (count: number): Promise<TestWebhookDelivery[]> =>
@@ -54,7 +54,7 @@ describe('races at an endpoint’s gate', () => {
       await withOpenTransaction(
         async (tx) => {
           await recordSuccess(databaseOf(tx), probe.id, claim, accepted, new Date(now));
-          const gate = await tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now);
+          const gate = await tendGate({ ...deps, database: databaseOf(tx) }, subscription.endpoint.id, now);
           expect(gate).to.deep.equal({ done: true, outcome: 'open' });
         },
         async () => {
@@ -72,12 +72,12 @@ describe('races at an endpoint’s gate', () => {
       let gate: ReturnType<typeof tendGate> | undefined;
       await withOpenTransaction(
         async (tx) => {
-          await lookAt(databaseOf(tx), delivery.id, now);
+          await readState(databaseOf(tx), delivery.id, now);
           // Set enabled behind everybody's back, so that the gate has nothing but the parked delivery to stay for.
           await tx.query(`UPDATE webhook_endpoints SET status = 'enabled' WHERE id = $1`, [subscription.endpoint.id]);
         },
         async () => {
-          gate = tendGate(platform, subscription.endpoint.id, now);
+          gate = tendGate(deps, subscription.endpoint.id, now);
           await untilWaitingForLocks(1);
         },
       );
@@ -95,9 +95,9 @@ describe('races at an endpoint’s gate', () => {
     expect(await parked(list)).to.equal(3);
     let second: ReturnType<typeof tendGate> | undefined;
     await withOpenTransaction(
-      (tx) => tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now + minute),
+      (tx) => tendGate({ ...deps, database: databaseOf(tx) }, subscription.endpoint.id, now + minute),
       async () => {
-        second = tendGate(platform, subscription.endpoint.id, now + minute);
+        second = tendGate(deps, subscription.endpoint.id, now + minute);
         await untilWaitingForLocks(1);
       },
     );
@@ -109,11 +109,11 @@ describe('races at an endpoint’s gate', () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now);
-    for (const { id } of list) await lookAt(platform.database, id, now);
-    await tendGate(platform, subscription.endpoint.id, now);
+    for (const { id } of list) await readState(deps.database, id, now);
+    await tendGate(deps, subscription.endpoint.id, now);
     const { admittedDeliveryId } = await endpointRow(subscription.endpoint.id);
     await claimed({ id: admittedDeliveryId ?? '' });
-    for (const later of [0, 1_000, 30_000]) await tendGate(platform, subscription.endpoint.id, now + later);
+    for (const later of [0, 1_000, 30_000]) await tendGate(deps, subscription.endpoint.id, now + later);
     expect(await parked(list)).to.equal(2);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId });
   });
@@ -129,16 +129,16 @@ describe('races at an endpoint’s gate', () => {
       await alter('webhook_deliveries', id, { status: 'canceled', completed_at: new Date(now), in_flight: null });
     }
     const { clubId, endpoint } = subscription;
-    expect(await recoverDeliveries(platform, clubId, endpoint.id, new Date(now), new Date(now))).to.deep.equal({
+    expect(await recoverDeliveries(deps, clubId, endpoint.id, new Date(now), new Date(now))).to.deep.equal({
       recovered: 8,
     });
-    await tendGate(platform, endpoint.id, now);
+    await tendGate(deps, endpoint.id, now);
     expect(await parked(list)).to.equal(4);
     for (const { id, claim } of claims) {
-      await recordFailure({ ...platform, random }, id, claim, refused, new Date(now));
+      await recordFailure({ ...deps, random }, id, claim, refused, new Date(now));
     }
     await alter('webhook_endpoints', endpoint.id, { breaker_step: 0, hold_until: null, consecutive_failures: 0 });
-    await tendGate(platform, endpoint.id, now + 1_000);
+    await tendGate(deps, endpoint.id, now + 1_000);
     expect(await parked(list)).to.equal(4);
     // Each has its one attempt still before it, and none has become `failed` by the attempt from before.
     for (const { id } of list) {
@@ -155,12 +155,12 @@ describe('races at an endpoint’s gate', () => {
       const other = await buildWebhookDelivery(others);
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
-      for (const { id } of [delivery, other]) await lookAt(platform.database, id, now);
+      for (const { id } of [delivery, other]) await readState(deps.database, id, now);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
       await withOpenTransaction(
-        (tx) => removeStudent(platformOn(databaseOf(tx)), subscription.clubId, subscription.studentId, new Date(now)),
+        (tx) => removeStudent(depsOn(databaseOf(tx)), subscription.clubId, subscription.studentId, new Date(now)),
         async () => {
-          await tendGate(platform, subscription.endpoint.id, now);
+          await tendGate(deps, subscription.endpoint.id, now);
           expect(await parked([other])).to.equal(0);
         },
       );
@@ -172,13 +172,13 @@ describe('races at an endpoint’s gate', () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
-      await lookAt(platform.database, delivery.id, now);
+      await readState(deps.database, delivery.id, now);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
       let removal: Promise<void> | undefined;
       await withOpenTransaction(
-        (tx) => tendGate({ ...platform, database: databaseOf(tx) }, subscription.endpoint.id, now),
+        (tx) => tendGate({ ...deps, database: databaseOf(tx) }, subscription.endpoint.id, now),
         async () => {
-          removal = removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
+          removal = removeStudent(deps, subscription.clubId, subscription.studentId, new Date(now));
           await untilWaitingForLocks(1);
         },
       );
@@ -189,7 +189,7 @@ describe('races at an endpoint’s gate', () => {
   });
 
   describe('claim and arming', () => {
-    it('lets an attempt go that was claimed before the arming, and its failure does not arm again', async () => {
+    it('admits an attempt that was claimed before the arming, and its failure does not arm again', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,
@@ -203,14 +203,13 @@ describe('races at an endpoint’s gate', () => {
       const claim = await claimed(fifth);
       let early: Awaited<ReturnType<typeof claimed>> | undefined;
       await withOpenTransaction(
-        (tx) =>
-          recordFailure({ ...platform, random, database: databaseOf(tx) }, fifth.id, claim, refused, new Date(now)),
+        (tx) => recordFailure({ ...deps, random, database: databaseOf(tx) }, fifth.id, claim, refused, new Date(now)),
         async () => {
           early = await claimed(other);
         },
       );
       expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
-      if (early) await recordFailure({ ...platform, random }, other.id, early, refused, new Date(now));
+      if (early) await recordFailure({ ...deps, random }, other.id, early, refused, new Date(now));
       const armed = await endpointRow(subscription.endpoint.id);
       expect(armed).to.include({ breakerStep: 1, consecutiveFailures: 6 });
       expect(armed.holdUntil?.getTime()).to.equal(now + minute);
@@ -224,18 +223,18 @@ describe('races at an endpoint’s gate', () => {
     const [admitted] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
-    await lookAt(platform.database, admitted.id, now);
-    await tendGate(platform, subscription.endpoint.id, now);
+    await readState(deps.database, admitted.id, now);
+    await tendGate(deps, subscription.endpoint.id, now);
     const claim = await claimed(admitted);
     const studentId = (await buildStudent(subscription.clubId)).id;
     const next = await buildWebhookDelivery({ ...subscription, studentId });
-    await lookAt(platform.database, next.id, Date.now());
-    await removeStudent(platform, subscription.clubId, subscription.studentId, new Date(now));
+    await readState(deps.database, next.id, Date.now());
+    await removeStudent(deps, subscription.clubId, subscription.studentId, new Date(now));
 
-    expect(await tendGate(platform, subscription.endpoint.id, now)).to.include({ doing: 'probing' });
+    expect(await tendGate(deps, subscription.endpoint.id, now)).to.include({ doing: 'probing' });
     expect(await parked([next])).to.equal(1);
-    await recordSuccess(platform.database, admitted.id, claim, accepted, new Date(now));
-    await tendGate(platform, subscription.endpoint.id, now);
+    await recordSuccess(deps.database, admitted.id, claim, accepted, new Date(now));
+    await tendGate(deps, subscription.endpoint.id, now);
     expect(await parked([next])).to.equal(0);
   });
 
@@ -243,16 +242,16 @@ describe('races at an endpoint’s gate', () => {
     const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
-    await lookAt(platform.database, admitted.id, now);
-    await tendGate(platform, subscription.endpoint.id, now);
+    await readState(deps.database, admitted.id, now);
+    await tendGate(deps, subscription.endpoint.id, now);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId: admitted.id });
     await alter('webhook_deliveries', byHand.id, { requested: 'manual' });
-    await recordFailure({ ...platform, random }, byHand.id, await claimed(byHand), refused, new Date(now));
+    await recordFailure({ ...deps, random }, byHand.id, await claimed(byHand), refused, new Date(now));
 
     expect(await stepOf(admitted)).to.deep.include({ posted: 0 });
-    const held = await tendGate(platform, subscription.endpoint.id, now + 2 * minute - 1);
+    const held = await tendGate(deps, subscription.endpoint.id, now + 2 * minute - 1);
     expect(held).to.include({ doing: 'holding', at: now + 2 * minute, parked: 1 });
-    await tendGate(platform, subscription.endpoint.id, now + 2 * minute);
+    await tendGate(deps, subscription.endpoint.id, now + 2 * minute);
     expect((await stepOf(admitted, accepted, now + 2 * minute)).posted).to.equal(1);
   });
 
@@ -263,7 +262,7 @@ describe('races at an endpoint’s gate', () => {
     for (const { id } of list) await alter('webhook_deliveries', id, { requested: 'manual' });
     const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
     await Promise.all(
-      claims.map(({ id, claim }) => recordFailure({ ...platform, random }, id, claim, refused, new Date(now))),
+      claims.map(({ id, claim }) => recordFailure({ ...deps, random }, id, claim, refused, new Date(now))),
     );
     const row = await endpointRow(subscription.endpoint.id);
     expect(row).to.include({ consecutiveFailures: 45, breakerStep: 2 });
@@ -278,7 +277,7 @@ describe('races at an endpoint’s gate', () => {
     await throttle(now + minute);
     await stepOf(delivery);
     expect(await parked([delivery])).to.equal(1);
-    await resendDelivery(platform, subscription.clubId, subscription.endpoint.id, delivery.id, new Date(now));
+    await resendDelivery(deps, subscription.clubId, subscription.endpoint.id, delivery.id, new Date(now));
     expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     expect(await endpointRow(subscription.endpoint.id)).to.include({ consecutiveFailures: 0, breakerStep: 0 });
   });

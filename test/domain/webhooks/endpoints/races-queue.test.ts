@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
-import type { Platform } from '../../../../domain/deps.ts';
+import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
 import {
@@ -20,24 +20,24 @@ import {
   type TestWebhookDelivery,
 } from '../../../toolkit/builders/webhooks.ts';
 import { refused, stepOf } from '../../../toolkit/drive/attempts.ts';
-import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { countingTransactions, databaseOf } from '../../../toolkit/fakes/databases.ts';
 
 describe('races over an endpoint’s queue', () => {
-  let platform: Platform;
+  let deps: VaultDeps;
   let subscription: Subscription;
   beforeEach(async () => {
-    platform = await testPlatform();
+    deps = await testDeps();
     subscription = await buildSubscription('https://receiver.test/hook');
   });
   const now = new Date();
-  const within = (database: Platform['database']): Platform => ({ ...platform, database });
+  const within = (database: VaultDeps['database']): VaultDeps => ({ ...deps, database });
   const of = ({ clubId, endpoint }: Subscription) => [clubId, endpoint.id] as const;
   const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
   /** Waits for a lock while `open` is uncommitted. */
-  const meanwhile = async <T>(open: (inside: Platform) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
+  const meanwhile = async <T>(open: (inside: VaultDeps) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
     let begun: Promise<T> | undefined;
     await withOpenTransaction(
       (tx) => open(within(databaseOf(tx))),
@@ -58,14 +58,14 @@ describe('races over an endpoint’s queue', () => {
     const recovered = await meanwhile(
       ({ database }) =>
         database.source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [delivery.id]),
-      () => recoverDeliveries(platform, ...of(subscription), since, now),
+      () => recoverDeliveries(deps, ...of(subscription), since, now),
     );
     expect(recovered).to.deep.equal({ recovered: 0 });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
   });
 
   describe('fan-out and change of the endpoint', () => {
-    const tell = (fact: ReturnType<typeof factAbout>, { database } = platform) => fanOut(database, fact, now);
+    const tell = (fact: ReturnType<typeof factAbout>, { database } = deps) => fanOut(database, fact, now);
 
     it('creates nothing when it meets an uncommitted disable', async () => {
       const fact = factAbout(subscription, 'student.updated');
@@ -81,7 +81,7 @@ describe('races over an endpoint’s queue', () => {
       const fact = factAbout(subscription, 'student.updated');
       await meanwhile(
         (inside) => tell(fact, inside),
-        () => disableEndpoint(platform, ...of(subscription), now),
+        () => disableEndpoint(deps, ...of(subscription), now),
       );
       const delivery = await deliveryOf(fact.id, subscription.endpoint.id);
       expect(delivery).to.include({ status: 'canceled', cancelReason: null });
@@ -94,14 +94,14 @@ describe('races over an endpoint’s queue', () => {
         () => tell(fact),
       );
       expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(0);
-      await enableEndpoint(platform, ...of(subscription), now);
-      await tendGate(platform, subscription.endpoint.id, Date.now());
+      await enableEndpoint(deps, ...of(subscription), now);
+      await tendGate(deps, subscription.endpoint.id, Date.now());
       expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(1);
     });
   });
 
   describe('manual request and disable', () => {
-    const asking: Record<string, (delivery: TestWebhookDelivery, inside: Platform) => Promise<unknown>> = {
+    const asking: Record<string, (delivery: TestWebhookDelivery, inside: VaultDeps) => Promise<unknown>> = {
       recovery: (delivery, inside) => recoverDeliveries(inside, ...of(delivery), new Date(now.getTime() - 60_000), now),
       resend: (delivery, inside) => resendDelivery(inside, ...of(delivery), delivery.id, now),
       test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
@@ -112,7 +112,7 @@ describe('races over an endpoint’s queue', () => {
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         const refusal = await meanwhile(
           (inside) => disableEndpoint(inside, ...of(subscription), now),
-          () => ask(delivery, platform),
+          () => ask(delivery, deps),
         ).catch(codeOf);
         expect(refusal).to.equal('endpoint_not_enabled');
         expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
@@ -123,9 +123,9 @@ describe('races over an endpoint’s queue', () => {
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         await meanwhile(
           (inside) => ask(delivery, inside),
-          () => disableEndpoint(platform, ...of(subscription), now),
+          () => disableEndpoint(deps, ...of(subscription), now),
         );
-        const { source } = platform.database;
+        const { source } = deps.database;
         const open = await source.query<unknown[]>(
           `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1
               AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL OR parked_at IS NOT NULL)`,
@@ -141,7 +141,7 @@ describe('races over an endpoint’s queue', () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       (inside) => disableEndpoint(inside, ...of(subscription), now),
-      () => claimAttempt(platform.database.source, delivery.id, Date.now()),
+      () => claimAttempt(deps.database.source, delivery.id, Date.now()),
     );
     expect(claim).to.equal(undefined);
   });
@@ -149,8 +149,8 @@ describe('races over an endpoint’s queue', () => {
   it('a claim that meets an uncommitted removal is not granted', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
-      ({ database }) => removeStudent(platformOn(database), delivery.clubId, delivery.studentId, now),
-      () => claimAttempt(platform.database.source, delivery.id, Date.now()),
+      ({ database }) => removeStudent(depsOn(database), delivery.clubId, delivery.studentId, now),
+      () => claimAttempt(deps.database.source, delivery.id, Date.now()),
     );
     expect(claim).to.equal(undefined);
   });
@@ -162,7 +162,7 @@ describe('races over an endpoint’s queue', () => {
         const pending = await buildWebhookDelivery(subscription);
         expect(asked.id < pending.id).to.equal(true);
         await alter('webhook_deliveries', asked.id, { status: 'failed', requested: 'manual', completed_at: now });
-        const database = countingTransactions(platform.database);
+        const database = countingTransactions(deps.database);
         const both: Promise<unknown>[] = [];
         await withOpenTransaction(
           (tx) =>
@@ -172,7 +172,7 @@ describe('races over an endpoint’s queue', () => {
           async () => {
             both.push(disableEndpoint(within(database), ...of(subscription), now));
             await untilWaitingForLocks(1);
-            both.push(removeStudent(platformOn(database), subscription.clubId, subscription.studentId, now));
+            both.push(removeStudent(depsOn(database), subscription.clubId, subscription.studentId, now));
             await untilWaitingForLocks(2);
           },
         );
@@ -191,12 +191,12 @@ describe('races over an endpoint’s queue', () => {
         for (let count = 0; count < 30; count++) list.push(await buildWebhookDelivery(one));
         await Promise.all([
           ...list.map((delivery) => stepOf(delivery, refused)),
-          tendGate(platform, one.endpoint.id, Date.now()),
-          removeStudent(platform, one.clubId, one.studentId, now),
-          disableEndpoint(platform, ...of(one), now)
-            .then(() => enableEndpoint(platform, ...of(one), now))
-            .then(() => recoverDeliveries(platform, ...of(one), new Date(now.getTime() - 60_000), now)),
-          tendGate(platform, one.endpoint.id, Date.now()),
+          tendGate(deps, one.endpoint.id, Date.now()),
+          removeStudent(deps, one.clubId, one.studentId, now),
+          disableEndpoint(deps, ...of(one), now)
+            .then(() => enableEndpoint(deps, ...of(one), now))
+            .then(() => recoverDeliveries(deps, ...of(one), new Date(now.getTime() - 60_000), now)),
+          tendGate(deps, one.endpoint.id, Date.now()),
         ]);
         for (const { id } of list) {
           expect(await deliveryRow(id), id).to.include({ status: 'canceled', requested: null, parkedAt: null });

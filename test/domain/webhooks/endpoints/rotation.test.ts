@@ -4,7 +4,7 @@ import type { Id } from '../../../../platform/core/ids.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
 import { claimAttempt } from '../../../../domain/webhooks/deliveries/claim.ts';
 import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
@@ -21,7 +21,7 @@ describe('secret rotation (SIG-4)', () => {
 
   const rotate = async (at = now, expirePrevious = false): Promise<string> => {
     const { clubId, endpoint } = subscription;
-    return (await rotateSecret(await testPlatform(), clubId, endpoint.id, { expirePrevious }, at)).secret;
+    return (await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious }, at)).secret;
   };
   /** What an attempt that is claimed then is signed with, newest first. */
   const signedWith = async (at: number): Promise<string[]> => {
@@ -31,7 +31,7 @@ describe('secret rotation (SIG-4)', () => {
     return openAll([claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])], subscription.endpoint.id);
   };
   const openAll = async (sealed: Buffer[], endpointId: Id) => {
-    const { vault } = await testPlatform();
+    const { vault } = await testDeps();
     return sealed.map((secret) => vault.open(secret, endpointId));
   };
   const codeOf = (rotation: Promise<unknown>) =>
@@ -46,7 +46,7 @@ describe('secret rotation (SIG-4)', () => {
     const { secret: old } = subscription.endpoint;
     const [waiting, secret] = [await buildWebhookDelivery(subscription), await rotate()];
     for (const { id } of [waiting, await buildWebhookDelivery(subscription)]) {
-      await attemptDelivery(delivering().platform(), id, Date.now());
+      await attemptDelivery(delivering().deps(), id, Date.now());
     }
     expect(receiver.requests).to.have.length(2);
     for (const [at, { headers, body }] of receiver.requests.entries()) {
@@ -93,7 +93,7 @@ describe('secret rotation (SIG-4)', () => {
 
   it('seals a secret for its own endpoint only, so that rows cannot be swapped', async () => {
     const secret = await rotate();
-    const { vault } = await testPlatform();
+    const { vault } = await testDeps();
     const other = (await buildSubscription('https://93.184.216.34/hook')).endpoint;
     const delivery = await buildWebhookDelivery(subscription, now);
     const claim = await claimAttempt(await testDatabase(), delivery.id, now.getTime());

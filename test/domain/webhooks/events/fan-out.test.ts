@@ -4,7 +4,7 @@ import type { EventType } from '../../../../platform/core/event-types.ts';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { fanOut, fanOutEach } from '../../../../domain/webhooks/events/fan-out.ts';
 import { WebhookDelivery } from '../../../../entities/webhooks/webhook-delivery.ts';
-import { testPlatform, platformOn } from '../../../toolkit/stack/database.ts';
+import { testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
 import { eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
@@ -17,7 +17,7 @@ const url = 'https://hooks.example.com/club';
 describe('fan-out of a fact', () => {
   let database: Database;
   before(async () => {
-    ({ database } = await testPlatform());
+    ({ database } = await testDeps());
   });
 
   const deliveriesOf = (eventId: string) =>
@@ -128,10 +128,10 @@ describe('fan-out of a fact', () => {
 
   describe('body', () => {
     it('shows the resource at the time of the fan-out, not of the fact (DEL-15)', async () => {
-      const platform = await testPlatform();
+      const deps = await testDeps();
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.created', new Date(1_750_000_000_000));
-      await updateStudent(platform, subscription.clubId, subscription.studentId, { name: 'Married Name' }, new Date());
+      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Married Name' }, new Date());
       await fanOut(database, fact, new Date());
       const body = JSON.parse((await eventRow(fact.id)).body ?? '');
       expect(body).to.nested.include({ id: fact.id, type: 'student.created', 'data.student.name': 'Married Name' });
@@ -142,7 +142,7 @@ describe('fan-out of a fact', () => {
       it(`matches the contract for ${type}`, async () => {
         const subscription = await buildSubscription(url);
         if (type === 'student.removed') {
-          await removeStudent(platformOn(database), subscription.clubId, subscription.studentId, new Date());
+          await removeStudent(depsOn(database), subscription.clubId, subscription.studentId, new Date());
         }
         const fact = factAbout(subscription, type);
         await fanOut(database, fact, new Date());
@@ -153,14 +153,14 @@ describe('fan-out of a fact', () => {
 
   describe('repeated after the death of a relay', () => {
     it('changes nothing and returns the same deliveries', async () => {
-      const platform = await testPlatform();
+      const deps = await testDeps();
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
       const first = await fanOut(database, fact, new Date());
       const before = { deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) };
 
-      await updateStudent(platform, subscription.clubId, subscription.studentId, { name: 'Other' }, new Date());
+      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Other' }, new Date());
       expect(await fanOut(database, fact, new Date(Date.now() + 60_000))).to.have.deep.members(first);
       expect({ deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) }).to.deep.equal(before);
     });
@@ -188,7 +188,7 @@ describe('fan-out of a fact', () => {
 
   describe('after the removal of a student (DEL-9)', () => {
     const remove = ({ clubId, studentId }: Subscription) =>
-      removeStudent(platformOn(database), clubId, studentId, new Date());
+      removeStudent(depsOn(database), clubId, studentId, new Date());
     /** The one delivery of the event is canceled and purged, so that nothing about the student is left to send. */
     const expectNothingToSend = async (eventId: string) => {
       const [row, ...others] = await deliveriesOf(eventId);

@@ -5,13 +5,13 @@ import { listPage } from '../../../../platform/infra/postgres/lists/page.ts';
 import { prepared } from '../../../../platform/infra/postgres/prepared.ts';
 import { columns, sql } from '../../../../platform/infra/postgres/sql.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
-import { testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
 
 describe('Queries', () => {
   let db: Queries;
   let clubId: string;
   before(async () => {
-    db = (await testPlatform()).database;
+    db = (await testDeps()).database;
     clubId = (await buildClub()).id;
   });
 
@@ -54,7 +54,7 @@ describe('Queries', () => {
   });
 
   it('runs prepared statements on its own connection in a transaction, and on the pool outside', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const backend = prepared<{ pid: number }>('queries_test_backend', 'SELECT pg_backend_pid() AS pid');
     await database.transaction(async (tx) => {
       const own = await tx.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);

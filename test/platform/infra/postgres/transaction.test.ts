@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { QueryFailedError } from 'typeorm';
 import { createNotifier, relayChannel } from '../../../../platform/infra/postgres/notifier.ts';
-import { Database, LookedTooEarly, pauseBeforeRepetition } from '../../../../platform/infra/postgres/database.ts';
+import { Database, StaleRead, pauseBeforeRepetition } from '../../../../platform/infra/postgres/database.ts';
 import { sqlStateOf, violates } from '../../../../platform/infra/postgres/errors.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
-import { testDatabase, testPlatform } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
 /** A transaction that Postgres ends with this SQLSTATE the first `times` times. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   let tries = 0;
   const outcome = await database
     .transaction(async (tx) => {
@@ -40,16 +40,16 @@ describe('Database.transaction', () => {
     expect(performance.now() - began).to.be.at.least(2 * 4); // timers may be a millisecond early
   });
 
-  it('repeats a transaction that threw LookedTooEarly, three tries in all', async () => {
-    const { database } = await testPlatform();
+  it('repeats a transaction that threw StaleRead, three tries in all', async () => {
+    const { database } = await testDeps();
     let tries = 0;
     const outcome: unknown = await database
       .transaction(async () => {
         tries += 1;
-        throw new LookedTooEarly();
+        throw new StaleRead();
       })
       .catch((error: unknown) => error);
-    expect(outcome).to.be.an.instanceOf(LookedTooEarly);
+    expect(outcome).to.be.an.instanceOf(StaleRead);
     expect(tries).to.equal(3);
   });
 
@@ -58,7 +58,7 @@ describe('Database.transaction', () => {
   });
 
   it('writes nothing when the transaction throws', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const club = await buildClub();
     await database
       .transaction(async (tx) => {
@@ -71,7 +71,7 @@ describe('Database.transaction', () => {
   });
 
   it('notifies the relay once after a commit with work for it, and not without (ENG-14)', async () => {
-    const { source } = (await testPlatform()).database;
+    const { source } = (await testDeps()).database;
     let calls = 0;
     const database = new Database(source, { notify: () => void (calls += 1) });
     await database.transaction(async (tx) => {

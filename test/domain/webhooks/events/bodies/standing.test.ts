@@ -6,7 +6,7 @@ import type { EventType } from '../../../../../platform/core/event-types.ts';
 import { assembleBody, type SubjectStudent } from '../../../../../domain/webhooks/events/bodies.ts';
 import { eventFaults } from '../../../../toolkit/assert/contract-schemas.ts';
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';
-import { testPlatform } from '../../../../toolkit/stack/database.ts';
+import { testDeps } from '../../../../toolkit/stack/database.ts';
 
 const student: SubjectStudent = {
   id: newId(),
@@ -26,7 +26,7 @@ const studentTold = {
 
 describe('bodies of student.tagged, student.untagged and student.level_reached', () => {
   const dataOf = async (clubId: Id, type: EventType, subjectId: Id): Promise<unknown> => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const fact = { id: newId(), clubId, type, studentId: student.id, subjectId, details: null, occurredAt: new Date() };
     const body = JSON.parse(await assembleBody(database, fact, student, new Date())) as {
       data: unknown;
@@ -36,7 +36,7 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
   };
 
   it('hold the tag with its current name, even after its deletion', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id } = await createTag({ database }, clubId, { name: 'vip' }, new Date());
     for (const type of ['student.tagged', 'student.untagged'] as const)
@@ -50,7 +50,7 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
   });
 
   it('hold the level in its current state, even after its deletion', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id } = await createLevel({ database }, clubId, { name: 'Bosun', points: 500 }, new Date());
     await updateLevel({ database }, clubId, id, { points: 600 });
@@ -62,7 +62,7 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
   });
 
   it('are not assembled from another club’s records', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const { id } = await createTag({ database }, (await buildClub()).id, { name: 'vip' }, new Date());
     const error: unknown = await dataOf(newId(), 'student.tagged', id).catch((reason: unknown) => reason);
     expect(error).to.have.property('message', 'The record of a fact student.tagged is gone');

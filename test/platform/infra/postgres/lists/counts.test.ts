@@ -4,9 +4,9 @@ import * as fc from 'fast-check';
 import { sqlStateOf } from '../../../../../platform/infra/postgres/errors.ts';
 import { newId, type Id } from '../../../../../platform/core/ids.ts';
 import type { TalliedList } from '../../../../../entities/facts/values.ts';
-import { countListed, foldListTallies } from '../../../../../platform/infra/postgres/lists/counts.ts';
+import { countListed, rollUpListTallies } from '../../../../../platform/infra/postgres/lists/counts.ts';
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';
-import { testDatabase, testPlatform } from '../../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
 /** What a list shows, counted one by one. */
 const counted: Record<TalliedList, string> = {
@@ -77,7 +77,7 @@ const refusals = new Set(['40P01', '23503']);
 
 /** One that Postgres refused, because another stood in its way, changed nothing: that is as good as one that was undone. */
 async function perform(scene: Scene, act: string, digit: number, undone: boolean): Promise<void> {
-  const { database } = await testPlatform();
+  const { database } = await testDeps();
   const regret = new Error('undone');
   await database
     .transaction(async (tx) => {
@@ -126,8 +126,8 @@ describe('list totals', () => {
     undone: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
   });
 
-  it('are exact at each moment, whatever is changed at once, rolled back and folded', async () => {
-    const { database } = await testPlatform();
+  it('are exact at each moment, whatever is changed at once, rolled back and rolled up', async () => {
+    const { database } = await testDeps();
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 4, maxLength: 10 }),
@@ -137,8 +137,8 @@ describe('list totals', () => {
           for (const round of rounds) {
             const [found] = await Promise.all([
               totals(scene),
-              foldListTallies(database, 5),
-              foldListTallies(database, 3),
+              rollUpListTallies(database, 5),
+              rollUpListTallies(database, 3),
               ...round.map(({ act, digit, undone }) => perform(scene, act, digit, undone)),
             ]);
             expectExact(found);
@@ -150,16 +150,16 @@ describe('list totals', () => {
     );
   }).timeout(120_000);
 
-  it('stay the same after a complete fold, and tallies of zero are deleted', async () => {
-    const { database } = await testPlatform();
+  it('stay the same after a complete rollup, and tallies of zero are deleted', async () => {
+    const { database } = await testDeps();
     const scene = await buildCourses();
     for (let n = 0; n < 3; n++) await perform(scene, 'students come', n, false);
     const all = await totals(scene);
     expect(all['students -1 undefined']).to.deep.equal([21, 21]);
-    while ((await foldListTallies(database, 1_000)) > 0);
+    while ((await rollUpListTallies(database, 1_000)) > 0);
     expect(await totals(scene)).to.deep.equal(all);
     await database.source.query(`DELETE FROM students WHERE club_id = $1`, [scene.clubId]);
-    while ((await foldListTallies(database, 1_000)) > 0);
+    while ((await rollUpListTallies(database, 1_000)) > 0);
     expect(await database.source.query(`SELECT * FROM list_tallies WHERE club_id = $1`, [scene.clubId])).to.deep.equal(
       [],
     );
@@ -167,7 +167,7 @@ describe('list totals', () => {
   });
 
   it('do not note a change of columns that no total counts', async () => {
-    const { database } = await testPlatform();
+    const { database } = await testDeps();
     const scene = await buildCourses();
     await perform(scene, 'students come', 0, false);
     const changes = () =>

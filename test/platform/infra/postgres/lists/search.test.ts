@@ -57,7 +57,7 @@ describe('search in a list of 12,000 students', () => {
       ['n', 1],
     ] as const) {
       const found = await list({ q, page: 4 });
-      expect(found.total, q).to.equal(searchRules.most);
+      expect(found.total, q).to.equal(searchRules.max);
       expect(numbers(found.names), q).to.deep.equal(downwards(12_000 - 300 * step, step, 100));
       expect(numbers((await list({ q, page: 10 })).names).at(-1), q).to.equal(12_000 - 999 * step);
       expect((await list({ q, page: 11 })).names, q).to.deep.equal([]);
@@ -94,14 +94,14 @@ describe('search in a list of 12,000 students', () => {
 
   it('finds all of a text that is common among the newest and rare before them', async () => {
     const all = [...downwards(12_000, 1, 10), ...downwards(20, 1, 20)];
-    expect(await found('fresh', { probe: 50, common: 5, walk: 500, most: 100 })).to.deep.equal(all);
-    expect(await found('fresh', { probe: 50, common: 5, walk: 500, most: 8 })).to.deep.equal(all.slice(0, 8));
+    expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 100 })).to.deep.equal(all);
+    expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 8 })).to.deep.equal(all.slice(0, 8));
   });
 
   it('finds the newest when there are more than the limit, by each search plan', async () => {
-    expect(await found('rare', { most: 4 })).to.deep.equal(downwards(12_000, 2_000, 4));
-    expect(await found('rare', { most: 4, probe: 5_000, common: 1 })).to.deep.equal(downwards(12_000, 2_000, 4));
-    expect(await found('common', { most: 40, probe: 50 })).to.deep.equal(downwards(12_000, 3, 40));
+    expect(await found('rare', { max: 4 })).to.deep.equal(downwards(12_000, 2_000, 4));
+    expect(await found('rare', { max: 4, probe: 5_000, common: 1 })).to.deep.equal(downwards(12_000, 2_000, 4));
+    expect(await found('common', { max: 40, probe: 50 })).to.deep.equal(downwards(12_000, 3, 40));
   });
 
   it('counts all students exactly without a search text', async () => {

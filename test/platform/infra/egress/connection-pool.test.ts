@@ -7,7 +7,7 @@ import {
   Connections,
   type ConnectionLimits,
   type OpenSocket,
-} from '../../../../platform/infra/egress/connections.ts';
+} from '../../../../platform/infra/egress/connection-pool.ts';
 import { createEgress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
 import { newSecret } from '../../../../domain/webhooks/deliveries/signature.ts';

@@ -15,7 +15,7 @@ import { Cohort } from './cohort.ts';
 @Check('access_deliveries_days', 'access_days > 0')
 @Index('access_deliveries_club', ['clubId', 'createdAt', 'id'])
 @Index('access_deliveries_free', ['clubId'], { where: 'free AND archived_at IS NULL' })
-export class Delivery {
+export class AccessDelivery {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 

@@ -22,6 +22,8 @@ import { steadily, times } from './webhooks/pace.ts';
 export const urgencyMeasurements = ['invitations'];
 
 const invitations = 50_000;
+/** Inserted at a time. */
+const aStatement = 5_000;
 const codes = 100;
 const everyMs = 200;
 const warmUpCodes = 20;
@@ -57,7 +59,7 @@ export async function benchUrgency(): Promise<void> {
 
     const alone = await measure(scene, codes);
     progress('queueing the invitations');
-    await queueInvitations(source, clubId);
+    for (let queued = 0; queued < invitations; queued += aStatement) await queueInvitations(source, clubId);
     notifier.notify();
     await sleep(5_000);
     const beside = await measure(scene, codes);
@@ -107,6 +109,7 @@ async function measure(scene: Scene, count: number): Promise<{ mails: number[]; 
   );
   await waitUntil(`${count} codes arrive`, () => [...asked.keys()].every((email) => arrivals.has(email)), {
     timeoutMs: arrivalLimitMs,
+    progressSoFar: () => `${[...asked.keys()].filter((email) => arrivals.has(email)).length} have`,
   });
   return {
     mails: [...asked].map(([email, at]) => (arrivals.get(email) ?? Number.NaN) - at),
@@ -139,7 +142,7 @@ async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
        SELECT mail_id, $1, 'student_invitation', student_id, token_id, '\\x00', 'pending', now(), now(), 2 FROM ids)
      INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority)
      SELECT 'transactional-mail/' || mail_id, 'transactionalMail', mail_id, $1, '{}', now(), 2 FROM ids`,
-    [clubId, invitations],
+    [clubId, aStatement],
   );
 }
 

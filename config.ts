@@ -94,7 +94,7 @@ export function readConfig(env: Environment = process.env) {
     },
     mail: {
       smtpUrl,
-      /** The mail server for bulk, such as the invitations of an import. Its delays and limits do not concern codes and resets. Without it, SMTP_URL. */
+      /** The mail server for bulk, such as the invitations of an import. Without it, `SMTP_URL`. */
       bulkSmtpUrl: env['BULK_SMTP_URL'] ? read.secretUrl('BULK_SMTP_URL', ['smtp:', 'smtps:']) : smtpUrl,
       /** Sender of all mails. */
       from: read.text('MAIL_FROM', 'Club Learning <no-reply@club-learning.localhost>'),

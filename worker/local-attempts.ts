@@ -19,7 +19,10 @@ export interface LocalAttempts {
    * @param start starts it; gets whether the first attempt is to be local
    */
   start(deliveryId: Id, endpointId: Id | undefined, start: (local: boolean) => Promise<void>): Promise<void>;
-  /** The activities of deliveries, local or not; an ordinary attempt too many of one endpoint is put off (HOOK-16): the end of a step frees its place, and each attempt is reported. */
+  /**
+   * The activities of deliveries, local or not: the end of a step frees its place, and each attempt is reported. An ordinary
+   * attempt whose endpoint has too many under way is put off (HOOK-16).
+   */
   activities(deps: DeliveryDeps): WebhookDeliveryActivities;
 }
 

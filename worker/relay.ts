@@ -31,6 +31,11 @@ export const maxInFlight = 32;
 const maxPerClub = 8;
 /** Of either, places that are open to bulk: the others are free for somebody who waits, also of the same club (ENG-15). */
 const openToBulk = 3 / 4;
+/**
+ * A sent wake of bulk counts as bulk so much longer. One club then starts at most 24 a second, about as many as the four
+ * connections of a worker's bulk mail send. What waits stays in Postgres, where urgent work overtakes it, and does not fill the engine.
+ */
+const bulkWakeMs = 250;
 /** How often the relay looks without being called: what a lost NOTIFY costs at most. */
 const pollMs = 1_000;
 /** A relay that has not read its work for so long cannot. */
@@ -129,7 +134,7 @@ export function startRelay(deps: RelayDeps): Relay {
     work: () => Promise<void>,
     putOff: (failure: Failure) => Promise<void>,
   ): void {
-    addTo(inHand[kind], row, 1);
+    addTo(inHand[kind], row.clubId, { all: 1, bulk: row.priority === bulk ? 1 : 0 });
     const attempt = async () => {
       try {
         await work();
@@ -140,9 +145,16 @@ export function startRelay(deps: RelayDeps): Relay {
         await putOff(isEngineAway(error) ? 'away' : 'its own').catch(() => {});
       }
     };
+    const isBulk = row.priority === bulk;
+    const giveBackBulk = () => {
+      addTo(inHand[kind], row.clubId, { all: 0, bulk: -1 });
+      notify();
+    };
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
-      addTo(inHand[kind], row, -1);
+      addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
+      if (isBulk && kind === 'wake') setTimeout(giveBackBulk, bulkWakeMs).unref();
+      else if (isBulk) giveBackBulk();
       notify();
     });
     inFlight.add(carried);
@@ -172,11 +184,11 @@ export function startRelay(deps: RelayDeps): Relay {
   };
 }
 
-function addTo(inHand: Map<Id, InHand>, row: { clubId: Id; priority: Priority }, change: 1 | -1): void {
-  const before = inHand.get(row.clubId) ?? { all: 0, bulk: 0 };
-  const after = { all: before.all + change, bulk: before.bulk + (row.priority === bulk ? change : 0) };
-  if (after.all > 0) inHand.set(row.clubId, after);
-  else inHand.delete(row.clubId);
+function addTo(inHand: Map<Id, InHand>, clubId: Id, change: InHand): void {
+  const before = inHand.get(clubId) ?? { all: 0, bulk: 0 };
+  const after = { all: before.all + change.all, bulk: before.bulk + change.bulk };
+  if (after.all > 0 || after.bulk > 0) inHand.set(clubId, after);
+  else inHand.delete(clubId);
 }
 
 function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {

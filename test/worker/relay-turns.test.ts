@@ -130,6 +130,34 @@ describe('the relay', () => {
     }
   });
 
+  it('starts bulk of a club at a pace, and what is urgent at once beside it (ENG-15)', async () => {
+    const { database } = await testDeps();
+    const { id: clubId } = await buildClub();
+    const wakeOf = (priority: 0 | 2) => ({
+      workflowType: 'transactionalMail' as const,
+      subjectId: newId(),
+      clubId,
+      attributes: {},
+      priority,
+    });
+    const bulk = Array.from({ length: 18 }, () => wakeOf(2));
+    await database.transaction((tx) => wakeRuns(tx, bulk, new Date()));
+    const engine = new WaitingEngine();
+    engine.release();
+    const begun = performance.now();
+    const relay = await relayTo(engine);
+    try {
+      await until('the first bulk', { timeoutMs: 10_000 }, async () => engine.woken.length > 0);
+      const urgent = wakeOf(0);
+      await database.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
+      await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
+      expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
+      expect(performance.now() - begun).to.be.greaterThan(500);
+    } finally {
+      await relay.stop();
+    }
+  });
+
   it('NOTIFY makes it look: four facts in a row are carried though its poll never comes', async () => {
     const subscription = await buildSubscription('https://example.com/');
     const engine = new WaitingEngine();

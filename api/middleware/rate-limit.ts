@@ -8,15 +8,15 @@ export function chargeRateLimit({ limiter, settings }: ApiDeps): Middleware {
     const { caller, refusal, now } = context.state;
     const forwarded = context.get('x-forwarded-for') || undefined;
     const call: Call = {
-        method: context.method,
-        path: context.path,
-        ip: clientIp(context.req.socket.remoteAddress, forwarded, settings.trustedProxies),
-        caller: caller && {
-          kind: caller.kind,
-          id: caller.kind === 'student' ? caller.student.id : caller.administratorId,
-        },
-        clubId: (context as Context & { params?: Record<string, string> }).params?.['clubId'],
-        refused: refusal !== undefined,
+      method: context.method,
+      path: context.path,
+      ip: clientIp(context.req.socket.remoteAddress, forwarded, settings.trustedProxies),
+      caller: caller && {
+        kind: caller.kind,
+        id: caller.kind === 'student' ? caller.student.id : caller.administratorId,
+      },
+      clubId: (context as Context & { params?: Record<string, string> }).params?.['clubId'],
+      refused: refusal !== undefined,
     };
     await admit(limiter, call, now.getTime());
     context.state.chargeChange = () => admitChange(limiter, call, now.getTime());

@@ -354,7 +354,8 @@ describe('the contract and the rate table', () => {
   it('one operation of students is limited per club: its handler charges the club for changes (DEC-53)', () => {
     const perClub = contractOperations().filter(
       ({ method, path, auth }) =>
-        auth.includes('student') && ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) })?.scope === 'club',
+        auth.includes('student') &&
+        ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) })?.scope === 'club',
     );
     expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia']);
   });

@@ -58,9 +58,9 @@ describe('erasure of images for agents', () => {
 
     it('wins over a completion that looks at the image meanwhile: not_found, and the file goes', async () => {
       const { media } = await uploadBytes({ club, student }, image);
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const deps = await whileLookedAt(() =>
-        database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())),
+        db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())),
       );
       const owner = { clubId: club.id, studentId: student.id };
       expect(await completed(owner, media.id, { deps })).to.equal('not_found');

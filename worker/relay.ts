@@ -196,10 +196,7 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
 }
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact(
-  { db, workflows, localAttempts, failpoint }: RelayDeps,
-  fact: ClaimedFact,
-): Promise<void> {
+async function tellFact({ db, workflows, localAttempts, failpoint }: RelayDeps, fact: ClaimedFact): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
     caused.push(...(await consume(db, [fact], new Date())));

@@ -18,7 +18,5 @@ export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, deps, now 
 
 export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ rawBody, header, deps, now }) => {
   const { db, billing } = deps;
-  return accepted(
-    await notices.receiveBillingEvent({ ...billing, db }, rawBody, header('Stripe-Signature'), now),
-  );
+  return accepted(await notices.receiveBillingEvent({ ...billing, db }, rawBody, header('Stripe-Signature'), now));
 };

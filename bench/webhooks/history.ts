@@ -66,9 +66,7 @@ async function measureAt(db: Database, history: History): Promise<Figures> {
   for (const [name, filter] of Object.entries(filters)) {
     figures[name] = await p95(samples.list, () => list(db, history, filter(history)));
   }
-  figures['claim'] = await p95(samples.claim, (nth) =>
-    claim(db, deliveryId(history.deliveries - nth), history.end),
-  );
+  figures['claim'] = await p95(samples.claim, (nth) => claim(db, deliveryId(history.deliveries - nth), history.end));
   const paceMs = (retentionRules.historyMs / history.deliveries) * dueARound;
   figures['retention round'] = await p95(samples.retention, async (nth) => {
     await retainWebhooks(db, new Date(history.end.getTime() + (nth + 1) * paceMs));

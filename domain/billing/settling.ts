@@ -69,11 +69,7 @@ export async function chargeClaimed(
   await deps.db.transaction((tx) => record(tx, claimed, outcome, now, wakeAfter));
 }
 
-async function chargeOnce(
-  { db, processor }: AddOnDeps,
-  claimed: ClaimedAddOn,
-  now: Date,
-): Promise<ChargeOutcome> {
+async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, now: Date): Promise<ChargeOutcome> {
   if (!processor) return { result: 'unknown', code: 'not_configured' };
   const { id: addOnId, customerId, createdAt } = claimed;
   try {

@@ -185,12 +185,7 @@ export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, adm
 }
 
 /** @throws DomainError not_found, role_not_permitted */
-export async function revokeInvitation(
-  { db }: DatabaseDeps,
-  clubId: Id,
-  by: Id,
-  invitationId: Id,
-): Promise<void> {
+export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id, invitationId: Id): Promise<void> {
   await db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const invitation = await tx.one<{ role: Role }>(

@@ -44,12 +44,7 @@ async function findStored(db: Database, owner: MediaOwner, mediaId: Id): Promise
 }
 
 /** Of several who complete it at once, the first says what it is; the others have found the same. */
-async function record(
-  db: Database,
-  { id, clubId, purpose }: StoredMedia,
-  finding: Finding,
-  now: Date,
-): Promise<void> {
+async function record(db: Database, { id, clubId, purpose }: StoredMedia, finding: Finding, now: Date): Promise<void> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
   const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
   await db.transaction(async (tx) => {

@@ -84,12 +84,7 @@ export async function updateStudent(
  * (DEL-9).
  * @throws DomainError not_found
  */
-export async function removeStudent(
-  { db, vault }: VaultDeps,
-  clubId: Id,
-  studentId: Id,
-  now: Date,
-): Promise<void> {
+export async function removeStudent({ db, vault }: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { email } = await lockStudent(tx, clubId, studentId);
     // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.

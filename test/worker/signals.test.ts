@@ -38,13 +38,7 @@ describe('signals in a worker process (ENG-1)', function () {
   const resend = async ({ clubId, endpoint, id }: TestWebhookDelivery) => {
     const deps = await testDeps();
     const notifier = createNotifier(deps.db.source, () => {});
-    await resendDelivery(
-      { ...deps, db: new Database(deps.db.source, notifier) },
-      clubId,
-      endpoint.id,
-      id,
-      new Date(),
-    );
+    await resendDelivery({ ...deps, db: new Database(deps.db.source, notifier) }, clubId, endpoint.id, id, new Date());
   };
 
   describe('during a local attempt, which the engine runs again', () => {

@@ -73,12 +73,7 @@ export async function setEnrollmentEnd(
 }
 
 /** Takes the access and hides the enrollment. @throws DomainError not_found */
-export async function removeEnrollment(
-  { db }: DatabaseDeps,
-  clubId: Id,
-  enrollmentId: Id,
-  now: Date,
-): Promise<void> {
+export async function removeEnrollment({ db }: DatabaseDeps, clubId: Id, enrollmentId: Id, now: Date): Promise<void> {
   await db.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'removal', now));
 }
 

@@ -50,12 +50,7 @@ export async function completeLesson(
  * Takes the completion of a lesson back; that it and its course were completed once remains.
  * @throws DomainError not_found where the student does not see the lesson
  */
-export async function undoCompletion(
-  { db }: DatabaseDeps,
-  reader: Reader,
-  publicId: string,
-  now: Date,
-): Promise<void> {
+export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publicId: string, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);

@@ -33,11 +33,7 @@ const longestProof = 512;
  * Keeps the notice as it came and wakes its processing.
  * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform
  */
-export async function receiveNotice(
-  { db, vault }: VaultDeps,
-  received: ReceivedNotice,
-  now: Date,
-): Promise<void> {
+export async function receiveNotice({ db, vault }: VaultDeps, received: ReceivedNotice, now: Date): Promise<void> {
   const platform = salesPlatforms.find((known) => known === received.platform);
   if (platform === undefined) throw noConnection();
   const { proofIn } = salesAdapters[platform];

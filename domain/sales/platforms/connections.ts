@@ -81,12 +81,7 @@ export async function rotateConnection(
 }
 
 /** Takes no notices any more; those that came, and what they led to, stay. @throws DomainError not_found */
-export async function deleteConnection(
-  { db }: DatabaseDeps,
-  clubId: Id,
-  connectionId: Id,
-  now: Date,
-): Promise<void> {
+export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
   const deleted = await db.run(
     sql`UPDATE sales_connections SET deleted_at = ${now} WHERE id = ${connectionId} AND club_id = ${clubId} AND deleted_at IS NULL`,
   );

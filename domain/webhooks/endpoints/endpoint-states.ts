@@ -63,12 +63,7 @@ export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now
  * Gone for everybody who asks, its secrets erased and its queue canceled; its history follows in the background, because
  * it can be millions of rows. @throws DomainError not_found
  */
-export async function deleteEndpoint(
-  { db, vault }: VaultDeps,
-  clubId: Id,
-  endpointId: Id,
-  now: Date,
-): Promise<void> {
+export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockStatus(tx, clubId, endpointId);
     await closeEndpoint(tx, vault, { id: endpointId, clubId }, 'manual', now);

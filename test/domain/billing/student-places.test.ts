@@ -151,10 +151,10 @@ describe('places for students', () => {
     const ask = () => ending(db.transaction((tx) => requireStudents(tx, clubId, 1, now)));
     const { id: addOnId } = await buildAddOn(clubId, { created_at: now, next_attempt_at: now });
     expect(await ask()).to.equal('limit_reached');
-    await db.source.query(
-      `UPDATE add_ons SET status = 'active', payment_id = 'pi_1', settled_at = $2 WHERE id = $1`,
-      [addOnId, now],
-    );
+    await db.source.query(`UPDATE add_ons SET status = 'active', payment_id = 'pi_1', settled_at = $2 WHERE id = $1`, [
+      addOnId,
+      now,
+    ]);
     expect(await ask()).to.equal('done');
   });
 

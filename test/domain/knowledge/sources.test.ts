@@ -209,10 +209,7 @@ describe('administrators who change material at the same time', () => {
               lesson_ids: own.flatMap((lesson) => lessons[lesson] ?? []),
               media_ids: chosen(world.files, files),
             };
-            return [
-              setMaterial({ db }, clubId, id, material, now),
-              updateAgent({ db }, clubId, id, { status }, now),
-            ];
+            return [setMaterial({ db }, clubId, id, material, now), updateAgent({ db }, clubId, id, { status }, now)];
           }),
           ...lessons.map((id, place) =>
             updateLesson({ db }, clubId, id, { content: `${at}`, published: published[place] ?? true }, now),

@@ -78,9 +78,7 @@ export const salesScenarios: Scenarios = {
       });
       const { db } = await testDeps();
       const end = new Date(Date.now() + 24 * second);
-      await db.source.transaction((tx) =>
-        changeEnd(new Transaction(tx), shop.club.id, enrollmentId, end, new Date()),
-      );
+      await db.source.transaction((tx) => changeEnd(new Transaction(tx), shop.club.id, enrollmentId, end, new Date()));
       await recorder.relays.real.carry();
       return handle;
     },

@@ -183,13 +183,7 @@ const performances: Performances = {
   async create({ course, published }, { clubId, courses }, model) {
     const { db } = await testDeps();
     const content = { title: 'a', content: 'a', published };
-    const { id } = await createLesson(
-      { db },
-      clubId,
-      at(courses, course).moduleIds[0] ?? '',
-      content,
-      new Date(),
-    );
+    const { id } = await createLesson({ db }, clubId, at(courses, course).moduleIds[0] ?? '', content, new Date());
     model.lessons.push({ id, course, ...content, removed: false });
     return [];
   },

@@ -100,9 +100,7 @@ describe('upkeep of answers', function () {
     it('before the call prevents it, and releases the reserve', async () => {
       const question = await buildQuestion();
       const { db } = await testDeps();
-      await db.transaction((tx) =>
-        eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
-      );
+      await db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
       expect(await answering.step(question.questionId)).to.have.nested.property(
         'outcome.error_code',
         'student_removed',
@@ -118,9 +116,7 @@ describe('upkeep of answers', function () {
           if (name !== 'answer_called') return;
           await (
             await testDeps()
-          ).db.transaction((tx) =>
-            eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
-          );
+          ).db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
         },
       });
       const step = await stepAnswer(deps, question.questionId, Date.now(), new AbortController().signal);

@@ -24,9 +24,7 @@ describe('deletion of a conversation during its answer', function () {
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
       const erase = () =>
-        db.transaction((tx) =>
-          eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
-        );
+        db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()));
       answering.model().next({ blocks: [{ deltas: [`First ${word} `, `second ${word} `, `third ${word}`] }] });
       let erased = false;
       const failpoint = async (name: string) => {

@@ -103,13 +103,7 @@ describe('a completion and a change that takes its lesson away', () => {
   /** What an administrator does, or a removal: inside an open transaction. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
-      updateLesson(
-        { db: databaseOf(tx) },
-        club.id,
-        course.lessons[0]?.id ?? '',
-        { published: false },
-        new Date(),
-      ),
+      updateLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),
     'the lesson is removed': (tx) =>
       removeLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', new Date()),
     'the course is unpublished': (tx) =>

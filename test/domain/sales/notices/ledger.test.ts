@@ -268,9 +268,7 @@ describe('cancellation of a subscription', () => {
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
     const { db } = await testDeps();
     const [{ id } = { id: '' }] = await accessOf(shop);
-    await db.source.transaction((tx) =>
-      revokeAccess(new Transaction(tx), shop.club.id, id, 'revocation', new Date()),
-    );
+    await db.source.transaction((tx) => revokeAccess(new Transaction(tx), shop.club.id, id, 'revocation', new Date()));
     const again = {
       purchase: { id: 'two', amount: 1, currency: 'EUR', paid_at: '2026-04-01T00:00:00Z' },
       ...subscribed,

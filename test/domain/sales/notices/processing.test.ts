@@ -214,9 +214,7 @@ describe('upkeep of notices', () => {
     expect((await retainNotices(db, new Date())).rows.notices).to.be.at.least(1);
     expect((await noticeRow(kept)).body).not.to.equal(null);
     expect(await noticeRow(old)).to.include({ body: null, status: 'failed' });
-    const error: unknown = await replayNotice({ db }, shop.club.id, old, new Date()).catch(
-      (thrown: unknown) => thrown,
-    );
+    const error: unknown = await replayNotice({ db }, shop.club.id, old, new Date()).catch((thrown: unknown) => thrown);
     expect(error).to.have.property('code', 'payload_purged');
   });
 

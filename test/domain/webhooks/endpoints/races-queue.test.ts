@@ -56,8 +56,7 @@ describe('races over an endpoint’s queue', () => {
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
     const recovered = await meanwhile(
-      ({ db }) =>
-        db.source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [delivery.id]),
+      ({ db }) => db.source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [delivery.id]),
       () => recoverDeliveries(deps, ...of(subscription), since, now),
     );
     expect(recovered).to.deep.equal({ recovered: 0 });

@@ -187,8 +187,7 @@ describe('fan-out of a fact', () => {
   });
 
   describe('after the removal of a student (DEL-9)', () => {
-    const remove = ({ clubId, studentId }: Subscription) =>
-      removeStudent(depsOn(db), clubId, studentId, new Date());
+    const remove = ({ clubId, studentId }: Subscription) => removeStudent(depsOn(db), clubId, studentId, new Date());
     /** The one delivery of the event is canceled and purged, so that nothing about the student is left to send. */
     const expectNothingToSend = async (eventId: string) => {
       const [row, ...others] = await deliveriesOf(eventId);

@@ -160,9 +160,7 @@ describe('list totals', () => {
     expect(await totals(scene)).to.deep.equal(all);
     await db.source.query(`DELETE FROM students WHERE club_id = $1`, [scene.clubId]);
     while ((await rollUpListTallies(db, 1_000)) > 0);
-    expect(await db.source.query(`SELECT * FROM list_tallies WHERE club_id = $1`, [scene.clubId])).to.deep.equal(
-      [],
-    );
+    expect(await db.source.query(`SELECT * FROM list_tallies WHERE club_id = $1`, [scene.clubId])).to.deep.equal([]);
     expect((await totals(scene))['students -1 undefined']).to.deep.equal([0, 0]);
   });
 
@@ -179,10 +177,9 @@ describe('list totals', () => {
       `UPDATE students SET name = 'Other', points = 5, verified_at = verified_at WHERE club_id = $1`,
       [scene.clubId],
     );
-    await db.source.query(
-      `UPDATE students SET verified_at = now() WHERE club_id = $1 AND verified_at IS NOT NULL`,
-      [scene.clubId],
-    );
+    await db.source.query(`UPDATE students SET verified_at = now() WHERE club_id = $1 AND verified_at IS NOT NULL`, [
+      scene.clubId,
+    ]);
     expect(await changes()).to.deep.equal(before);
   });
 });

@@ -27,18 +27,18 @@ export async function completeMedia(
   now: Date,
   chargeChange: () => Promise<void> = async () => {},
 ): Promise<RecordOf<'Media'>> {
-  const { database, storage } = deps;
-  const stored = await findStored(database, owner, mediaId);
+  const { db, storage } = deps;
+  const stored = await findStored(db, owner, mediaId);
   if (stored.status === 'uploading' || stored.status === 'processing') {
     if (!(await hasArrived(deps, stored))) {
       // Unless it was erased meanwhile.
-      if ((await findStored(database, owner, mediaId)).status === 'uploading') throw uploadMissing();
+      if ((await findStored(db, owner, mediaId)).status === 'uploading') throw uploadMissing();
     } else if ((await inspectOnce(deps, mediaId, now, chargeChange)) === 'too many') {
       await chargeChange();
-      await leave(database, mediaId, now);
+      await leave(db, mediaId, now);
     }
   }
-  return presentMedia(await findStored(database, owner, mediaId), storage);
+  return presentMedia(await findStored(db, owner, mediaId), storage);
 }
 
 const uploadMissing = () =>
@@ -49,8 +49,8 @@ async function hasArrived({ storage }: MediaDeps, { objectKey }: StoredMedia): P
 }
 
 /** @throws DomainError not_found */
-async function findStored(database: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
-  const stored = await loadMedia(database, owner, mediaId);
+async function findStored(db: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
+  const stored = await loadMedia(db, owner, mediaId);
   if (!stored) throw notFound(owner.studentId === undefined ? 'file' : 'image');
   return stored;
 }
@@ -64,7 +64,7 @@ async function inspectOnce(
 ): Promise<'too many' | 'done'> {
   return (
     (await inPlace(async () => {
-      const claim = await claimInspection(deps.database, mediaId, now);
+      const claim = await claimInspection(deps.db, mediaId, now);
       if (claim) await inspectClaimed(deps, claim, now, chargeChange).catch(ignoreLostLease);
       return 'done' as const;
     })) ?? 'too many'
@@ -80,7 +80,7 @@ async function inspectClaimed(
   now: Date,
   chargeChange: () => Promise<void>,
 ): Promise<void> {
-  const { database, storage } = deps;
+  const { db, storage } = deps;
   const sizeBytes = Number(claim.sizeBytes ?? 0);
   let finding: Finding | undefined = { sizeBytes, error: 'inspection_failed' };
   if (claim.interruptions <= inspectionRules.maxInterruptions) {
@@ -89,15 +89,15 @@ async function inspectClaimed(
       const size = claim.objectKey === null ? undefined : await storage.size(claim.objectKey);
       finding = size === undefined ? undefined : await inspect(storage, claim, size);
     } catch (error) {
-      await release(database, claim).catch(() => undefined); // else the lease runs out
+      await release(db, claim).catch(() => undefined); // else the lease runs out
       throw error;
     }
   }
-  if (!finding) return release(database, claim);
+  if (!finding) return release(db, claim);
   try {
-    await record(database, claim, finding, now);
+    await record(db, claim, finding, now);
   } catch (error) {
-    await release(database, claim).catch(() => undefined);
+    await release(db, claim).catch(() => undefined);
     throw error;
   }
   // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
@@ -108,9 +108,9 @@ const isOpen = sql`removed_at IS NULL AND (status = 'uploading'
   OR status = 'processing' AND (lease_until IS NULL OR lease_until < clock_timestamp()))`;
 
 /** A claim keeps the upload from expiring for as long as an upload may be completed. */
-async function claimInspection(database: Database, mediaId: Id, now: Date): Promise<Claim | undefined> {
+async function claimInspection(db: Database, mediaId: Id, now: Date): Promise<Claim | undefined> {
   const expires = new Date(now.getTime() + mediaRules.completionMs);
-  return database.one<Claim>(sql`
+  return db.one<Claim>(sql`
     WITH before AS (SELECT id, status AS was, lease_until FROM media WHERE id = ${mediaId} AND ${isOpen} FOR NO KEY UPDATE)
     UPDATE media
        SET status = 'processing', fence = fence + 1, updated_at = ${now}, erases_at = greatest(erases_at, ${expires}),
@@ -121,15 +121,15 @@ async function claimInspection(database: Database, mediaId: Id, now: Date): Prom
  RETURNING ${mediaColumns}, media.fence, media.interruptions, before.was`);
 }
 
-async function release(database: Database, { id, fence, was }: Claim): Promise<void> {
-  await database.run(sql`
+async function release(db: Database, { id, fence, was }: Claim): Promise<void> {
+  await db.run(sql`
     UPDATE media SET status = ${was}, lease_until = NULL WHERE id = ${id} AND fence = ${fence} AND status = 'processing'`);
 }
 
 /** Leaves the inspection to upkeep, or to the next call. */
-async function leave(database: Database, mediaId: Id, now: Date): Promise<void> {
+async function leave(db: Database, mediaId: Id, now: Date): Promise<void> {
   const expires = new Date(now.getTime() + mediaRules.completionMs);
-  await database.run(sql`
+  await db.run(sql`
     UPDATE media SET status = 'processing', updated_at = ${now}, erases_at = greatest(erases_at, ${expires})
      WHERE id = ${mediaId} AND status = 'uploading' AND removed_at IS NULL`);
 }
@@ -143,7 +143,7 @@ const roundMs = 10_000;
  * the store is away, comes again with the next round.
  */
 export async function inspectLeft(deps: MediaDeps, now: Date): Promise<{ inspected: number; more: boolean }> {
-  const left = await deps.database.rows<{ id: Id }>(sql`
+  const left = await deps.db.rows<{ id: Id }>(sql`
     SELECT id FROM media WHERE status = 'processing' AND ${isOpen} ORDER BY updated_at LIMIT ${raw(String(inspectedARound))}`);
   const ends = performance.now() + roundMs;
   let inspected = 0;
@@ -158,19 +158,14 @@ export async function inspectLeft(deps: MediaDeps, now: Date): Promise<{ inspect
 }
 
 /** @throws LeaseLost where the row is somebody else's, or removed, or has expired */
-async function record(
-  database: Database,
-  { id, clubId, purpose, fence }: Claim,
-  finding: Finding,
-  now: Date,
-): Promise<void> {
+async function record(db: Database, { id, clubId, purpose, fence }: Claim, finding: Finding, now: Date): Promise<void> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
   const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
   const status = error === null ? 'ready' : 'failed';
   // An image goes some days later, unless a question shows it by then (agent-images.ts).
   const unusedUntil = new Date(now.getTime() + mediaRules.unusedImageMs);
   const erasesAt = status === 'failed' ? now : purpose === 'agent_image' ? unusedUntil : null;
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const recorded = await tx.run(sql`
       UPDATE media
          SET status = ${status}, error = ${error}, size_bytes = ${sizeBytes}, mime = coalesce(${mime}, mime),

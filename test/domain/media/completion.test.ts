@@ -45,15 +45,12 @@ describe('the completion of an upload (DEC-54)', function () {
         return Promise.reject(new Error('The process died.'));
       }
     }
-    const { database, ...deps } = await mediaDeps(() => ({
+    const { db, ...deps } = await mediaDeps(() => ({
       read: () => Promise.reject(new Error('The process died.')),
     }));
-    const dying = { ...deps, database: new LastWords(database.source, database.notifier) };
+    const dying = { ...deps, db: new LastWords(db.source, db.notifier) };
     expect(await completed(owner, id, { deps: dying })).to.equal('The process died.');
-    await database.source.query(
-      `UPDATE media SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`,
-      [id],
-    );
+    await db.source.query(`UPDATE media SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [id]);
   }
   /** Begins an inspection that lasts until the test ends. */
   async function inspectWhileTested(id: string, now = new Date()): Promise<void> {

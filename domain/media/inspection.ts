@@ -39,20 +39,18 @@ export async function inspect(
 ): Promise<Finding | undefined> {
   if (objectKey === null) return undefined;
   const announced = mime ?? '';
-  const ended = await runInThread<InspectionMessage, { finding?: Finding }>(
-    new URL('./inspection-thread.ts', import.meta.url),
-    {
-      data: { sizeBytes, purpose, announced },
-      bounds: inspectionRules,
-      signal: AbortSignal.timeout(inspectionRules.wholeMs),
-      onMessage(message) {
-        if ('tells' in message) return { result: { finding: message.finding } };
-        return storage
-          .read(objectKey, message.offset, message.length)
-          .then((bytes) => (bytes ? { answer: new Uint8Array(bytes) } : { result: {} }));
-      },
+  const ended = await runInThread<{ finding?: Finding }>(new URL('./inspection-thread.ts', import.meta.url), {
+    data: { sizeBytes, purpose, announced },
+    bounds: inspectionRules,
+    signal: AbortSignal.timeout(inspectionRules.wholeMs),
+    onMessage(told) {
+      const message = told as InspectionMessage;
+      if ('tells' in message) return { result: { finding: message.finding } };
+      return storage
+        .read(objectKey, message.offset, message.length)
+        .then((bytes) => (bytes ? { answer: new Uint8Array(bytes) } : { result: {} }));
     },
-  );
+  });
   if (typeof ended !== 'string') return ended.finding;
   return { sizeBytes, error: isImageType(announced) ? 'image_broken' : 'content_not_allowed' };
 }

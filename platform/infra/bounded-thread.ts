@@ -26,7 +26,7 @@ const watchMs = 200;
  * @param work.signal ends the thread
  * @throws the signal's reason; whatever `onMessage` rejects with or the thread threw
  */
-export async function runInThread<Message, Result extends object>(
+export async function runInThread<Result extends object>(
   module: URL,
   work: {
     data: unknown;
@@ -34,7 +34,7 @@ export async function runInThread<Message, Result extends object>(
     bounds: ThreadBounds;
     signal: AbortSignal;
     onMessage: (
-      message: Message,
+      message: unknown,
     ) => { result: Result } | undefined | Promise<{ result: Result } | { answer: Uint8Array }>;
   },
 ): Promise<Result | BoundReached> {
@@ -62,7 +62,7 @@ export async function runInThread<Message, Result extends object>(
         clearTimeout(limit);
         leftMs -= performance.now() - startedAt;
       };
-      thread.on('message', (message: Message) => {
+      thread.on('message', (message: unknown) => {
         const taken = onMessage(message);
         if (!(taken instanceof Promise)) {
           if (taken) resolve(taken.result);

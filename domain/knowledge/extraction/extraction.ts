@@ -28,12 +28,13 @@ export async function extract(
 ): Promise<Extraction> {
   const { extractionMs: workMs, maxHeapMb, maxBuffersMb } = options.rules ?? indexingRules;
   const passages: Passage[] = [];
-  const ended = await runInThread<ThreadMessage, Extraction>(new URL('./extraction-thread.ts', import.meta.url), {
+  const ended = await runInThread<Extraction>(new URL('./extraction-thread.ts', import.meta.url), {
     data: source,
     transfer: source.kind === 'media' ? [source.bytes.buffer as ArrayBuffer] : [],
     bounds: { workMs, maxHeapMb, maxBuffersMb },
     signal: options.signal,
-    onMessage(message) {
+    onMessage(told) {
+      const message = told as ThreadMessage;
       if (message.tells === 'unreadable') return { result: { result: 'unreadable', code: message.code } };
       if (message.tells === 'end') return { result: { result: 'read', pageCount: message.pageCount, passages } };
       if (message.tells === 'progress') options.onPage(message.done, message.total);

@@ -6467,6 +6467,7 @@ export interface components {
          *     }
          */
         AgentCitation: {
+            /** @description Plain text of the material, which others uploaded: show it as text. */
             cited_text: string;
             /**
              * Format: uuid
@@ -6518,7 +6519,7 @@ export interface components {
              */
             id: string;
             role: components["schemas"]["AgentMessageRole"];
-            /** @description Markdown in an answer, raw text in a question. */
+            /** @description Markdown in an answer, raw text in a question. A model writes the answer from material that others uploaded: treat it as untrusted. The service removes what a browser would load or run by itself: an image becomes a link, raw HTML becomes text, in deltas too. Whoever renders it must still not load anything for it, and should show where a link leads. */
             content: string;
             status: components["schemas"]["AgentMessageStatus"];
             error_code?: string;

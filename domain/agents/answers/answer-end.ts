@@ -54,8 +54,8 @@ async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promis
 }
 
 /** @returns false where the answer was ended by somebody else, whose end stands */
-export async function endStreamed(database: Database, result: StreamResult, now: Date): Promise<boolean> {
-  return database.transaction(async (tx) => {
+export async function endStreamed(db: Database, result: StreamResult, now: Date): Promise<boolean> {
+  return db.transaction(async (tx) => {
     const { answerId, callNo, rest } = result;
     if (!(await lockAnswer(tx, answerId, callNo))) return false;
     if (rest.text !== '') {
@@ -76,8 +76,8 @@ export async function endStreamed(database: Database, result: StreamResult, now:
  * An answer whose worker died after its stream had begun: it keeps the words of its log, and the club is charged for what the
  * prompt used and what the words must have used.
  */
-export async function endInterrupted(database: Database, answer: Cut, now: Date): Promise<boolean> {
-  return database.transaction(async (tx) => {
+export async function endInterrupted(db: Database, answer: Cut, now: Date): Promise<boolean> {
+  return db.transaction(async (tx) => {
     if (!(await lockAnswer(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
@@ -104,8 +104,8 @@ export async function failUnbegun(
  * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
  * up to then is paid all the same. Once; later calls change nothing.
  */
-export async function settleEnded(database: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
       `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
         WHERE id = $1 AND status <> 'generating' FOR NO KEY UPDATE`,

@@ -18,10 +18,10 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
  * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
  * @throws DomainError not_found, endpoint_not_enabled
  */
-export function sendTest({ database }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
+export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
   const [id, eventId] = [newId(), newId()];
   const eventType = 'webhook.test';
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockEnabledEndpoint(tx, clubId, endpointId);
     await tx.query(
       `INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at) VALUES ($1, $2, $3, $4, $5, $4)`,
@@ -43,13 +43,13 @@ export function sendTest({ database }: VaultDeps, clubId: Id, endpointId: Id, no
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   deliveryId: Id,
   now: Date,
 ): Promise<WebhookDelivery> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const [delivery] = await tx.query<Pick<DeliveryToWake, 'eventType'>[]>(
       `SELECT event_type AS "eventType" FROM webhook_deliveries WHERE id = $1 AND endpoint_id = $2 AND club_id = $3`,
       [deliveryId, endpointId, clubId],
@@ -83,7 +83,7 @@ export function resendDelivery(
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
 export async function recoverDeliveries(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   since: Date,
@@ -93,7 +93,7 @@ export async function recoverDeliveries(
   const from = new Date(Math.max(since.getTime(), earliestBody(now).getTime()));
   let recovered = 0;
   for (;;) {
-    const some = await database.transaction(async (tx) => {
+    const some = await db.transaction(async (tx) => {
       await lockEnabledEndpoint(tx, clubId, endpointId);
       return recoverSome(tx, { clubId, endpointId }, { since: from, until: recovered === 0 ? null : now }, now);
     });

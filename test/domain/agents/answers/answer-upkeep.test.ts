@@ -47,10 +47,10 @@ describe('upkeep of answers', function () {
 
   describe('the sweeper', () => {
     const isRescued = async (question: TestQuestion, columns: string) => {
-      const { database } = await testDeps();
-      await database.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);
-      await rescueOverdue(database, new Date());
-      const [row] = await database.source.query<{ attributes: object }[]>(
+      const { db } = await testDeps();
+      await db.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);
+      await rescueOverdue(db, new Date());
+      const [row] = await db.source.query<{ attributes: object }[]>(
         `SELECT attributes FROM wakes WHERE workflow_id = $1`,
         [`agent-answer/${question.questionId}`],
       );
@@ -80,8 +80,8 @@ describe('upkeep of answers', function () {
       answering.model().next({ answer: Array.from({ length: 200 }, () => 'word '), delayMs: 50 });
       const stepping = answering.step(question.questionId);
       await until('first words', { timeoutMs: 10 * second }, async () => (await logOf(answerId)) !== '');
-      const { database } = await testDeps();
-      await database.transaction((tx) => eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()));
+      const { db } = await testDeps();
+      await db.transaction((tx) => eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()));
       expect(await stepping).to.have.nested.property('outcome.error_code', 'conversation_deleted');
       expect(answering.model().closedByClient()).to.equal(1);
       expect(await logOf(answerId)).to.equal('');
@@ -99,10 +99,8 @@ describe('upkeep of answers', function () {
 
     it('before the call prevents it, and releases the reserve', async () => {
       const question = await buildQuestion();
-      const { database } = await testDeps();
-      await database.transaction((tx) =>
-        eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
-      );
+      const { db } = await testDeps();
+      await db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
       expect(await answering.step(question.questionId)).to.have.nested.property(
         'outcome.error_code',
         'student_removed',
@@ -118,9 +116,7 @@ describe('upkeep of answers', function () {
           if (name !== 'answer_called') return;
           await (
             await testDeps()
-          ).database.transaction((tx) =>
-            eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
-          );
+          ).db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
         },
       });
       const step = await stepAnswer(deps, question.questionId, Date.now(), new AbortController().signal);
@@ -138,7 +134,7 @@ describe('upkeep of answers', function () {
           if (name !== 'answer_ending') return;
           await (
             await testDeps()
-          ).database.transaction((tx) =>
+          ).db.transaction((tx) =>
             eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
           );
         },

@@ -17,7 +17,7 @@ const down = `
   ALTER TABLE "facts" DROP COLUMN "recorded_at";
 `;
 
-export class RecordedFacts1763815500000 implements MigrationInterface {
+export class RecordedFacts1795352520000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

@@ -5,18 +5,18 @@ import { removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
 export type SweepActivities = ReturnType<typeof sweepActivities>;
 
-export function sweepActivities(database: Database, onRescued: (count: number) => void) {
+export function sweepActivities(db: Database, onRescued: (count: number) => void) {
   return {
     /** @param now the workflow's time in Unix milliseconds @returns how many workflows were woken */
     async rescueOverdue(now: number): Promise<number> {
-      const count = await rescueOverdue(database, new Date(now));
+      const count = await rescueOverdue(db, new Date(now));
       onRescued(count);
       return count;
     },
     /** Removes expired rows and the logs of answers that have ended. @param now as above */
     async removeExpired(now: number): Promise<void> {
-      await removeExpired(database.source, new Date(now));
-      await deleteEndedAnswerLogs(database.source, new Date(now));
+      await removeExpired(db.source, new Date(now));
+      await deleteEndedAnswerLogs(db.source, new Date(now));
     },
   };
 }

@@ -10,7 +10,7 @@ export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
       context.body = { status: 'ok' };
     },
     '/readyz': async (context) => {
-      const ready = accepting() && (await answers(() => deps.database.source.query('SELECT 1')));
+      const ready = accepting() && (await answers(() => deps.db.source.query('SELECT 1')));
       context.status = ready ? 200 : 503;
       context.body = { status: ready ? 'ready' : 'not_ready' };
     },

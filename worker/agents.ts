@@ -17,19 +17,19 @@ import { answers, answerCosts, answerTokens, firstWords } from './metrics.ts';
 /** @returns the dependencies of answers; `log.close()` ends it, once no answer is under way any more */
 export function createAnswerDeps(
   config: Config,
-  database: Database,
+  db: Database,
   storage: ObjectStore,
   log: Logger,
   failpoint: (name: string) => Promise<void>,
 ): AnswerDeps {
-  const { source } = database;
+  const { source } = db;
   const notifier = createNotifier(
     source,
     (error) => log.warn({ error: describeError(error) }, 'the API was not notified of an answer; it polls'),
     answersChannel,
   );
   return {
-    database,
+    db,
     prompt: {
       source,
       retrieve,

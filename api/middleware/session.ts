@@ -44,7 +44,7 @@ export const requireCaller: Middleware = async (context, next) => {
  */
 export function requireClub({ deps }: ApiDeps): Middleware {
   return async (context, next) => {
-    if (!(await clubExists(deps.database, clubIdOf(context)))) throw forbidden();
+    if (!(await clubExists(deps.db, clubIdOf(context)))) throw forbidden();
     return next();
   };
 }
@@ -76,7 +76,7 @@ async function callerOf(
   context: Context,
   { auth }: ContractOperation,
   clubId: string | undefined,
-  { database: { source } }: ApiDeps['deps'],
+  { db: { source } }: ApiDeps['deps'],
 ): Promise<Caller | undefined> {
   const [, token] = /^Bearer +([\w-]{1,128})$/i.exec(context.get('authorization')) ?? [];
   if (token === undefined) return undefined;

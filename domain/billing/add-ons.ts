@@ -34,9 +34,9 @@ const paymentFailed = () =>
 export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, now: Date): Promise<AddOnRecord> {
   if (!deps.processor) throw new DomainError('not_configured', 'This environment has no payment processor.');
   const id = purchase.id.toLowerCase();
-  const claimed = await deps.database.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
+  const claimed = await deps.db.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
   if (claimed) await chargeClaimed(deps, claimed, now, { wakeAfter: true });
-  const bought = await findPurchase(deps.database, clubId, { ...purchase, id });
+  const bought = await findPurchase(deps.db, clubId, { ...purchase, id });
   if (bought.status === 'failed') throw paymentFailed();
   return bought;
 }

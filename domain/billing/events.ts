@@ -11,8 +11,8 @@ import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './e
  * Records an event and brings the club's plan to what all its events say. An event that was recorded before changes nothing.
  * @returns what became of it, or undefined for a repetition
  */
-export async function receiveEvent(database: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
-  return database.transaction(async (tx) => {
+export async function receiveEvent(db: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
+  return db.transaction(async (tx) => {
     if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
     // One customer's events come one after another: the one that says whose they are must see those that waited for it.
     await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || ${event.customerId}, 0))`);

@@ -13,7 +13,7 @@ import type { AddOnStatus } from '../../entities/billing/values.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payments.ts';
 
 export interface AddOnDeps {
-  database: Database;
+  db: Database;
   /** Undefined where the operator has set none up: what is pending then waits. */
   processor: PaymentProcessor | undefined;
 }
@@ -47,7 +47,7 @@ const lease = defineLease(AddOn, {
 
 /** Takes the add-on one step further. @param now Unix milliseconds */
 export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOnStep> {
-  const { source } = deps.database;
+  const { source } = deps.db;
   return runStep({
     claim: () => lease.claim<ClaimedAddOn>(source, id, now, `SELECT ${claimColumns} FROM claimed AS add_ons`),
     act: (claimed) => chargeClaimed(deps, claimed, new Date(now)),
@@ -66,14 +66,10 @@ export async function chargeClaimed(
   { wakeAfter = false } = {},
 ): Promise<void> {
   const outcome = await chargeOnce(deps, claimed, now);
-  await deps.database.transaction((tx) => record(tx, claimed, outcome, now, wakeAfter));
+  await deps.db.transaction((tx) => record(tx, claimed, outcome, now, wakeAfter));
 }
 
-async function chargeOnce(
-  { database, processor }: AddOnDeps,
-  claimed: ClaimedAddOn,
-  now: Date,
-): Promise<ChargeOutcome> {
+async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, now: Date): Promise<ChargeOutcome> {
   if (!processor) return { result: 'unknown', code: 'not_configured' };
   const { id: addOnId, customerId, createdAt } = claimed;
   try {
@@ -83,7 +79,7 @@ async function chargeOnce(
     const paymentMethodId =
       claimed.paymentMethodId ?? (await processor.paymentMethodOf(customerId, claimed.subscriptionId));
     if (paymentMethodId === undefined) return { result: 'declined' };
-    const mine = await keepPaymentMethod(database, claimed, paymentMethodId);
+    const mine = await keepPaymentMethod(db, claimed, paymentMethodId);
     if (!mine) return { result: 'unknown', code: 'claimed_anew' };
     return await processor.charge({ ...claimed, addOnId, paymentMethodId });
   } catch (error) {

@@ -56,14 +56,14 @@ export async function listMembers(db: Queries, clubId: Id, page: PageRequest): P
  * @throws DomainError role_not_permitted if somebody who is no owner would make one, or take one's invitation back; already_member
  */
 export async function inviteMember(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   clubId: Id,
   by: Id,
   input: { email: string; role: Role },
   now: Date,
 ): Promise<Member> {
   const email = foldEmail(input.email);
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     mayTouchOwners(actor, input.role);
     const member =
@@ -98,12 +98,12 @@ export async function inviteMember(
  * @throws DomainError token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   input: { token: string; name?: string; password?: string },
   now: Date,
 ): Promise<AdministratorSession> {
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password);
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { invitationId } = await spendToken(tx, ['administrator_invitation'], input.token, now);
     const invitations = await tx.rows<{ clubId: Id; email: string; role: Role }>(
       sql`DELETE FROM invitations WHERE id = ${invitationId} RETURNING club_id AS "clubId", email, role`,
@@ -150,13 +150,13 @@ async function accountFor(
 
 /** @throws DomainError not_found, role_not_permitted, last_owner */
 export async function changeMemberRole(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   by: Id,
   administratorId: Id,
   role: Role,
 ): Promise<Member> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
@@ -173,8 +173,8 @@ export async function changeMemberRole(
 }
 
 /** Ends a membership; the person's sessions go on, but act in this club no more. @throws DomainError not_found, role_not_permitted, last_owner */
-export async function removeMember({ database }: DatabaseDeps, clubId: Id, by: Id, administratorId: Id): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, administratorId: Id): Promise<void> {
+  await db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const current = await roleOf(tx, clubId, administratorId);
     if (current === undefined) throw notFound('member');
@@ -185,13 +185,8 @@ export async function removeMember({ database }: DatabaseDeps, clubId: Id, by: I
 }
 
 /** @throws DomainError not_found, role_not_permitted */
-export async function revokeInvitation(
-  { database }: DatabaseDeps,
-  clubId: Id,
-  by: Id,
-  invitationId: Id,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id, invitationId: Id): Promise<void> {
+  await db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
     const invitation = await tx.one<{ role: Role }>(
       sql`SELECT role FROM invitations WHERE id = ${invitationId} AND club_id = ${clubId} FOR UPDATE`,

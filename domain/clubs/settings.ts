@@ -30,12 +30,12 @@ export async function findClub(db: Queries, clubId: Id): Promise<Club> {
  * @throws DomainError invalid_request (a time zone that is none)
  */
 export async function updateClub(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'ClubChange'>,
   now: Date,
 ): Promise<Club> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await readClub(tx, clubId, 'FOR NO KEY UPDATE');
     if (input.time_zone !== undefined) await requireTimeZone(tx, input.time_zone);
     const language = input.language ?? before.language;

@@ -16,12 +16,12 @@ export async function signUpAdministrator(
   input: { name: string; email: string; password: string; organization: { name: string } },
   now: Date,
 ): Promise<void> {
-  const { database, vault } = deps;
+  const { db, vault } = deps;
   const email = foldEmail(input.email);
-  const before = await passwordOf(database, email);
+  const before = await passwordOf(db, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await database.transaction(async (tx) => {
+  const done = await db.transaction(async (tx) => {
     const created = await tx.one<{
       id: Id;
     }>(sql`INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES (${newId()}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})

@@ -22,11 +22,11 @@ type Profile = RecordOf<'AdministratorProfile'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInAdministrator(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { email, password }: { email: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
-  const known = await database.one<{
+  const known = await db.one<{
     id: Id;
     passwordHash: string | null;
     offered: string | null;
@@ -42,7 +42,7 @@ export async function signInAdministrator(
   const right = await passwordMatches(password, known?.passwordHash ?? null);
   const offered = await passwordMatches(password, known?.offered ?? null);
   if (!known || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     // Comparing took its time: a reset that came meanwhile has ended what this would begin.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM administrators WHERE id = ${known.id} AND password_hash = ${known.passwordHash} FOR SHARE`,
@@ -54,11 +54,11 @@ export async function signInAdministrator(
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   token: string,
   now: Date,
 ): Promise<AdministratorSession> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
     if (administratorId === null) throw tokenGone();
     await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
@@ -77,12 +77,12 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmAdministratorPasswordReset(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
   const passwordHash = await hashPassword(password);
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
     await tx.run(
@@ -143,13 +143,13 @@ export async function findAdministratorByEmail(
 }
 
 async function mailIfKnown(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   template: 'administrator_verify_email' | 'administrator_reset_password',
   email: string,
   now: Date,
   wanted: (known: KnownAdministrator) => boolean,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const known = await findAdministratorByEmail(tx, foldEmail(email));
     if (known && wanted(known)) {
       await requestMail(

@@ -41,8 +41,8 @@ export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id
   return { token, expiresAt };
 }
 
-export async function endSession({ database }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
-  await database.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
+export async function endSession({ db }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
+  await db.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
 }
 
 /** Ends every session of a person, at once. */

@@ -23,11 +23,11 @@ type StudentSession = RecordOf<'StudentSession'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInStudent(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
-  const student = await database.one<{
+  const student = await db.one<{
     id: Id;
     passwordHash: string | null;
     offered: string | null;
@@ -40,7 +40,7 @@ export async function signInStudent(
   const right = await passwordMatches(password, student?.passwordHash ?? null);
   const offered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     // Comparing took its time: a reset or a removal that came meanwhile has ended what this would begin.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
@@ -51,8 +51,8 @@ export async function signInStudent(
 }
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
-export async function verifyStudentEmail({ database }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
-  return database.transaction(async (tx) => {
+export async function verifyStudentEmail({ db }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
+  return db.transaction(async (tx) => {
     const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
     if (spent.studentId === null) throw tokenGone();
     await confirmAddress(tx, 'student', spent.studentId, 'sign_up', now);
@@ -75,12 +75,12 @@ export async function requestStudentCode(deps: VaultDeps, who: EmailInClub, now:
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmStudentPasswordReset(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
   const passwordHash = await hashPassword(password);
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { studentId } = await spendToken(tx, ['student_reset_password'], token, now);
     if (studentId === null) throw tokenGone();
     // Whoever read this mail owns the address: it is confirmed as well.
@@ -95,12 +95,12 @@ export async function confirmStudentPasswordReset(
 
 /** @throws DomainError token_gone for a wrong, used, expired or unknown code and for an unknown e-mail alike */
 export async function exchangeStudentCode(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   { club_id: clubId, email, code }: EmailInClub & { code: string },
   now: Date,
 ): Promise<StudentSession> {
   // A wrong guess costs a try, so it is committed; the 410 comes after.
-  const session = await database.transaction(async (tx) => {
+  const session = await db.transaction(async (tx) => {
     const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
     await confirmAddress(tx, 'student', student.id, 'other', now);
@@ -134,13 +134,13 @@ export async function findStudentByEmail(
 }
 
 async function mailIfKnown(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   template: MailTemplate,
   { club_id: clubId, email }: EmailInClub,
   now: Date,
   wanted: (student: KnownStudent) => boolean = () => true,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (student && wanted(student)) {
       await requestMail(

@@ -21,12 +21,12 @@ export async function completeMedia(
   mediaId: Id,
   now: Date,
 ): Promise<RecordOf<'Media'>> {
-  const { database, storage } = deps;
-  const stored = await findStored(database, owner, mediaId);
+  const { db, storage } = deps;
+  const stored = await findStored(db, owner, mediaId);
   if (stored.status !== 'uploading') return presentMedia(stored, storage);
   const finding = await inspect(storage, stored);
-  if (finding) await record(database, stored, finding, now);
-  const found = await findStored(database, owner, mediaId); // somebody else may have been first
+  if (finding) await record(db, stored, finding, now);
+  const found = await findStored(db, owner, mediaId); // somebody else may have been first
   if (found.status === 'uploading')
     throw new DomainError('upload_missing', 'No file has arrived yet. Put it to the address of its upload.');
   if (found.status === 'failed') {
@@ -37,22 +37,17 @@ export async function completeMedia(
 }
 
 /** @throws DomainError not_found */
-async function findStored(database: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
-  const stored = await loadMedia(database, owner, mediaId);
+async function findStored(db: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
+  const stored = await loadMedia(db, owner, mediaId);
   if (!stored) throw notFound(owner.studentId === undefined ? 'file' : 'image');
   return stored;
 }
 
 /** Of several who complete it at once, the first says what it is; the others have found the same. */
-async function record(
-  database: Database,
-  { id, clubId, purpose }: StoredMedia,
-  finding: Finding,
-  now: Date,
-): Promise<void> {
+async function record(db: Database, { id, clubId, purpose }: StoredMedia, finding: Finding, now: Date): Promise<void> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
   const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const [, recorded] = await tx.query<[unknown[], number]>(
       `UPDATE media
           SET status = $2, error = $3, size_bytes = $4, mime = coalesce($5, mime), kind = coalesce($6, kind), width = $7,

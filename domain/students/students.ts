@@ -23,12 +23,12 @@ const emailTaken = () => new DomainError('email_taken', 'Another student of this
  * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   clubId: Id,
   input: { name: string; email: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<RecordOf<'Student'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     // Before it is looked whose the e-mail is: 404 comes before 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const { studentId, created } = await findOrOpenAccount(tx, vault, clubId, { ...input, invited: true }, now);
@@ -45,13 +45,13 @@ export async function createStudent(
  * @throws DomainError not_found, email_taken
  */
 export async function updateStudent(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   clubId: Id,
   studentId: Id,
   input: { name?: string; email?: string },
   now: Date,
 ): Promise<RecordOf<'Student'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : tidyName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
@@ -84,13 +84,8 @@ export async function updateStudent(
  * (DEL-9).
  * @throws DomainError not_found
  */
-export async function removeStudent(
-  { database, vault }: VaultDeps,
-  clubId: Id,
-  studentId: Id,
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function removeStudent({ db, vault }: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     const { email } = await lockStudent(tx, clubId, studentId);
     // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
     await noteAddressLeft(tx, vault, { clubId, studentId, email });

@@ -32,7 +32,7 @@ describe('GET /readyz', () => {
     const api = await serveApp({
       deps: (usual) => {
         const source = { query: () => Promise.reject(new Error('ECONNREFUSED 10.1.2.3')) } as never;
-        return { ...usual, deps: { ...usual.deps, database: new Database(source, { notify() {} }) } };
+        return { ...usual, deps: { ...usual.deps, db: new Database(source, { notify() {} }) } };
       },
     });
     try {
@@ -48,7 +48,7 @@ describe('GET /readyz', () => {
     const api = await serveApp({
       deps: (usual) => {
         const source = { query: () => new Promise(() => {}) } as never;
-        return { ...usual, deps: { ...usual.deps, database: new Database(source, { notify() {} }) } };
+        return { ...usual, deps: { ...usual.deps, db: new Database(source, { notify() {} }) } };
       },
     });
     try {

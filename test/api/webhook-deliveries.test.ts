@@ -85,13 +85,13 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
 
     it('filters by status and by event type', async () => {
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const kept: Record<string, string> = {};
       for (const status of ['pending', 'succeeded', 'failed', 'canceled']) {
         kept[status] = (await buildWebhookDelivery(subscription)).id;
         await alter('webhook_deliveries', kept[status], { status });
       }
-      const [created] = await fanOut(database, factAbout(subscription, 'student.created'), new Date());
+      const [created] = await fanOut(db, factAbout(subscription, 'student.created'), new Date());
       const found = async (query: Record<string, string>) => {
         const { body } = await list(query);
         expect(body.total).to.equal(body.data.length);
@@ -137,12 +137,12 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
 
     it('combines all filters', async () => {
       const [early, late] = [new Date('2026-03-01T10:00:00Z'), new Date('2026-03-03T10:30:00Z')];
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const failed: string[] = [];
       for (const time of [early, late]) {
         await buildWebhookDelivery(subscription, time);
         for (const type of ['student.created', 'student.updated'] as const) {
-          const [made] = await fanOut(database, factAbout(subscription, type, time), time);
+          const [made] = await fanOut(db, factAbout(subscription, type, time), time);
           if (made) failed.push(made.id);
         }
       }

@@ -49,7 +49,7 @@ describe('transactional-mail, with time skipped', function () {
     const { mail, classroomUrl, dashboardUrl } = readConfig();
     smtp = createSmtpSender(mail);
     mailDeps = {
-      source: deps.database.source,
+      source: deps.db.source,
       vault: deps.vault,
       links: { classroomUrl, dashboardUrl },
       onOutcome: (outcome) => outcomes.push(outcome),
@@ -73,7 +73,7 @@ describe('transactional-mail, with time skipped', function () {
     const { id: clubId } = await buildClub();
     const recipient = student ?? (await buildStudent(clubId, { verified: false }));
     const now = new Date(await environment().currentTimeMs());
-    await deps.database.transaction((tx) =>
+    await deps.db.transaction((tx) =>
       requestMail(
         tx,
         deps.vault,
@@ -81,7 +81,7 @@ describe('transactional-mail, with time skipped', function () {
         now,
       ),
     );
-    const { id, tokenId } = await deps.database.source.manager.findOneByOrFail(TransactionalMail, {
+    const { id, tokenId } = await deps.db.source.manager.findOneByOrFail(TransactionalMail, {
       studentId: recipient.id,
     });
     return { id, tokenId, clubId, student: recipient, now };
@@ -93,7 +93,7 @@ describe('transactional-mail, with time skipped', function () {
       args: [id],
     });
   const outcomeOf = async (id: string) => (await start(id)).result();
-  const rowOf = (id: string) => deps.database.source.manager.findOneByOrFail(TransactionalMail, { id });
+  const rowOf = (id: string) => deps.db.source.manager.findOneByOrFail(TransactionalMail, { id });
   const refuse = (to: string, times: number) => mailbox.failNext({ at: 'rcpt', reply: 451, to, times });
   const waitsBetween = () => sendings.slice(1).map(({ at }, index) => at - (sendings[index]?.at ?? Number.NaN));
   const expectWaits = (expected: readonly number[]) => {

@@ -60,8 +60,8 @@ async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promis
 }
 
 /** @returns false where the answer was ended by somebody else, whose end stands */
-export async function endStreamed(database: Database, result: StreamResult, now: Date): Promise<boolean> {
-  return database.transaction(async (tx) => {
+export async function endStreamed(db: Database, result: StreamResult, now: Date): Promise<boolean> {
+  return db.transaction(async (tx) => {
     const { answerId, callNo, rest } = result;
     if (!(await lockAnswer(tx, answerId, callNo))) return false;
     if (rest.text !== '') {
@@ -82,8 +82,8 @@ export async function endStreamed(database: Database, result: StreamResult, now:
  * An answer whose worker died after its stream had begun: it keeps the words of its log, and the club is charged for what the
  * prompt used and what the words must have used.
  */
-export async function endInterrupted(database: Database, answer: Cut, now: Date): Promise<boolean> {
-  return database.transaction(async (tx) => {
+export async function endInterrupted(db: Database, answer: Cut, now: Date): Promise<boolean> {
+  return db.transaction(async (tx) => {
     if (!(await lockAnswer(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
@@ -111,8 +111,8 @@ export async function failUnbegun(
  * all the same, because the model may have read the prompt. That is what the model told, else the estimate in the call's row.
  * A call that the model refused costs nothing. Once; later calls change nothing.
  */
-export async function settleEnded(database: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     // Only the last call: whoever made an earlier one does not know what the last one costs.
     const ended = await tx.one<{ errorCode: AnswerError | null }>(sql`
       SELECT error_code AS "errorCode" FROM agent_answers

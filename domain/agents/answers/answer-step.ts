@@ -21,7 +21,7 @@ import { costOf } from '../prompt/prices.policy.ts';
 import { preparePrompt, type PromptDeps } from '../prompt/prompt.ts';
 
 export interface AnswerDeps {
-  database: Database;
+  db: Database;
   prompt: PromptDeps;
   /** Absent where no model is configured. */
   askModel: AskModel | undefined;
@@ -54,16 +54,16 @@ export async function stepAnswer(
   now: number,
   signal: AbortSignal,
 ): Promise<AnswerStep> {
-  const answer = await readAnswerState(deps.database.source, questionId);
+  const answer = await readAnswerState(deps.db.source, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
     // Whoever has the lease may still hear from the model what the call cost.
     if (!answer.isSettled && answer.leaseMs > 0) return untilLeaseEnds(answer, now);
-    if (!answer.isSettled) await settleEnded(deps.database, answer, nothingStreamed, new Date(now));
+    if (!answer.isSettled) await settleEnded(deps.db, answer, nothingStreamed, new Date(now));
     return ended(deps, answer, false);
   }
   if (answer.leaseMs > 0) return untilLeaseEnds(answer, now);
-  if (answer.begunAt) return ended(deps, answer, await endInterrupted(deps.database, answer, new Date(now)));
+  if (answer.begunAt) return ended(deps, answer, await endInterrupted(deps.db, answer, new Date(now)));
   const refusal = whyNotAsked(deps, answer, now);
   if (refusal) return fail(deps, answer, answer.callNo, refusal, now);
   if (answer.callNo > 0 && answer.looksAt.getTime() > now)
@@ -82,14 +82,14 @@ function whyNotAsked({ askModel }: AnswerDeps, answer: AnswerRow, now: number): 
 }
 
 async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: AbortSignal): Promise<AnswerStep> {
-  const { database, askModel } = deps;
+  const { db, askModel } = deps;
   if (!askModel) throw new Error('No model is configured');
   const started = performance.now();
   const clock = () => new Date(now + Math.round(performance.now() - started));
   const prompt = await preparePrompt(deps.prompt, answer);
   const input = estimatedTokens(prompt.characters);
   const costMicros = costOf(answer.model, { input, output: 0, cacheWrite: 0, cacheRead: 0 }, clock());
-  const callNo = await claimCall(database.source, answer, { inputTokens: input, costMicros }, clock());
+  const callNo = await claimCall(db.source, answer, { inputTokens: input, costMicros }, clock());
   if (callNo === undefined) return { done: false, at: now, waitingFor: 'lease', call: answer.callNo + 1 };
   const log = deps.log.open(answer.id, callNo, () => deps.onFirstWords(clock().getTime() - answer.createdAt.getTime()));
   try {
@@ -98,7 +98,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
     const outcome = await readStream(streamDeps, { answer, callNo, prompt, log, signal, clock });
     if (outcome.ended !== undefined) {
       await deps.failpoint('answer_ended');
-      if (!outcome.ended) await settleEnded(database, { ...answer, callNo }, outcome.streamed, clock());
+      if (!outcome.ended) await settleEnded(db, { ...answer, callNo }, outcome.streamed, clock());
       return await ended(deps, answer, outcome.ended);
     }
     return await afterUnbegun(deps, answer, callNo, outcome.failure, clock().getTime());
@@ -134,7 +134,7 @@ async function afterUnbegun(
     : failure.kind === 'rejected'
       ? undefined
       : nextCallAt(callNo, acceptedAt, now, failure.retryAfterMs);
-  const failed = await deps.database.transaction(async (tx) => {
+  const failed = await deps.db.transaction(async (tx) => {
     await endUnbegunCall(tx, answer, callNo, call, new Date(now));
     if (at === undefined)
       return failUnbegun(tx, { id: answer.id, callNo }, errorCode ?? 'model_unavailable', new Date(now));
@@ -152,7 +152,7 @@ async function fail(
   errorCode: AnswerError,
   now: number,
 ): Promise<AnswerStep> {
-  const failed = await deps.database.transaction((tx) =>
+  const failed = await deps.db.transaction((tx) =>
     failUnbegun(tx, { id: answer.id, callNo }, errorCode, new Date(now)),
   );
   return ended(deps, answer, failed);
@@ -161,7 +161,7 @@ async function fail(
 /** @param byUs this step has ended it: whoever waits for it is told, and it is counted */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify();
-  const report = await reportOn(deps.database.source, id);
+  const report = await reportOn(deps.db.source, id);
   if (!report) return { done: true, outcome: { status: 'gone' } };
   if (report.status === 'generating') return { done: false, at: 0, waitingFor: 'lease', call: report.calls };
   if (byUs) deps.onEnd(report);

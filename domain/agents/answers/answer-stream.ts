@@ -20,7 +20,7 @@ import {
 import type { Prompt } from '../prompt/prompt-blocks.policy.ts';
 
 export interface StreamDeps {
-  database: Database;
+  db: Database;
   askModel: AskModel;
   logger: Logger;
   failpoint: (name: 'answer_called' | 'answer_begun' | 'answer_ending') => Promise<void>;
@@ -131,7 +131,7 @@ async function begin(
 ): Promise<void> {
   await deps.failpoint('answer_called');
   stream.use = event.use;
-  const mine = await whileOurs(log, () => beginAnswer(deps.database.source, answer, callNo, event, clock()));
+  const mine = await whileOurs(log, () => beginAnswer(deps.db.source, answer, callNo, event, clock()));
   if (!mine) throw new AnswerLost('The answer is not ours any more');
   stream.begun = true;
   await deps.failpoint('answer_begun');
@@ -178,7 +178,7 @@ async function record(
     use,
     isCut: !isCounted,
   };
-  return whileOurs(log, () => endStreamed(deps.database, end, clock()));
+  return whileOurs(log, () => endStreamed(deps.db, end, clock()));
 }
 
 /** What the model said is worth waiting for Postgres: tried again until the answer is lost. @throws AnswerLost */

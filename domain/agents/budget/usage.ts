@@ -28,12 +28,12 @@ export async function readAiBudget(db: Queries, clubId: Id, now: Date): Promise<
 
 /** @param cents what the club lets its agents cost in a month; null for all that its plan allows */
 export async function setOwnLimit(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   cents: number | null,
   now: Date,
 ): Promise<RecordOf<'AiBudget'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await tx.manager.update(Club, { id: clubId }, { aiMonthlyLimit: cents });
     return readAiBudget(tx, clubId, now);
   });

@@ -24,7 +24,7 @@ import { requireOwnImages } from '../../media/agent-images.ts';
 import { titleOf } from './title.policy.ts';
 
 export interface AskingDeps {
-  database: Database;
+  db: Database;
   storage: ObjectStore;
   model: AskedModel;
 }
@@ -45,14 +45,14 @@ export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
  *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, not_configured
  */
 export async function askAgent(
-  { database, storage, model }: AskingDeps,
+  { db, storage, model }: AskingDeps,
   student: Reader,
   publicId: string,
   asked: RecordOf<'AgentMessageCreation'>,
   now: Date,
 ): Promise<Accepted> {
   const questionId = asked.id.toLowerCase();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockStudent(tx, student.clubId, student.id);
     const agent = await findOpenAgent(tx, student.clubId, publicId, model);
     await requireFeature(tx, student.clubId, 'agents', 'person');

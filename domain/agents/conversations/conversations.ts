@@ -101,12 +101,12 @@ export async function readConversation(
 
 /** @returns the conversation with its new title @throws DomainError not_found */
 export async function renameConversation(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   student: Reader,
   conversationId: Id,
   title: string,
 ): Promise<Conversation> {
-  const [[conversation]] = await database.query<[ConversationRow[], number]>(
+  const [[conversation]] = await db.query<[ConversationRow[], number]>(
     `UPDATE agent_conversations conversation SET title = $4 WHERE ${own} AND id = $2 AND club_id = $3
      RETURNING ${conversationColumns}`,
     [student.id, conversationId, student.clubId, tidyName(title)],
@@ -117,12 +117,12 @@ export async function renameConversation(
 
 /** Its words are erased; its questions still count, and their ids stay used. @throws DomainError not_found */
 export async function removeConversation(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   student: Reader,
   conversationId: Id,
   now: Date,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     await lockStudent(tx, student.clubId, student.id);
     const { id } = await findConversation(tx, student, conversationId);
     await eraseConversations(tx, [id], 'conversation_deleted', now);

@@ -45,13 +45,13 @@ const agentColumns = columns(Agent, [
 
 /** Creates a draft without material. @throws DomainError feature_not_in_plan, public_id_taken */
 export async function createAgent(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'AgentCreation'>,
   now: Date,
 ): Promise<AgentSettings> {
   const id = newId();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'agents');
     await insertWithPublicId('agent', { ...input, title: input.name }, async (publicId) => {
       const rows =
@@ -112,13 +112,13 @@ export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
  * @throws DomainError not_found, feature_not_in_plan (when it is published), public_id_taken
  */
 export async function updateAgent(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   input: RecordOf<'AgentChange'>,
   now: Date,
 ): Promise<AgentSettings> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockAgent(tx, clubId, agentId);
     const status = input.status ?? before.status;
     if (status === 'published' && before.status !== 'published') await requireFeature(tx, clubId, 'agents');

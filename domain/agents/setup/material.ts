@@ -47,13 +47,13 @@ export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promis
  * @throws DomainError not_found (agent; or what is named, with its field)
  */
 export async function setMaterial(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   material: Material,
   now: Date,
 ): Promise<Material> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockAgent(tx, clubId, agentId);
     for (const field of fieldNames) await requireNamed(tx, clubId, field, material[field]);
     const gone = await tx.rows<

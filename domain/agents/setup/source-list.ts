@@ -72,13 +72,13 @@ export async function listSources(
 
 /** Has a source read anew; until then what was indexed before is found. @throws DomainError not_found (agent, or a source that is none of its) */
 export async function reindexSource(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   agentId: Id,
   sourceId: Id,
   now: Date,
 ): Promise<Source> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await requireAgent(tx, clubId, agentId);
     const [[row]] = await tx.query<[SourceRow[], number]>(
       `UPDATE agent_sources SET ${wantedAnew} WHERE id = $2 AND id IN (${sourcesOfAgent('$3')}) RETURNING ${columns}`,

@@ -25,11 +25,11 @@ interface Row {
  * @returns undefined where the source is gone @throws the signal's reason; faults of the store
  */
 export async function loadSource(
-  { database, storage }: { database: Database; storage: Pick<ObjectStore, 'read'> },
+  { db, storage }: { db: Database; storage: Pick<ObjectStore, 'read'> },
   claim: Claim,
   signal: AbortSignal,
 ): Promise<LoadedSource | undefined> {
-  const [row] = await database.source.query<Row[]>(
+  const [row] = await db.source.query<Row[]>(
     `SELECT coalesce(lesson.title, file.title) AS title, club.language, lesson.content, file.object_key AS "objectKey",
             file.size_bytes AS "sizeBytes", file.mime
        FROM agent_sources source

@@ -20,8 +20,8 @@ export interface Indexed {
  * passages, and one of the two may have to begin again, as `inTransaction` does: it then finds nothing left to do.
  * @throws LeaseLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
  */
-export async function recordPassages(database: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     const old = await tx.query<{ id: Id }[]>(`SELECT id FROM agent_passages WHERE source_id = $1`, [claim.sourceId]);
     await insertPassages(tx, claim, indexed);
     await deletePassages(tx, old);
@@ -35,17 +35,17 @@ export async function recordPassages(database: Database, claim: Claim, indexed: 
 }
 
 /** The source cannot be indexed. Passages of an earlier version stay. @throws LeaseLost */
-export async function recordFailure(database: Database, claim: Claim, code: IndexingError, now: Date): Promise<void> {
+export async function recordFailure(db: Database, claim: Claim, code: IndexingError, now: Date): Promise<void> {
   const failed = `status = 'failed', error_code = $5, looks_at = NULL`;
-  await database.transaction((tx) => endClaim(tx, claim, failed, [now, code]));
+  await db.transaction((tx) => endClaim(tx, claim, failed, [now, code]));
 }
 
 /** A fault of ours: it is tried again after a while, or not any more. @throws LeaseLost */
-export async function recordFault(database: Database, claim: Claim, now: Date): Promise<void> {
+export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
   const wait = waitAfter(claim.attempt);
-  if (wait === undefined) return recordFailure(database, claim, 'indexing_failed', now);
+  if (wait === undefined) return recordFailure(db, claim, 'indexing_failed', now);
   const due = new Date(now.getTime() + wait);
-  await database.transaction((tx) => endClaim(tx, claim, `status = 'pending', looks_at = $5`, [now, due]));
+  await db.transaction((tx) => endClaim(tx, claim, `status = 'pending', looks_at = $5`, [now, due]));
 }
 
 /** @param changes of the row: `$3` is the version that was read, `$4` and on are `values`, the first of them the time */

@@ -57,13 +57,13 @@ export async function issueOnCompletion(
  * @throws DomainError not_found (student or course), certificate_exists
  */
 export async function issueCertificate(
-  { database, publicUrl }: AddressedDeps,
+  { db, publicUrl }: AddressedDeps,
   clubId: Id,
   { student_id: studentId, course_id: courseId }: { student_id: Id; course_id: Id },
   now: Date,
   draw: () => string = drawCode,
 ): Promise<RecordOf<'Certificate'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const student = await lockStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
     if (await hasOne(tx, studentId, courseId))
@@ -129,11 +129,11 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
  * @throws DomainError not_found, certificate_withdrawn
  */
 export async function reissueCertificate(
-  { database }: AddressedDeps,
+  { db }: AddressedDeps,
   clubId: Id,
   certificateId: Id,
 ): Promise<RecordOf<'Certificate'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { studentId, courseId } = await lockCertificate(tx, clubId, certificateId);
     const student = await lockStudent(tx, clubId, studentId);
     const course = await readPrint(tx, { clubId, studentId, courseId });
@@ -150,13 +150,13 @@ export async function reissueCertificate(
  * @throws DomainError not_found, certificate_revoked, certificate_withdrawn
  */
 export async function revokeCertificate(
-  { database }: AddressedDeps,
+  { db }: AddressedDeps,
   clubId: Id,
   certificateId: Id,
   reason: string,
   now: Date,
 ): Promise<RecordOf<'Certificate'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { revokedAt } = await lockCertificate(tx, clubId, certificateId);
     if (revokedAt !== null) throw certificateRevoked();
     await tx.manager.update(Certificate, { id: certificateId }, { revokedAt: now, revokedReason: reason });

@@ -19,12 +19,12 @@ import { awardPoints } from '../engagement/points.ts';
  * @throws DomainError not_found where the student does not see the lesson: nothing is written
  */
 export async function completeLesson(
-  { database, publicUrl }: Pick<AddressedDeps, 'database' | 'publicUrl'>,
+  { db, publicUrl }: Pick<AddressedDeps, 'db' | 'publicUrl'>,
   reader: Reader,
   publicId: string,
   now: Date,
 ): Promise<RecordOf<'LessonCompletion'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
     const { firstCompletedAt, fresh } = await markCompleted(tx, reader, lesson.id, now);
@@ -50,13 +50,8 @@ export async function completeLesson(
  * Takes the completion of a lesson back; that it and its course were completed once remains.
  * @throws DomainError not_found where the student does not see the lesson
  */
-export async function undoCompletion(
-  { database }: DatabaseDeps,
-  reader: Reader,
-  publicId: string,
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publicId: string, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
     await tx.run(

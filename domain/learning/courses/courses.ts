@@ -55,13 +55,13 @@ const outline = `(
 
 /** Creates a draft. @throws DomainError public_id_taken */
 export async function createCourse(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   input: RecordOf<'CourseCreation'>,
   now: Date,
 ): Promise<CourseOutline> {
   const id = newId();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await insertWithPublicId('course', input, async (publicId) => {
       const rows =
         await tx.rows(sql`INSERT INTO courses (id, club_id, public_id, title, description, status, hours, certificate_on_completion, created_at, updated_at)
@@ -127,13 +127,13 @@ export async function lockCourse(
  * @throws DomainError not_found, public_id_taken
  */
 export async function updateCourse(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: RecordOf<'CourseChange'>,
   now: Date,
 ): Promise<CourseOutline> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockCourse(tx, clubId, courseId);
     await tx
       .query(
@@ -170,7 +170,7 @@ export async function updateCourse(
  * @throws DomainError not_found, invalid_request unless every module and every lesson of the course is named once, and no other
  */
 export async function orderCourse(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   { modules }: RecordOf<'CourseOrder'>,
@@ -180,7 +180,7 @@ export async function orderCourse(
     id: id.toLowerCase(),
     lessonIds: lessonIds.map((lessonId) => lessonId.toLowerCase()),
   }));
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockCourse(tx, clubId, courseId);
     const present = await findCourse(tx, clubId, courseId);
     const idsOf = (records: readonly { id: Id }[]) => records.map(({ id }) => id);

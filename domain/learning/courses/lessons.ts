@@ -30,14 +30,14 @@ interface LessonRow {
 
 /** Adds a lesson at the end of the module. @throws DomainError not_found, public_id_taken, course_full */
 export async function createLesson(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'LessonCreation'>,
   now: Date,
 ): Promise<LessonRecord> {
   const id = newId();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { courseId } = await lockModule(tx, clubId, moduleId);
     const present = await tx.one<{
       count: number;
@@ -64,13 +64,13 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
 
 /** Changes what is given; what is absent stays. @throws DomainError not_found, public_id_taken */
 export async function updateLesson(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   lessonId: Id,
   input: RecordOf<'LessonChange'>,
   now: Date,
 ): Promise<LessonRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockLesson(tx, clubId, lessonId);
     await tx
       .query(
@@ -104,8 +104,8 @@ export async function updateLesson(
  * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, for what was told of it.
  * @throws DomainError not_found
  */
-export async function removeLesson({ database }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockLesson(tx, clubId, lessonId);
     await tx.manager.update(
       Lesson,

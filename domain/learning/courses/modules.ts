@@ -20,13 +20,13 @@ interface ModuleRow {
 
 /** Adds a module at the end of the course. @throws DomainError not_found, course_full */
 export async function createModule(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: RecordOf<'ModuleCreation'>,
   now: Date,
 ): Promise<ModuleRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockCourse(tx, clubId, courseId);
     const present = await tx.one<{ count: number; end: number }>(
       sql`SELECT count(*)::int AS count, coalesce(max(position) + 1, 0) AS "end" FROM modules WHERE course_id = ${courseId}`,
@@ -47,12 +47,12 @@ export async function createModule(
 
 /** @throws DomainError not_found */
 export async function updateModule(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'ModuleChange'>,
 ): Promise<ModuleRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const row = await lockModule(tx, clubId, moduleId);
     const title = tidyName(input.title);
     await tx.manager.update(Module, { id: moduleId }, { title });
@@ -61,8 +61,8 @@ export async function updateModule(
 }
 
 /** @throws DomainError not_found, in_use while the module has lessons */
-export async function deleteModule({ database }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function deleteModule({ db }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockModule(tx, clubId, moduleId);
     const lessons = await tx.rows(sql`SELECT 1 FROM lessons WHERE module_id = ${moduleId} LIMIT 1`);
     if (lessons.length > 0) throw new DomainError('in_use', 'The module has lessons: move or remove them first.');

@@ -30,14 +30,14 @@ const commentsWithAuthor = `lesson_comments comment JOIN students student ON stu
 
 /** @throws DomainError not_found where the student does not see the lesson */
 export async function publishComment(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   reader: Reader,
   publicId: string,
   body: string,
   now: Date,
 ): Promise<ClassroomComment> {
   const id = newId();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const lesson = await lockVisibleLessonForShare(tx, reader, publicId, now);
     await tx.manager.insert(LessonComment, {
@@ -100,13 +100,13 @@ async function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise
 }
 
 /** Also after access to the lesson has ended: what somebody wrote is theirs to take back. @throws DomainError not_found */
-export async function deleteOwnComment({ database }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {
-  await deleteOne(database, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
+export async function deleteOwnComment({ db }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {
+  await deleteOne(db, `id = $1 AND club_id = $2 AND student_id = $3`, [commentId, reader.clubId, reader.id]);
 }
 
 /** @throws DomainError not_found, also for a comment of another club */
-export async function deleteComment({ database }: DatabaseDeps, clubId: Id, commentId: Id): Promise<void> {
-  await deleteOne(database, `id = $1 AND club_id = $2`, [commentId, clubId]);
+export async function deleteComment({ db }: DatabaseDeps, clubId: Id, commentId: Id): Promise<void> {
+  await deleteOne(db, `id = $1 AND club_id = $2`, [commentId, clubId]);
 }
 
 async function deleteOne(db: Queries, condition: string, parameters: unknown[]): Promise<void> {

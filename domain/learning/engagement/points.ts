@@ -82,14 +82,14 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
  * @throws DomainError invalid_request (no points), not_found (student)
  */
 export async function awardByHand(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   student: { clubId: Id; studentId: Id },
   { id, ...given }: { id: Id; points: number; note?: string },
   now: Date,
 ): Promise<RecordOf<'PointAward'>> {
   if (given.points === 0) throw new DomainError('invalid_request', 'points must not be 0.');
   const award = { ...student, ...given, cause: { kind: 'manual', id } } as const;
-  return presentAward(await database.transaction((tx) => awardPoints(tx, award, now)));
+  return presentAward(await db.transaction((tx) => awardPoints(tx, award, now)));
 }
 
 async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause']): Promise<Award | undefined> {

@@ -17,9 +17,9 @@ export interface Tagging {
  * Puts a tag on a student and records `student.tagged`; one that is there already is no change.
  * @throws DomainError not_found (student or tag)
  */
-export async function tagStudent({ database }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await change(
-    database,
+    db,
     tagging,
     'student.tagged',
     `INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
@@ -31,9 +31,9 @@ export async function tagStudent({ database }: DatabaseDeps, tagging: Tagging, n
  * Takes a tag off a student and records `student.untagged`; one that is not there is no change.
  * @throws DomainError not_found (student or tag)
  */
-export async function untagStudent({ database }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await change(
-    database,
+    db,
     tagging,
     'student.untagged',
     // The time is named for the sake of the parameters, which both changes share.
@@ -43,13 +43,13 @@ export async function untagStudent({ database }: DatabaseDeps, tagging: Tagging,
 }
 
 async function change(
-  database: Database,
+  db: Database,
   { clubId, studentId, tagId }: Tagging,
   type: EventType,
   statement: string,
   now: Date,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     await lockStudent(tx, clubId, studentId);
     await lockTag(tx, clubId, tagId, 'share');
     const changed = await tx.query<unknown[]>(statement, [studentId, tagId, now]);

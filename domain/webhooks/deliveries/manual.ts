@@ -18,10 +18,10 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
  * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
  * @throws DomainError not_found, endpoint_not_enabled
  */
-export function sendTest({ database }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
+export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
   const [id, eventId] = [newId(), newId()];
   const eventType = 'webhook.test';
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockEnabledEndpoint(tx, clubId, endpointId);
     await tx.query(
       `INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at) VALUES ($1, $2, $3, $4, $5, $4)`,
@@ -43,13 +43,13 @@ export function sendTest({ database }: VaultDeps, clubId: Id, endpointId: Id, no
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   deliveryId: Id,
   now: Date,
 ): Promise<WebhookDelivery> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const [delivery] = await tx.query<Pick<DeliveryToWake, 'eventType'>[]>(
       `SELECT event_type AS "eventType" FROM webhook_deliveries WHERE id = $1 AND endpoint_id = $2 AND club_id = $3`,
       [deliveryId, endpointId, clubId],
@@ -82,7 +82,7 @@ export function resendDelivery(
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date that is none, before the last 30 days or in the future
  */
 export async function recoverDeliveries(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   since: Date,
@@ -94,7 +94,7 @@ export async function recoverDeliveries(
   if (since > now) throw new DomainError('invalid_request', 'since: not in the future.');
   let recovered = 0;
   for (;;) {
-    const some = await database.transaction(async (tx) => {
+    const some = await db.transaction(async (tx) => {
       await lockEnabledEndpoint(tx, clubId, endpointId);
       return recoverSome(tx, { clubId, endpointId }, { since, until: recovered === 0 ? null : now }, now);
     });

@@ -10,9 +10,9 @@ import { testObjectStore } from '../stack/storage.ts';
 
 /** What the step needs, with parts of it replaced. */
 export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promise<IndexingDeps> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   return {
-    database,
+    db,
     storage: await testObjectStore(),
     onFault() {},
     onOutcome() {},
@@ -40,8 +40,8 @@ export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> =>
 
 /** @throws Error where somebody else has it */
 export async function claimOf({ id }: TestSource): Promise<Claim> {
-  const { database } = await testDeps();
-  const claim = await claimSource(database, id, Date.now());
+  const { db } = await testDeps();
+  const claim = await claimSource(db, id, Date.now());
   if (!claim) throw new Error('It was not claimed.');
   return claim;
 }
@@ -57,9 +57,9 @@ export async function removeSource({ id }: TestSource): Promise<void> {
 
 /** Its content is another now. */
 export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const now = new Date();
-  await database.source.transaction(async (tx) => {
+  await db.source.transaction(async (tx) => {
     await tx.query(`UPDATE agent_sources SET ${wantedAnew} WHERE id = $2`, [now, id]);
     await wakeSources(new Transaction(tx), clubId, [id], now);
   });

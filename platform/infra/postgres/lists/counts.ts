@@ -35,8 +35,8 @@ const key = 'club_id, list, subject_id, marked';
  * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
  * @returns how many were rolled up
  */
-export async function rollUpListTallies(database: Database, limit: number): Promise<number> {
-  return database.transaction(async (tx) => {
+export async function rollUpListTallies(db: Database, limit: number): Promise<number> {
+  return db.transaction(async (tx) => {
     const [rolledUp] = await tx.query<{ changes: number; empty: boolean }[]>(
       `WITH taken AS (
          DELETE FROM list_tally_changes

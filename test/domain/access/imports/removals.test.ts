@@ -133,8 +133,8 @@ describe('student import and removal', () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(`${header}${row}${more}`);
         const usual = await testDeps();
-        const database = recordingEnds(usual.database);
-        const deps = await importDeps(() => ({ database }));
+        const db = recordingEnds(usual.db);
+        const deps = await importDeps(() => ({ db }));
         let running: Promise<unknown> = Promise.resolve();
         let removing: Transaction | undefined;
         await withOpenTransaction(
@@ -151,7 +151,7 @@ describe('student import and removal', () => {
         await running;
         expect((await shortReport(club, importId))[0]).to.equal('2 failed student_removed');
         expect(await emails()).to.deep.equal(more === '' ? [] : ['new@example.com']);
-        expect(database.ends).to.deep.equal([]);
+        expect(db.ends).to.deep.equal([]);
         await expectNothingLeft();
       });
     }

@@ -39,7 +39,7 @@ describe('an answer while Postgres is away', function () {
       {
         ...deps,
         log,
-        database: new Database(source, deps.database.notifier),
+        db: new Database(source, deps.db.notifier),
         prompt: { ...deps.prompt, source },
       },
       question.questionId,

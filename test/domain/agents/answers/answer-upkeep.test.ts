@@ -47,10 +47,10 @@ describe('upkeep of answers', function () {
 
   describe('the sweeper', () => {
     const isRescued = async (question: TestQuestion, columns: string) => {
-      const { database } = await testDeps();
-      await database.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);
-      await rescueOverdue(database, new Date());
-      const [row] = await database.source.query<{ attributes: object }[]>(
+      const { db } = await testDeps();
+      await db.source.query(`UPDATE agent_answers SET ${columns} WHERE id = $1`, [question.answerId]);
+      await rescueOverdue(db, new Date());
+      const [row] = await db.source.query<{ attributes: object }[]>(
         `SELECT attributes FROM wakes WHERE workflow_id = $1`,
         [`agent-answer/${question.questionId}`],
       );
@@ -80,8 +80,8 @@ describe('upkeep of answers', function () {
       answering.model().next({ answer: Array.from({ length: 200 }, () => 'word '), delayMs: 50 });
       const stepping = answering.step(question.questionId);
       await until('first words', { timeoutMs: 10 * second }, async () => (await logOf(answerId)) !== '');
-      const { database } = await testDeps();
-      await database.transaction((tx) => eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()));
+      const { db } = await testDeps();
+      await db.transaction((tx) => eraseConversations(tx, [conversationId], 'conversation_deleted', new Date()));
       expect(await stepping).to.have.nested.property('outcome.error_code', 'conversation_deleted');
       expect(answering.model().closedByClient()).to.equal(1);
       expect(await logOf(answerId)).to.equal('');
@@ -99,10 +99,8 @@ describe('upkeep of answers', function () {
 
     it('before the call prevents it, and releases the reserve', async () => {
       const question = await buildQuestion();
-      const { database } = await testDeps();
-      await database.transaction((tx) =>
-        eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
-      );
+      const { db } = await testDeps();
+      await db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
       expect(await answering.step(question.questionId)).to.have.nested.property(
         'outcome.error_code',
         'student_removed',
@@ -114,11 +112,11 @@ describe('upkeep of answers', function () {
     describe('between the request and the recorded beginning of its stream', () => {
       /** A step whose conversation is deleted as the first event comes. @param then what the step does next */
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
-        const { database } = await testDeps();
+        const { db } = await testDeps();
         return answering.step(question.questionId, {
           async failpoint(name) {
             if (name !== 'answer_called') return;
-            await database.transaction((tx) =>
+            await db.transaction((tx) =>
               eraseConversations(tx, [question.conversationId], 'student_removed', new Date()),
             );
             await then();
@@ -176,11 +174,11 @@ describe('upkeep of answers', function () {
       it('charges nothing for a request that the model refused', async () => {
         const question = await buildQuestion();
         answering.model().next({ refuse: 529 });
-        const { database } = await testDeps();
+        const { db } = await testDeps();
         await answering.step(question.questionId, {
           async failpoint(name) {
             if (name === 'answer_claimed')
-              await database.transaction((tx) =>
+              await db.transaction((tx) =>
                 eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
               );
           },
@@ -198,8 +196,8 @@ describe('upkeep of answers', function () {
         await endLease(question);
         const last = answering.step(question.questionId, second);
         await second.isThere;
-        const { database } = await testDeps();
-        await database.transaction((tx) =>
+        const { db } = await testDeps();
+        await db.transaction((tx) =>
           eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
         );
         first.resume();
@@ -237,7 +235,7 @@ describe('upkeep of answers', function () {
           if (name !== 'answer_ending') return;
           await (
             await testDeps()
-          ).database.transaction((tx) =>
+          ).db.transaction((tx) =>
             eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
           );
         },

@@ -255,10 +255,10 @@ describe('cancellation of a subscription', () => {
   it('does not extend an end that an administrator set', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const sooner = new Date(Date.now() + day);
     const [{ id } = { id: '' }] = await accessOf(shop);
-    await database.source.transaction((tx) => changeEnd(new Transaction(tx), shop.club.id, id, sooner, new Date()));
+    await db.source.transaction((tx) => changeEnd(new Transaction(tx), shop.club.id, id, sooner, new Date()));
     await sell(shop, canceled(shop, { current_period_end: later }));
     expect((await accessOf(shop))[0]?.endsAt).to.deep.equal(sooner);
   });
@@ -266,11 +266,9 @@ describe('cancellation of a subscription', () => {
   it('before a later charge does not restore access that an administrator revoked', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed));
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const [{ id } = { id: '' }] = await accessOf(shop);
-    await database.source.transaction((tx) =>
-      revokeAccess(new Transaction(tx), shop.club.id, id, 'revocation', new Date()),
-    );
+    await db.source.transaction((tx) => revokeAccess(new Transaction(tx), shop.club.id, id, 'revocation', new Date()));
     const again = {
       purchase: { id: 'two', amount: 1, currency: 'EUR', paid_at: '2026-04-01T00:00:00Z' },
       ...subscribed,

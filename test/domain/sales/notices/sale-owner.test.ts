@@ -91,8 +91,8 @@ describe('body of a fact about a sale', () => {
   it('is not assembled when the sale belongs to another student', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
-    const { database } = await testDeps();
-    const [sale] = await database.source.query<{ id: string }[]>(`SELECT id FROM purchases WHERE club_id = $1`, [
+    const { db } = await testDeps();
+    const [sale] = await db.source.query<{ id: string }[]>(`SELECT id FROM purchases WHERE club_id = $1`, [
       shop.club.id,
     ]);
     const student = await buildStudent(shop.club.id);
@@ -106,7 +106,7 @@ describe('body of a fact about a sale', () => {
       occurredAt: new Date(),
     };
     const subject = { id: student.id, name: 'S', email: null, verified: false, createdAt: new Date(), removed: false };
-    const told: unknown = await assembleBody(database, fact, subject, new Date()).catch((error: unknown) => error);
+    const told: unknown = await assembleBody(db, fact, subject, new Date()).catch((error: unknown) => error);
     expect(told).to.be.an.instanceOf(Error).and.have.property('message', 'The record of a fact purchase.paid is gone');
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Club } from '../../../../entities/clubs/club.ts';
-import type { Queries } from '../../../../platform/infra/postgres/database.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { listPage } from '../../../../platform/infra/postgres/lists/page.ts';
 import { prepared } from '../../../../platform/infra/postgres/prepared.ts';
 import { columns, sql } from '../../../../platform/infra/postgres/sql.ts';
@@ -8,10 +8,10 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 describe('Queries', () => {
-  let db: Queries;
+  let db: Database;
   let clubId: string;
   before(async () => {
-    db = (await testDeps()).database;
+    db = (await testDeps()).db;
     clubId = (await buildClub()).id;
   });
 
@@ -54,13 +54,12 @@ describe('Queries', () => {
   });
 
   it('runs prepared statements on its own connection in a transaction, and on the pool outside', async () => {
-    const { database } = await testDeps();
     const backend = prepared<{ pid: number }>('queries_test_backend', 'SELECT pg_backend_pid() AS pid');
-    await database.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       const own = await tx.one<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
       expect(await backend(tx, [])).to.deep.equal([own]);
     });
-    expect(await backend(database, [])).to.have.length(1);
+    expect(await backend(db, [])).to.have.length(1);
   });
 
   it('lists a page, and counts all that the list holds', async () => {

@@ -647,7 +647,7 @@ export interface paths {
         head?: never;
         /**
          * Correct a student's name or e-mail
-         * @description Fires `student.updated` if something changed. A changed e-mail is unconfirmed, and a token to confirm it is sent there. An e-mail that another student of the club has: `409 email_taken`.
+         * @description Fires `student.updated` if something changed. A changed e-mail is unconfirmed, and a token to confirm it is sent there; the address before is told of the change. Only an owner or an admin may change the e-mail: an editor gets `403 role_not_permitted`. An e-mail that another student of the club has: `409 email_taken`.
          *
          *     Roles: `owner`, `admin`, `editor`.
          *
@@ -4437,7 +4437,7 @@ export interface components {
         /**
          * @description A student session that has just been opened. `token` is opaque and is shown only here.
          * @example {
-         *       "token": "stu_q2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6tNxBwM",
+         *       "token": "cls_q2mJ3nT9XcK8vE0yRb7LdWf5sHgA1pZu4oIi6tNxBwM",
          *       "expires_at": "2026-04-01T09:15:00.000Z",
          *       "student": {
          *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
@@ -4452,7 +4452,7 @@ export interface components {
          *     }
          */
         StudentSession: {
-            /** @description Sent as `Authorization: Bearer <token>`. */
+            /** @description Sent as `Authorization: Bearer <token>`. Every session's token begins with `cls_`, so that scanners for leaked secrets find it (`cls_[A-Za-z0-9_-]{43}`). Nothing else can be read from it. */
             token: string;
             /** Format: date-time */
             expires_at: string;
@@ -4529,7 +4529,7 @@ export interface components {
             organization: components["schemas"]["OrganizationCreation"];
         };
         /**
-         * @description What an administrator may do in a club: `owner` everything, and alone may grant or take the role owner; `admin` everything else; `editor` content, campaigns, automations, and creating and correcting students; `support` reading.
+         * @description What an administrator may do in a club: `owner` everything, and alone may grant or take the role owner; `admin` everything else; `editor` content, campaigns, automations, and creating students and correcting their names; `support` reading.
          * @enum {string}
          */
         Role: "owner" | "admin" | "editor" | "support";
@@ -4583,7 +4583,7 @@ export interface components {
         /**
          * @description An administrator session that has just been opened. `token` is opaque and is shown only here.
          * @example {
-         *       "token": "adm_Zb4xR7uQm1sVt9kYc2LeWn8fHgJ0pDa5oIi3rNxTyBE",
+         *       "token": "cls_Zb4xR7uQm1sVt9kYc2LeWn8fHgJ0pDa5oIi3rNxTyBE",
          *       "expires_at": "2026-03-02T21:15:00.000Z",
          *       "administrator": {
          *         "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
@@ -4604,11 +4604,11 @@ export interface components {
          *     }
          */
         AdministratorSession: {
-            /** @description Sent as `Authorization: Bearer <token>`. */
+            /** @description Sent as `Authorization: Bearer <token>`. Every session's token begins with `cls_`, so that scanners for leaked secrets find it (`cls_[A-Za-z0-9_-]{43}`). Nothing else can be read from it. */
             token: string;
             /**
              * Format: date-time
-             * @description Moves on while the session is used.
+             * @description Moves on while the session is used, up to 30 days after its beginning.
              */
             expires_at: string;
             administrator: components["schemas"]["AdministratorProfile"];

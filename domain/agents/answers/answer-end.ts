@@ -1,5 +1,6 @@
 /** The end of an answer: last words, whole text, citations, the call and the charge in one transaction, once. */
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../agents.policy.ts';
@@ -37,9 +38,14 @@ export interface StreamResult extends Ended {
 /** What is known of a stream whose answer somebody else has ended. */
 export interface StreamedText {
   text: string;
-  /** What the model has counted, if it came to it. */
-  counted?: TokenUse;
+  /** What the model has told of its use; absent where its stream has not begun. */
+  use?: TokenUse;
+  /** The model has counted the answer too, not only the prompt. */
+  isCounted: boolean;
 }
+
+/** Nothing is known but the call's row. */
+export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer whose stream was cut off from us. */
 type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
@@ -81,7 +87,7 @@ export async function endInterrupted(db: Database, answer: Cut, now: Date): Prom
     if (!(await lockAnswer(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
-    await settleCut(tx, answer, { text }, 'interrupted', now);
+    await settleCut(tx, answer, { text, isCounted: false }, 'interrupted', now);
     return true;
   });
 }
@@ -101,20 +107,17 @@ export async function failUnbegun(
 }
 
 /**
- * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
- * up to then is paid all the same. Once; later calls change nothing.
+ * Settles an answer that somebody else has ended (its student was removed, its conversation deleted; ANS-4): the club pays its last call
+ * all the same, because the model may have read the prompt. That is what the model told, else the estimate in the call's row.
+ * A call that the model refused costs nothing. Once; later calls change nothing.
  */
 export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    const [row] = await tx.query<{ begun: boolean; errorCode: AnswerError | null }[]>(
-      `SELECT begun_at IS NOT NULL AS begun, error_code AS "errorCode" FROM agent_answers
-        WHERE id = $1 AND status <> 'generating' FOR NO KEY UPDATE`,
-      [answer.id],
-    );
-    if (!row) return;
-    if (row.begun) return settleCut(tx, answer, streamed, row.errorCode ?? 'interrupted', now);
-    await abandonCall(tx, answer, now);
-    await settleBudget(tx, answer.id, 0n, now);
+    // Only the last call: whoever made an earlier one does not know what the last one costs.
+    const ended = await tx.one<{ errorCode: AnswerError | null }>(sql`
+      SELECT error_code AS "errorCode" FROM agent_answers
+       WHERE id = ${answer.id} AND call_no = ${answer.callNo} AND status <> 'generating' FOR NO KEY UPDATE`);
+    if (ended) await settleCut(tx, answer, streamed, ended.errorCode ?? 'interrupted', now);
   });
 }
 
@@ -182,25 +185,23 @@ async function settle(tx: Transaction, result: StreamResult, text: string, now: 
   await settleBudget(tx, answerId, cost, now);
 }
 
-/** From what the model has counted, or what the call's row holds since its stream began. */
+/** By what the model told, or what the call's row holds: an estimate until its stream began, then what the prompt used. */
 async function settleCut(
   tx: Transaction,
   answer: Cut,
-  { text, counted }: StreamedText,
+  { text, use: told, isCounted }: StreamedText,
   errorCode: AnswerError,
   now: Date,
 ): Promise<void> {
-  const [use] = await tx.query<TokenUse[]>(
-    `SELECT input_tokens AS input, output_tokens AS output, cache_write_tokens AS "cacheWrite", cache_read_tokens AS "cacheRead"
-       FROM agent_calls WHERE answer_id = $1 AND call_no = $2 AND outcome IS NULL`,
-    [answer.id, answer.callNo],
-  );
-  if (!use) return settleBudget(tx, answer.id, 0n, now);
+  const inRow = await tx.one<TokenUse>(sql`
+    SELECT input_tokens AS input, output_tokens AS output, cache_write_tokens AS "cacheWrite", cache_read_tokens AS "cacheRead"
+      FROM agent_calls WHERE answer_id = ${answer.id} AND call_no = ${answer.callNo} AND outcome IS NULL`);
+  if (!inRow) return settleBudget(tx, answer.id, 0n, now);
   const { id: answerId, callNo, model, maxTokens } = answer;
   const cut = { answerId, callNo, model, maxTokens, text, citations: [] };
   await settle(
     tx,
-    { ...cut, rest: { startsAt: 0, text: '' }, use: counted ?? use, isCut: !counted, status: 'failed', errorCode },
+    { ...cut, rest: { startsAt: 0, text: '' }, use: told ?? inRow, isCut: !isCounted, status: 'failed', errorCode },
     text,
     now,
   );

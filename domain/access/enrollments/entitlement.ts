@@ -8,19 +8,25 @@ import type { Id } from '../../../platform/core/ids.ts';
  * @param courseId such as `` sql`course.id` ``
  */
 export function hasAccessToCourse(courseId: Sql, studentId: Id, now: Date): Sql {
-  return hasAccess(sql`delivery.course_id = ${courseId}`, studentId, now);
+  return hasAccess(sql`opening.course_id = ${courseId}`, studentId, now);
 }
 
 /** The same for an AI agent. */
 export function hasAccessToAgent(agentId: Sql, studentId: Id, now: Date): Sql {
-  return hasAccess(sql`delivery.agent_id = ${agentId}`, studentId, now);
+  return hasAccess(sql`opening.agent_id = ${agentId}`, studentId, now);
 }
 
-function hasAccess(opens: Sql, studentId: Id, now: Date): Sql {
+/** The same for a delivery, whatever it opens. */
+export function hasAccessToDelivery(deliveryId: Sql, studentId: Sql, now: Date): Sql {
+  return hasAccess(sql`opening.id = ${deliveryId}`, studentId, now);
+}
+
+/** Its tables have names of their own, so that the expressions may be columns of tables with the usual names. */
+function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
   return sql`EXISTS (
-    SELECT FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
-     WHERE enrollment.student_id = ${studentId} AND ${opens} AND enrollment.revoked_at IS NULL
-       AND enrollment.starts_at <= ${now} AND (enrollment.ends_at IS NULL OR enrollment.ends_at > ${now}))`;
+    SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id
+     WHERE held.student_id = ${studentId} AND ${opens} AND held.revoked_at IS NULL
+       AND held.starts_at <= ${now} AND (held.ends_at IS NULL OR held.ends_at > ${now}))`;
 }
 
 /** @returns whether the student has access to the agent now, be the agent published or not; a student's enrollments have an index */

@@ -41,9 +41,14 @@ export interface StreamResult extends Ended {
 /** What is known of a stream whose answer somebody else has ended. */
 export interface StreamedText {
   text: string;
-  /** What the model has counted, if it came to it. */
-  counted?: TokenUse;
+  /** What the model has told of its use; absent where its stream has not begun. */
+  use?: TokenUse;
+  /** The model has counted the answer too, not only the prompt. */
+  isCounted: boolean;
 }
+
+/** Nothing is known but the call's row. */
+export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer whose stream was cut off from us. */
 type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
@@ -83,7 +88,7 @@ export async function endInterrupted(db: Database, answer: Cut, now: Date): Prom
     if (!(await lockAnswer(tx, answer.id, answer.callNo))) return false;
     const text = await textOfLog(tx, answer.id);
     await end(tx, answer.id, { status: 'failed', errorCode: 'interrupted' }, text, now);
-    await settleCut(tx, answer, { text }, 'interrupted', now);
+    await settleCut(tx, answer, { text, isCounted: false }, 'interrupted', now);
     return true;
   });
 }
@@ -103,19 +108,18 @@ export async function failUnbegun(
 }
 
 /**
- * Settles an answer that somebody else has ended (its student was removed, its conversation deleted): what its call has used
- * up to then is paid all the same. Once; later calls change nothing.
+ * Settles an answer that somebody else has ended (its student was removed, its conversation deleted; ANS-4): the club pays its last call
+ * all the same, because the model may have read the prompt. That is what the model told, else the estimate in the call's row.
+ * A call that the model refused costs nothing. Once; later calls change nothing.
  */
 export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    const row = await tx.one<{ begunAt: Date | null; errorCode: AnswerError | null }>(
-      sql`SELECT ${columns(AgentAnswer, ['begunAt', 'errorCode'])} FROM agent_answers
-           WHERE id = ${answer.id} AND status <> 'generating' FOR NO KEY UPDATE`,
+    // Only the last call: whoever made an earlier one does not know what the last one costs.
+    const ended = await tx.one<{ errorCode: AnswerError | null }>(
+      sql`SELECT ${columns(AgentAnswer, ['errorCode'])} FROM agent_answers
+           WHERE id = ${answer.id} AND call_no = ${answer.callNo} AND status <> 'generating' FOR NO KEY UPDATE`,
     );
-    if (!row) return;
-    if (row.begunAt) return settleCut(tx, answer, streamed, row.errorCode ?? 'interrupted', now);
-    await abandonCall(tx, answer, now);
-    await settleBudget(tx, answer.id, 0n, now);
+    if (ended) await settleCut(tx, answer, streamed, ended.errorCode ?? 'interrupted', now);
   });
 }
 
@@ -189,23 +193,23 @@ const tokenUse = columns(AgentCall, {
   cacheRead: 'cacheReadTokens',
 });
 
-/** From what the model has counted, or what the call's row holds since its stream began. */
+/** By what the model told, or what the call's row holds: an estimate until its stream began, then what the prompt used. */
 async function settleCut(
   tx: Transaction,
   answer: Cut,
-  { text, counted }: StreamedText,
+  { text, use: told, isCounted }: StreamedText,
   errorCode: AnswerError,
   now: Date,
 ): Promise<void> {
-  const use = await tx.one<TokenUse>(
+  const inRow = await tx.one<TokenUse>(
     sql`SELECT ${tokenUse} FROM agent_calls WHERE answer_id = ${answer.id} AND call_no = ${answer.callNo} AND outcome IS NULL`,
   );
-  if (!use) return settleBudget(tx, answer.id, 0n, now);
+  if (!inRow) return settleBudget(tx, answer.id, 0n, now);
   const { id: answerId, callNo, model, maxTokens } = answer;
   const cut = { answerId, callNo, model, maxTokens, text, citations: [] };
   await settle(
     tx,
-    { ...cut, rest: { startsAt: 0, text: '' }, use: counted ?? use, isCut: !counted, status: 'failed', errorCode },
+    { ...cut, rest: { startsAt: 0, text: '' }, use: told ?? inRow, isCut: !isCounted, status: 'failed', errorCode },
     text,
     now,
   );

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AnswerError } from '../agents.policy.ts';
-import { endInterrupted, failUnbegun, settleEnded } from './answer-end.ts';
+import { endInterrupted, failUnbegun, nothingStreamed, settleEnded } from './answer-end.ts';
 import {
   claimCall,
   endUnbegunCall,
@@ -57,17 +57,22 @@ export async function stepAnswer(
   const answer = await readAnswerState(deps.db, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    if (!answer.isSettled) await settleEnded(deps.db, answer, { text: '' }, new Date(now));
+    // Whoever has the lease may still hear from the model what the call cost.
+    if (!answer.isSettled && answer.leaseMs > 0) return untilLeaseEnds(answer, now);
+    if (!answer.isSettled) await settleEnded(deps.db, answer, nothingStreamed, new Date(now));
     return ended(deps, answer, false);
   }
-  if (answer.leaseMs > 0)
-    return { done: false, at: now + answer.leaseMs, waitingFor: 'lease', call: Math.max(1, answer.callNo) };
+  if (answer.leaseMs > 0) return untilLeaseEnds(answer, now);
   if (answer.begunAt) return ended(deps, answer, await endInterrupted(deps.db, answer, new Date(now)));
   const refusal = whyNotAsked(deps, answer, now);
   if (refusal) return fail(deps, answer, answer.callNo, refusal, now);
   if (answer.callNo > 0 && answer.looksAt.getTime() > now)
     return { done: false, at: answer.looksAt.getTime(), waitingFor: 'call', call: answer.callNo + 1 };
   return ask(deps, answer, now, signal);
+}
+
+function untilLeaseEnds({ leaseMs, callNo }: AnswerRow, now: number): AnswerStep {
+  return { done: false, at: now + leaseMs, waitingFor: 'lease', call: Math.max(1, callNo) };
 }
 
 function whyNotAsked({ askModel }: AnswerDeps, answer: AnswerRow, now: number): AnswerError | undefined {

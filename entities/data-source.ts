@@ -87,7 +87,8 @@ import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
-import { MediaInspection1795352436000 } from './migrations/1795352436000-media-inspection.ts';
+import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
+import { MediaInspection1795353385000 } from './migrations/1795353385000-media-inspection.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -223,7 +224,8 @@ const migrations = [
   FailingRows1763772000000,
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
-  MediaInspection1795352436000,
+  RecordedFacts1795352520000,
+  MediaInspection1795353385000,
 ];
 
 export interface DatabaseSettings {

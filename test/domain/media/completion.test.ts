@@ -186,7 +186,7 @@ describe('the completion of an upload (DEC-54)', function () {
 
     it('and leaves the upload as it was where the club has spent its limit', async () => {
       const id = await upload();
-      const spent = () => Promise.reject(new DomainError('rate_limited', 'Later.', 60));
+      const spent = () => Promise.reject(new DomainError('rate_limited', 'Later.', { retryAfterSeconds: 60 }));
       expect(await charged(id, spent)).to.equal('rate_limited, charged 1');
       expect(await mediaState(id)).to.equal('uploading key due');
       expect(await completed(owner, id)).to.equal('ready');

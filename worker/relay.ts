@@ -21,7 +21,7 @@ import {
 } from '../platform/engine/relay-queue.ts';
 import { workflowTypes } from '../platform/engine/workflow-types.ts';
 import { contextsInLockOrder, type CausedWorkflow } from '../domain/contexts.ts';
-import type { LocalAttempts } from './local-attempts.ts';
+import type { LocalStarts } from './attempt-places.ts';
 import { relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
 
@@ -46,7 +46,7 @@ export interface RelayDeps {
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
   workflows: WorkflowClient;
-  localAttempts: Pick<LocalAttempts, 'start'>;
+  localAttempts: LocalStarts;
   log: Logger;
   /** A place where tests stop the process; does nothing otherwise. */
   failpoint: (name: 'fanned_out' | 'wake_sent') => Promise<void>;

@@ -19,7 +19,7 @@ import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
-import { noLocalAttempts } from '../../worker/local-attempts.ts';
+import { noLocalAttempts } from '../../worker/attempt-places.ts';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {

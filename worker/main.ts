@@ -1,5 +1,4 @@
 /** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
-import '../platform/core/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { NativeConnection, Runtime, Worker, type Logger as TemporalLogger } from '@temporalio/worker';

@@ -43,14 +43,14 @@ export const activities = {
   webhookDelivery: ({ deliveries }: Given<'deliveries'>) => ({
     attemptDelivery: activityOf(attemptDelivery, deliveries),
   }),
-  endpointGate: (deps: Given<'database' | 'vault'>) => ({ tendGate: activityOf(tendGate, deps) }),
+  endpointGate: (deps: Given<'db' | 'vault'>) => ({ tendGate: activityOf(tendGate, deps) }),
   addOn: ({ addOns }: Given<'addOns'>) => ({ settle: activityOf(settleAddOn, addOns) }),
   transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
-  subscriptionEnd: ({ database }: Given<'database'>) => ({
-    lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, database.source),
+  subscriptionEnd: ({ db }: Given<'db'>) => ({
+    lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db.source),
   }),
-  studentImport: (deps: Given<'database' | 'vault' | 'storage' | 'failpoint'>) => ({
+  studentImport: (deps: Given<'db' | 'vault' | 'storage' | 'failpoint'>) => ({
     importRows: (id: Id, now: number) => heartbeating(() => stepImport(deps, id, timeOfStep(now))),
   }),
   agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
@@ -61,8 +61,8 @@ export const activities = {
       return indexSource(sources, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
-  sweep: ({ database, onRescued }: Given<'database' | 'onRescued'>) => sweepActivities(database, onRescued),
-  retention: (deps: Given<'database' | 'storage'>) => retentionActivities(deps),
+  sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),
+  retention: (deps: Given<'db' | 'storage'>) => retentionActivities(deps),
 } satisfies Record<WorkflowType | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
 
 /** By workflow type: what workflows call. */

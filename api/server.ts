@@ -1,5 +1,4 @@
 /** The API process: reads its configuration, serves until it is asked to stop, then drains. */
-import '../platform/core/node-version.ts';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -73,7 +72,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   let accepting = true;
   const app = createApp({
     deps: {
-      database: new Database(source, notifier),
+      db: new Database(source, notifier),
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,
       classroomUrl: config.classroomUrl,

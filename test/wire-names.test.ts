@@ -74,7 +74,7 @@ function workflowIds(): Record<string, string> {
 /** What activities/ hands to a worker. A factory only closes over its argument, so that any will do. */
 function activityNames(): string[] {
   const factories: ((deps: ActivityDeps) => object)[] = Object.values(activities);
-  const anything = { database: {} } as ActivityDeps;
+  const anything = { db: {} } as ActivityDeps;
   return distinct(factories.flatMap((create) => Object.keys(create(anything))));
 }
 

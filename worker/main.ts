@@ -1,5 +1,4 @@
 /** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
-import '../platform/core/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { NativeConnection, Runtime, Worker, type Logger as TemporalLogger } from '@temporalio/worker';
@@ -52,7 +51,7 @@ export async function startWorker(
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );
-  const database = new Database(source, notifier);
+  const db = new Database(source, notifier);
   const vault = createVault(config.masterKey);
   const egress = createEgress({
     allowedNetworks: config.egress.allowedNetworks,
@@ -63,10 +62,10 @@ export async function startWorker(
   const storage = createObjectStore(config.storage);
   const attemptPlaces = createAttemptPlaces();
   const failpoint = failpointFrom(env);
-  const answers = createAnswerDeps(config, database, storage, log, failpoint);
+  const answers = createAnswerDeps(config, db, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
   const mailsThrough = ({ sendMail }: SmtpSender): ActivityDeps['mails'] => ({
-    source,
+    db,
     vault,
     sendMail,
     links,
@@ -76,12 +75,12 @@ export async function startWorker(
     },
   });
   const deps: ActivityDeps = {
-    database,
+    db,
     vault,
     storage,
     failpoint,
     deliveries: {
-      database,
+      db,
       vault,
       post: postThrough(egress.dispatcher, config.serviceName),
       random: Math.random,
@@ -90,11 +89,11 @@ export async function startWorker(
       failpoint,
     },
     mails: mailsThrough(smtp),
-    notices: { database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
-    addOns: { database, processor: createPaymentProcessor(config.stripe) },
+    notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
+    addOns: { db, processor: createPaymentProcessor(config.stripe) },
     answers,
     sources: {
-      database,
+      db,
       storage,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
@@ -115,7 +114,7 @@ export async function startWorker(
     process.exit(1);
   });
   const relay = startRelay({
-    database,
+    db,
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,

@@ -48,7 +48,7 @@ const pollMs = 1_000;
 const aliveMs = 15_000;
 
 export interface RelayDeps {
-  database: Database;
+  db: Database;
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
   workflows: WorkflowClient;
@@ -123,7 +123,7 @@ export function startRelay(deps: RelayDeps): Relay {
           'wake',
           wake,
           () => sendWake(deps, wake),
-          (failure) => deferWake(deps.database.source, wake, failure),
+          (failure) => deferWake(deps.db.source, wake, failure),
         );
       }
       const facts = await claim('fact', claimFacts, wakes.length > 0 ? half : room);
@@ -133,7 +133,7 @@ export function startRelay(deps: RelayDeps): Relay {
           'fact',
           fact,
           () => tellFact(deps, fact),
-          (failure) => deferFact(deps.database.source, fact.id, failure),
+          (failure) => deferFact(deps.db.source, fact.id, failure),
         );
       }
       return wakes.length + facts.length;
@@ -152,7 +152,7 @@ export function startRelay(deps: RelayDeps): Relay {
   ): Promise<Row[]> {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // before the claim, never after it: a notification that comes during it must not be lost
-    const rows = await rowsFor(deps.database.source, roomFor(kind, limit));
+    const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
     if (rows.length === limit) mayWait[kind] = true; // fewer: what its clubs have beyond their places comes up as these are carried
     return rows;
   }
@@ -234,13 +234,10 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
 }
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact(
-  { database, workflows, localAttempts, failpoint }: RelayDeps,
-  fact: ClaimedFact,
-): Promise<void> {
+async function tellFact({ db, workflows, localAttempts, failpoint }: RelayDeps, fact: ClaimedFact): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-    caused.push(...(await consume(database, [fact], new Date())));
+    caused.push(...(await consume(db, [fact], new Date())));
   await failpoint('fanned_out');
   await Promise.all(
     caused.map(({ localAttemptAt, ...run }) =>
@@ -249,14 +246,14 @@ async function tellFact(
       ),
     ),
   );
-  await removeFact(database.source, fact.id);
+  await removeFact(db.source, fact.id);
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
-async function sendWake({ database, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
+async function sendWake({ db, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
-  await removeWake(database.source, wake);
+  await removeWake(db.source, wake);
 }

@@ -15,11 +15,11 @@ const removedARound = 1_000;
 const mailHistoryMs = 30 * 86_400_000;
 
 /** Wakes workflows whose rows are overdue. @returns how many: 0 in normal life, an alert depends on it */
-export async function rescueOverdue(database: Database, now: Date): Promise<number> {
+export async function rescueOverdue(db: Database, now: Date): Promise<number> {
   const overdue = new Date(now.getTime() - overdueMs);
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const runs: Run[] = [];
-    for (const { text, parameters } of overdueQueries(database.source, overdue))
+    for (const { text, parameters } of overdueQueries(db.source, overdue))
       runs.push(...(await tx.query<Run[]>(text, parameters)));
     await wakeRuns(tx, runs, now);
     return runs.length;

@@ -133,7 +133,7 @@ async function activitiesOf(
   relay: RelayHere,
   answers: ActivityDeps['answers'],
 ): Promise<Record<string, object>> {
-  const { database, vault } = await testDeps();
+  const { db, vault } = await testDeps();
   const { mail, classroomUrl, dashboardUrl } = readConfig();
   const { sendMail } = createSmtpSender(mail);
   const links = { classroomUrl, dashboardUrl };
@@ -158,22 +158,22 @@ async function activitiesOf(
       ...all.webhookDelivery({ deliveries }),
       ...all.endpointGate(deliveries),
     }),
-    mail: all.transactionalMail({ mails: { source: database.source, vault, sendMail, links, onOutcome() {} } }),
+    mail: all.transactionalMail({ mails: { db, vault, sendMail, links, onOutcome() {} } }),
     billing: all.addOn({
       addOns: {
-        database,
+        db,
         get processor() {
           return injected.processor;
         },
       },
     }),
     upkeep: {
-      ...all.sweep({ database, onRescued() {} }),
-      ...all.retention({ database, storage: await testObjectStore() }),
+      ...all.sweep({ db, onRescued() {} }),
+      ...all.retention({ db, storage: await testObjectStore() }),
     },
     sales: relay.carryingAfterEach({
       ...all.salesNotice({ notices }),
-      ...all.subscriptionEnd({ database }),
+      ...all.subscriptionEnd({ db }),
     }),
     imports: all.studentImport(await importDeps()),
     indexing: all.sourceIndex({ sources }),

@@ -1,8 +1,9 @@
 import { readConfig } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
-import { newId } from '../../platform/core/ids.ts';
+import type { EventType } from '../../platform/core/event-types.ts';
+import { newId, noClub, type Id } from '../../platform/core/ids.ts';
 import { wakeRuns } from '../../platform/engine/wakes.ts';
-import type { WorkflowType } from '../../platform/engine/workflow-types.ts';
+import type { Run, WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { maxInFlight, startRelay, type Relay, type RelayDeps } from '../../worker/relay.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -45,11 +46,29 @@ class WaitingEngine {
   }
 }
 
+/** An engine that does not start what one type of event has caused. */
+class RefusingEngine extends WaitingEngine {
+  readonly refused: string[] = [];
+  readonly #type: EventType;
+
+  constructor(type: EventType) {
+    super();
+    this.release();
+    this.#type = type;
+  }
+
+  override async start(run: Run): Promise<void> {
+    if (run.attributes.EventType !== this.#type) return super.start(run);
+    this.refused.push(run.subjectId);
+    throw new Error('refused');
+  }
+}
+
 /** The relay, on the test database, in front of another engine; no first attempt is local. */
 async function relayTo(workflows: RelayDeps['workflows'], source?: DataSource): Promise<Relay> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   return startRelay({
-    database: source ? new Database(source, database.notifier) : database,
+    db: source ? new Database(source, db.notifier) : db,
     databaseUrl: readConfig().database.url.reveal(),
     workflows,
     localAttempts: noLocalAttempts,
@@ -69,7 +88,7 @@ describe('the relay', () => {
 
     before('a wave of facts and a wave of wakes are there before the relay', async () => {
       subscriptions = await Promise.all(Array.from({ length: clubs }, () => buildSubscription('https://example.com/')));
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       for (const subscription of subscriptions) {
         for (let count = 1; count <= ofAClub; count++) await commitFact(subscription, { notified: false });
         const wakes = Array.from({ length: ofAClub }, () => ({
@@ -78,7 +97,7 @@ describe('the relay', () => {
           clubId: subscription.clubId,
           attributes: {},
         }));
-        await database.transaction((tx) => wakeRuns(tx, wakes, new Date()));
+        await db.transaction((tx) => wakeRuns(tx, wakes, new Date()));
       }
       relay = await relayTo(engine);
     });
@@ -112,12 +131,12 @@ describe('the relay', () => {
   });
 
   it('starts eagerly for the first wake of a type that is waited for, and signals for a repeated one', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
     const [first, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];
-    await database.transaction((tx) => wakeRuns(tx, [first, raised, other], new Date()));
-    await database.transaction((tx) => wakeRuns(tx, [raised], new Date()));
+    await db.transaction((tx) => wakeRuns(tx, [first, raised, other], new Date()));
+    await db.transaction((tx) => wakeRuns(tx, [raised], new Date()));
     const engine = new WaitingEngine();
     engine.release();
     const relay = await relayTo(engine);
@@ -131,7 +150,7 @@ describe('the relay', () => {
   });
 
   it('starts bulk of a club at a pace, and what is urgent at once beside it (ENG-15)', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (priority: 0 | 2) => ({
       workflowType: 'transactionalMail' as const,
@@ -141,7 +160,7 @@ describe('the relay', () => {
       priority,
     });
     const bulk = Array.from({ length: 18 }, () => wakeOf(2));
-    await database.transaction((tx) => wakeRuns(tx, bulk, new Date()));
+    await db.transaction((tx) => wakeRuns(tx, bulk, new Date()));
     const engine = new WaitingEngine();
     engine.release();
     const begun = performance.now();
@@ -149,12 +168,69 @@ describe('the relay', () => {
     try {
       await until('the first bulk', { timeoutMs: 10_000 }, async () => engine.woken.length > 0);
       const urgent = wakeOf(0);
-      await database.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
+      await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
       await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
       expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
       expect(performance.now() - begun).to.be.greaterThan(500);
     } finally {
       await relay.stop();
+    }
+  });
+
+  it('leaves a quarter of its places to what is not bulk, in all and of a club (ENG-15)', async () => {
+    const { db } = await testDeps();
+    const source = await testDatabase();
+    const clubIds = Array.from({ length: 8 }, newId);
+    const wakeOf = (clubId: Id, priority: 0 | 2): Run => ({
+      workflowType: 'transactionalMail',
+      subjectId: newId(),
+      clubId,
+      attributes: {},
+      priority,
+    });
+    const bulk = clubIds.flatMap((clubId) => Array.from({ length: 8 }, () => wakeOf(clubId, 2)));
+    await db.transaction((tx) => wakeRuns(tx, bulk, new Date()));
+    const engine = new WaitingEngine();
+    const relay = await relayTo(engine);
+    try {
+      const places = (maxInFlight * 3) / 4;
+      await until('as much bulk as may be', { timeoutMs: 10_000 }, async () => engine.woken.length >= places);
+      // Claimed after all bulk that could be claimed: nothing else is woken before it.
+      const urgent = wakeOf(clubIds[0] ?? noClub, 0);
+      await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
+      await until('what is urgent', { timeoutMs: 10_000 }, async () => engine.woken.length > places);
+      expect(engine.woken.slice(places)).to.deep.equal([urgent.subjectId]);
+      const clubOf = new Map(bulk.map(({ subjectId, clubId }) => [subjectId, clubId]));
+      const counts = clubIds.map((id) => engine.woken.filter((subjectId) => clubOf.get(subjectId) === id).length);
+      expect(Math.max(...counts)).to.be.at.most(6);
+    } finally {
+      engine.release();
+      await relay.stop();
+      await source.query(`DELETE FROM wakes`);
+    }
+  });
+
+  it('carries the next good fact of a club beside 2,000 that fail again and again', async () => {
+    const subscription = await buildSubscription('https://example.com/');
+    const source = await testDatabase();
+    const due = 50;
+    const failing = await source.query<{ id: Id }[]>(
+      `INSERT INTO facts (id, club_id, type, student_id, occurred_at, attempt_count, due_at)
+       SELECT gen_random_uuid(), $1, 'student.created', $2, now(), 8, now() + interval '0.3 s' * (number - $3)
+         FROM generate_series(1, 2000) number RETURNING id`,
+      [subscription.clubId, subscription.studentId, due],
+    );
+    const engine = new RefusingEngine('student.created');
+    const relay = await relayTo(engine);
+    try {
+      await until('a failure', { timeoutMs: 10_000 }, async () => engine.refused.length > 0);
+      await commitFact(subscription, { type: 'student.updated' });
+      await until('the good fact', { timeoutMs: 10_000 }, async () => engine.started.length > 0);
+      expect(engine.started).to.have.length(1);
+      expect(new Set(engine.refused).size, 'each failed once more at most').to.equal(engine.refused.length);
+    } finally {
+      await relay.stop();
+      await source.query(`DELETE FROM facts WHERE id = ANY ($1)`, [failing.map(({ id }) => id)]);
     }
   });
 
@@ -177,8 +253,8 @@ describe('the relay', () => {
 
   it('is alive while it has read its work within the last 15 s', async () => {
     const line = await startPostgresLine();
-    const database = { ...readConfig().database, url: new Secret(line.url) };
-    const source = await createDataSource(database, 'club-test').initialize();
+    const settings = { ...readConfig().database, url: new Secret(line.url) };
+    const source = await createDataSource(settings, 'club-test').initialize();
     let now = 1_000_000;
     const clock = mock.method(performance, 'now', () => now);
     const relay = await relayTo(new WaitingEngine(), source);

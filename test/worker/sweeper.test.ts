@@ -66,7 +66,7 @@ describe('the sweeper, in a worker process', function () {
 
   it('sends a mail whose workflow was never started', async () => {
     const { mailbox } = await testStack();
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const { id: clubId } = await buildClub();
     const student = await buildStudent(clubId, { verified: false });
     const request = {
@@ -76,14 +76,14 @@ describe('the sweeper, in a worker process', function () {
       email: 'somebody@example.com',
     } as const;
     const longAgo = new Date(Date.now() - 3 * minute);
-    await database.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       await requestMail(tx, vault, request, longAgo);
       await tx.query(`DELETE FROM wakes WHERE club_id = $1`, [clubId]);
     });
     expect(await round()).to.deep.equal({ rescued: 1 });
     await mailbox?.waitFor(({ to }) => to.includes(student.email), 5 * second);
     await until('the record', { timeoutMs: 5 * second }, async () => {
-      const row = await database.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
+      const row = await db.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
       return row.status === 'sent';
     });
   });

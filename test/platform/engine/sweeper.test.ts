@@ -31,7 +31,7 @@ async function isWoken(workflowId: string): Promise<boolean> {
 describe('rescue of overdue workflows (ENG-5)', () => {
   const now = new Date();
   const ago = (ms: number) => new Date(now.getTime() - ms);
-  const rescue = async () => rescueOverdue((await testDeps()).database, now);
+  const rescue = async () => rescueOverdue((await testDeps()).db, now);
   const isRescued = ({ id }: { id: Id }) => isWoken(`webhook-delivery/${id}`);
   let overdue: TestWebhookDelivery;
   beforeEach('everything of other tests is done with; one delivery is overdue', async () => {
@@ -68,16 +68,16 @@ describe('rescue of overdue workflows (ENG-5)', () => {
 
   it('wakes an ended answer until its cost is settled', async () => {
     const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
-    const { database } = await testDeps();
-    await database.transaction((tx) =>
+    const { db } = await testDeps();
+    await db.transaction((tx) =>
       eraseConversations(tx, [conversationId], 'conversation_deleted', ago(2 * minute + second)),
     );
-    const forget = () => database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [questionId]);
+    const forget = () => db.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [questionId]);
     await forget();
     await rescue();
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(true);
     await forget();
-    await database.transaction((tx) => settleBudget(tx, answerId, 0n, now));
+    await db.transaction((tx) => settleBudget(tx, answerId, 0n, now));
     await rescue();
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(false);
   });
@@ -143,11 +143,11 @@ describe('rescue of overdue workflows (ENG-5)', () => {
 
   it('wakes overdue mails, also those without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const { id: administratorId, email } = await buildAdministrator();
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    await database.source.transaction(async (tx) => {
+    await db.source.transaction(async (tx) => {
       const reset = {
         template: 'administrator_reset_password',
         clubId: null,
@@ -159,9 +159,9 @@ describe('rescue of overdue workflows (ENG-5)', () => {
       await requestMail(new Transaction(tx), vault, { template: 'student_code', ...about }, ago(3 * minute));
       await requestMail(new Transaction(tx), vault, { template: 'student_reset_password', ...about }, ago(minute));
     });
-    await database.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
+    await db.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
     expect(await rescue()).to.equal(2);
-    const rows = await database.source.query<{ attributes: object; priority: number }[]>(
+    const rows = await db.source.query<{ attributes: object; priority: number }[]>(
       `SELECT wake.attributes, wake.priority FROM wakes wake JOIN transactional_mails mail ON mail.id = wake.subject_id
         WHERE mail.administrator_id = $1 OR mail.student_id = $2 ORDER BY mail.template`,
       [administratorId, student.id],

@@ -118,13 +118,13 @@ export function createMarkdownStripper(): MarkdownStripper {
   function inline(at: number, isEnd: boolean): Taken | undefined {
     special.lastIndex = at;
     const next = special.exec(rest)?.index ?? rest.length;
-    const taken = next > at ? { length: next - at, text: rest.slice(at, next) } : mark(at, isEnd);
+    const taken = next > at ? { length: next - at, text: rest.slice(at, next) } : decideMark(at, isEnd);
     if (taken) line += rest.slice(at, at + taken.length);
     return taken;
   }
 
   /** One of the characters that mean something. */
-  function mark(at: number, isEnd: boolean): Taken | undefined {
+  function decideMark(at: number, isEnd: boolean): Taken | undefined {
     const character = rest.charAt(at);
     if (character === '\n') {
       isLineStart = true;

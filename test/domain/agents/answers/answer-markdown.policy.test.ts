@@ -12,7 +12,7 @@ const stripped = (...chunks: readonly string[]): string => {
 /** The kinds of tokens that a Markdown renderer finds. */
 function kindsIn(markdown: string): Set<string> {
   const kinds = new Set<string>();
-  walkTokens(lexer(markdown), ({ type }: Token) => void kinds.add(type));
+  void walkTokens(lexer(markdown), ({ type }: Token) => void kinds.add(type));
   return kinds;
 }
 
@@ -93,7 +93,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
         }
         chunks.push(text.slice(at));
         expect(stripped(...chunks)).to.equal(stripped(text));
-        expect(stripped(...text)).to.equal(stripped(text));
+        expect(stripped(...text.split(''))).to.equal(stripped(text));
       }),
       { numRuns: 1_000 },
     );

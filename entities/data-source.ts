@@ -88,7 +88,7 @@ import { FailingRows1763772000000 } from './migrations/1763772000000-failing-row
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
 import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
-import { MediaInspection1795353467000 } from './migrations/1795353467000-media-inspection.ts';
+import { MediaInspection1795354273000 } from './migrations/1795354273000-media-inspection.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -225,7 +225,7 @@ const migrations = [
   Priorities1763773000000,
   SessionsAndAddresses1795351000000,
   RecordedFacts1795352520000,
-  MediaInspection1795353467000,
+  MediaInspection1795354273000,
 ];
 
 export interface DatabaseSettings {

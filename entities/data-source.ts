@@ -36,9 +36,11 @@ import { StudentImport } from './access/student-import.ts';
 import { Club } from './clubs/club.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
+import { FailingStep } from './facts/failing-step.ts';
 import { Fact } from './facts/fact.ts';
 import { ListTally } from './facts/list-tally.ts';
 import { ListTallyChange } from './facts/list-tally-change.ts';
+import { UpkeepRound } from './facts/upkeep-round.ts';
 import { Wake } from './facts/wake.ts';
 import { AdministratorSession } from './identity/administrator-session.ts';
 import { Administrator } from './identity/administrator.ts';
@@ -86,6 +88,7 @@ import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-number
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
+import { FailingSteps1795351300000 } from './migrations/1795351300000-failing-steps.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -150,6 +153,7 @@ const entities = [
   AccessDelivery,
   Enrollment,
   Fact,
+  FailingStep,
   Invitation,
   Lesson,
   LessonComment,
@@ -184,6 +188,7 @@ const entities = [
   Subscription,
   SubscriptionMark,
   TransactionalMail,
+  UpkeepRound,
   Wake,
   WebhookAttempt,
   WebhookDelivery,
@@ -220,6 +225,7 @@ const migrations = [
   LeasedRows1763771000000,
   FailingRows1763772000000,
   Priorities1763773000000,
+  FailingSteps1795351300000,
 ];
 
 export interface DatabaseSettings {

@@ -2,7 +2,14 @@
 import '../platform/core/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { NativeConnection, Runtime, Worker, type Logger as TemporalLogger } from '@temporalio/worker';
+import { Client } from '@temporalio/client';
+import {
+  NativeConnection,
+  Runtime,
+  Worker,
+  type ActivityInterceptorsFactory,
+  type Logger as TemporalLogger,
+} from '@temporalio/worker';
 import { collectDefaultMetrics, register } from 'prom-client';
 import type { Logger } from 'pino';
 import { addOnActivities } from '../activities/add-on.ts';
@@ -34,8 +41,10 @@ import { failpointFrom } from './failpoints.ts';
 import { createLocalAttempts, noLocalAttempts } from './local-attempts.ts';
 import { attempts, mails, notices, registerBacklogGauges, rescued, sources } from './metrics.ts';
 import { startRelay } from './relay.ts';
-import { ensureSchedules } from './schedules.ts';
+import { ensureSchedules, keepSchedules } from './schedules.ts';
 import { createSmtpSender, type SmtpSender } from '../platform/infra/smtp.ts';
+import { faultsAsAnswers } from './step-faults.ts';
+import { watchSweeps } from './sweep-watch.ts';
 import { cachedWorkflows, slots } from './task-queues.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 import { createWorkflowClient } from './workflow-client.ts';
@@ -118,8 +127,13 @@ export async function startWorker(
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkActivities: Activities = { ...activities, transactionalMail: mailActivities(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkActivities : activities);
-  const workers = await createWorkers(connection, config, served, activitiesFor, log);
-  await ensureSchedules(connection, config.temporal.namespace);
+  const interceptors = [errorsAsCodes(log), faultsAsAnswers(source, log)];
+  const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
+  const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
+  await ensureSchedules(scheduleClient);
+  const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
+    log.warn({ error: describeError(error) }, 'the schedules could not be looked at; it is tried again'),
+  );
   const running = Promise.all(workers.map((worker) => worker.run()));
   running.catch((error: unknown) => {
     log.fatal({ error: describeError(error) }, 'a Temporal worker failed');
@@ -133,12 +147,14 @@ export async function startWorker(
     log,
     failpoint,
   });
-  const unregisterGauges = registerBacklogGauges(source);
+  const sweeps = watchSweeps(source);
+  const unregisterGauges = registerBacklogGauges(source, sweeps);
 
   let accepting = true;
+  const isSweptInTime = () => !served.includes('upkeep') || sweeps.isInTime();
   const health = await serveHealth(
     config,
-    () => accepting && relay.isAlive() && workers.every((worker) => worker.getState() === 'RUNNING'),
+    () => accepting && relay.isAlive() && isSweptInTime() && workers.every((worker) => worker.getState() === 'RUNNING'),
   );
   log.info({ port: health.port }, 'the worker is running');
 
@@ -146,6 +162,8 @@ export async function startWorker(
     port: health.port,
     async stop() {
       accepting = false;
+      stopKeepingSchedules();
+      sweeps.stop();
       unregisterGauges();
       await relay.stop();
       for (const worker of workers) worker.shutdown();
@@ -186,12 +204,17 @@ async function connectTemporal(address: string): Promise<NativeConnection> {
   }
 }
 
+interface Served {
+  activitiesFor: (queue: TaskQueue) => object;
+  interceptors: ActivityInterceptorsFactory[];
+}
+
 /** A worker for each task queue that is served; all of them load the same bundle of workflows. */
 async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
   served: readonly TaskQueue[],
-  activitiesFor: (queue: TaskQueue) => object,
+  { activitiesFor, interceptors }: Served,
   log: Logger,
 ): Promise<Worker[]> {
   const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
@@ -203,7 +226,7 @@ async function createWorkers(
         taskQueue,
         workflowBundle: bundle,
         activities: activitiesFor(taskQueue),
-        interceptors: { activity: [errorsAsCodes(log)] },
+        interceptors: { activity: interceptors },
         shutdownGraceTime: shutdownGraceMs,
         maxCachedWorkflows: cachedWorkflows,
         maxHeartbeatThrottleInterval: heartbeatsEveryMs,

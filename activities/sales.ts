@@ -11,6 +11,6 @@ export function salesActivities(deps: NoticeDeps) {
     processNotice: (noticeId: string, now: number) => processNotice(deps, noticeId, timeOfStep(now)),
     /** Looks at the end of a subscription's access. @param now as above */
     lookAtSubscriptionEnd: (subscriptionId: string, now: number) =>
-      lookAtSubscriptionEnd(deps.database.source, subscriptionId, timeOfStep(now)),
+      lookAtSubscriptionEnd(deps.db.source, subscriptionId, timeOfStep(now)),
   };
 }

@@ -6,7 +6,7 @@ import { IncompleteRound, removeExpired, rescueOverdue } from '../platform/engin
 
 export type SweepActivities = ReturnType<typeof sweepActivities>;
 
-export function sweepActivities(database: Database, onRescued: (count: number) => void) {
+export function sweepActivities(db: Database, onRescued: (count: number) => void) {
   return {
     /**
      * @param now the workflow's time in Unix milliseconds
@@ -15,7 +15,7 @@ export function sweepActivities(database: Database, onRescued: (count: number) =
      */
     async rescueOverdue(now: number): Promise<number> {
       try {
-        const count = await rescueOverdue(database, new Date(now));
+        const count = await rescueOverdue(db, new Date(now));
         onRescued(count);
         return count;
       } catch (error) {
@@ -25,9 +25,9 @@ export function sweepActivities(database: Database, onRescued: (count: number) =
     },
     /** Removes expired rows, faults that have not come again, and the logs of answers that have ended. @param now as above */
     async removeExpired(now: number): Promise<void> {
-      await forgetFaults(database.source, new Date(now));
-      await removeExpired(database.source, new Date(now));
-      await deleteEndedAnswerLogs(database.source, new Date(now));
+      await forgetFaults(db, new Date(now));
+      await removeExpired(db.source, new Date(now));
+      await deleteEndedAnswerLogs(db, new Date(now));
     },
   };
 }

@@ -19,7 +19,7 @@ export interface Deps extends AddressedDeps {
   /** What agents are answering, as it is written. */
   answers: AnswerFeed;
   model: AskedModel;
-  billing: Omit<BillingEventDeps, 'database'> & {
+  billing: Omit<BillingEventDeps, 'db'> & {
     /** Undefined where the operator has set none up. */
     processor: PaymentProcessor | undefined;
   };

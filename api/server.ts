@@ -73,7 +73,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   let accepting = true;
   const app = createApp({
     deps: {
-      database: new Database(source, notifier),
+      db: new Database(source, notifier),
       vault: createVault(config.masterKey),
       publicUrl: config.api.publicUrl,
       classroomUrl: config.classroomUrl,

@@ -48,7 +48,7 @@ export async function seedClub({ source }: Database): Promise<Club> {
  * Replaces whom there were. One of 20 is unverified, one of 20 enrollments and one of 50 certificates is revoked. Indexes
  * are built after the rows, as a restored backup would: inserting into them would take several times as long.
  */
-export async function loadClub(database: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
+export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
   // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -64,7 +64,7 @@ export async function loadClub(database: Database, databaseUrl: string, club: Cl
       await loadChunk(client, club, records, first, Math.min(first + chunk - 1, records));
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
-    while ((await rollUpListTallies(database, chunk)) > 0);
+    while ((await rollUpListTallies(db, chunk)) > 0);
     // As autovacuum leaves them.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after

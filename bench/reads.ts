@@ -79,7 +79,7 @@ const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<
 
 /** A database of its own with one club of a size. */
 interface Scene {
-  database: Database;
+  db: Database;
   club: Club;
   records: number;
 }
@@ -96,7 +96,7 @@ export async function benchReads(wanted: readonly string[]): Promise<void> {
       for (const list of readMeasurements.filter((each) => wanted.includes(each)))
         for (const [what, read] of Object.entries(reads[list])) await compare(`${list}, ${what}`, read, short, long);
     } finally {
-      for (const { database } of scenes) await database.source.destroy();
+      for (const { db } of scenes) await db.source.destroy();
     }
   });
 }
@@ -109,12 +109,12 @@ async function setScene(config: Config['database'], name: string, records: numbe
   url.pathname = `/reads_${name}`;
   const source = await createDataSource({ ...config, url: new Secret(url.href) }, 'club-bench').initialize();
   await migrate(source);
-  const database = new Database(source, { notify() {} });
-  const club = await seedClub(database);
+  const db = new Database(source, { notify() {} });
+  const club = await seedClub(db);
   const started = performance.now();
-  await loadClub(database, url.href, club, records);
+  await loadClub(db, url.href, club, records);
   progress(`${records} of each loaded in ${Math.round((performance.now() - started) / 1_000)} s`);
-  return { database, club, records };
+  return { db, club, records };
 }
 
 /** Both sizes take turns, so that whatever else the machine does falls on both. */
@@ -123,13 +123,13 @@ async function compare(figure: string, read: Read, short: Scene, long: Scene): P
   for (let nth = -warmUps; nth < samples; nth++) {
     for (const [scene, times] of took) {
       const started = performance.now();
-      await read(scene.database, scene.club, scene.records);
+      await read(scene.db, scene.club, scene.records);
       if (nth >= 0) times.push(performance.now() - started);
     }
   }
   const [before = Number.NaN, value = Number.NaN] = [...took.values()].map(p95Of);
   report(`${figure} p95 ms`, { value, [`at ${short.records}`]: before, ratio: value / before });
-  const indexes = await indexesOf(long.database.source, (tx) => read(tx, long.club, long.records));
+  const indexes = await indexesOf(long.db.source, (tx) => read(tx, long.club, long.records));
   process.stdout.write(`    ${indexes.join(', ')}\n`);
 }
 

@@ -68,7 +68,7 @@ async function openShop(source: DataSource, { masterKey }: ReturnType<typeof rea
     productId,
     deliveryId,
   ]);
-  const deps = { database: new Database(source, { notify() {} }), vault, publicUrl: '', classroomUrl: '' };
+  const deps = { db: new Database(source, { notify() {} }), vault, publicUrl: '', classroomUrl: '' };
   const { url } = await createConnection(deps, clubId, { platform: 'generic', name: 'Shop' }, new Date());
   return { clubId, path: url, seal: (secret, id) => vault.seal(secret, id) };
 }

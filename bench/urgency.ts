@@ -32,7 +32,7 @@ const arrivalLimitMs = 60_000;
 const aim = 2;
 
 interface Scene {
-  database: Database;
+  db: Database;
   vault: Vault;
   clubId: Id;
   /** By recipient: when the mail arrived, by `performance.now()`. */
@@ -53,7 +53,7 @@ export async function benchUrgency(): Promise<void> {
     const clubId = newId();
     await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
     const notifier = createNotifier(source, () => {});
-    const scene = { database: new Database(source, notifier), vault: createVault(config.masterKey), clubId, arrivals };
+    const scene = { db: new Database(source, notifier), vault: createVault(config.masterKey), clubId, arrivals };
     await launch('worker/main.ts', 'WORKER_PORT', { SMTP_URL: smtpUrl });
     await measure(scene, warmUpCodes);
 
@@ -85,7 +85,7 @@ export async function benchUrgency(): Promise<void> {
 
 /** Asks for codes at a pace, and wakes an answer beside each. @returns the milliseconds to a mail's arrival, and to a wake's end */
 async function measure(scene: Scene, count: number): Promise<{ mails: number[]; wakes: number[] }> {
-  const { database, vault, clubId, arrivals } = scene;
+  const { db, vault, clubId, arrivals } = scene;
   const asked = new Map<string, number>();
   const wakes: Promise<number>[] = [];
   await steadily(
@@ -93,17 +93,17 @@ async function measure(scene: Scene, count: number): Promise<{ mails: number[]; 
     async () => {
       const [studentId, questionId] = [newId(), newId()];
       const email = `${studentId}@example.com`;
-      await database.source.query(
+      await db.source.query(
         `INSERT INTO students (id, club_id, name, email, verified_at, created_at) VALUES ($1, $2, 'Student', $3, now(), now())`,
         [studentId, clubId, email],
       );
       const now = new Date();
-      await database.transaction(async (tx) => {
+      await db.transaction(async (tx) => {
         await requestMail(tx, vault, { template: 'student_code', clubId, recipient: { studentId }, email }, now);
         await wake(tx, 'agentAnswer', [{ questionId, clubId, agentId: clubId }], now);
       });
       asked.set(email, performance.now());
-      wakes.push(untilSent(database.source, questionId));
+      wakes.push(untilSent(db.source, questionId));
     },
     times(count),
   );

@@ -14,6 +14,7 @@ import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
+import { forgetAddressesOf } from './mail/requests.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
@@ -42,7 +43,7 @@ export type ChangeEmail = (
 export interface RetentionJob {
   /** @returns how many rows of each kind it touched, and whether there may be more to do at once */
   run: (
-    deps: { database: Database; storage: ObjectStore },
+    deps: { db: Database; storage: ObjectStore },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
   /** It waits for another service, so it runs after the jobs that do not. */
@@ -54,7 +55,7 @@ export interface RetentionJob {
  * @returns the workflows to start
  */
 export type FactConsumer = (
-  database: Database,
+  db: Database,
   facts: readonly FactToTell[],
   now: Date,
 ) => Promise<readonly CausedWorkflow[]>;
@@ -75,9 +76,9 @@ export interface ContextParts {
 }
 
 const rolledUpPerBatch = 5_000;
-const rollingUp = (name: string, rollUp: (database: Database, limit: number) => Promise<number>): RetentionJob => ({
-  async run({ database }) {
-    const count = await rollUp(database, rolledUpPerBatch);
+const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promise<number>): RetentionJob => ({
+  async run({ db }) {
+    const count = await rollUp(db, rolledUpPerBatch);
     return { rows: { [name]: count }, more: count >= rolledUpPerBatch };
   },
 });
@@ -85,7 +86,10 @@ const rollingUp = (name: string, rollUp: (database: Database, limit: number) => 
 /** Every context answers. The order is the lock order (docs/explanation/architecture.md#locks). */
 export const contexts = {
   mail: {
-    eraseStudent: (tx, { studentId }) => withdrawTokensOf(tx, { studentId }),
+    async eraseStudent(tx, { studentId }) {
+      await withdrawTokensOf(tx, { studentId });
+      await forgetAddressesOf(tx, studentId);
+    },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
     retention: [],
     factConsumers: [],
@@ -145,13 +149,13 @@ export const contexts = {
   sales: {
     eraseStudent: purgeStudentFromSales,
     changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),
-    retention: [{ run: ({ database }, now) => retainNotices(database, now) }],
+    retention: [{ run: ({ db }, now) => retainNotices(db, now) }],
     factConsumers: [],
   },
   webhooks: {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
     changeEmail: null,
-    retention: [{ run: ({ database }, now) => retainWebhooks(database, now) }],
+    retention: [{ run: ({ db }, now) => retainWebhooks(db, now) }],
     factConsumers: [fanOutEach],
   },
 } as const satisfies Record<string, ContextParts>;

@@ -4,7 +4,7 @@ import type { Vault } from '../platform/infra/vault.ts';
 
 /** For commands that need Postgres alone. */
 export interface DatabaseDeps {
-  database: Database;
+  db: Database;
 }
 
 export interface VaultDeps extends DatabaseDeps {

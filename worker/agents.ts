@@ -8,7 +8,7 @@ import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
 import { createModel } from '../platform/infra/model/model.ts';
 import { retrieve } from '../domain/knowledge/retrieval.ts';
 import { createNotifier } from '../platform/infra/postgres/notifier.ts';
-import { type Database, Queries } from '../platform/infra/postgres/database.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import { readImages } from '../domain/media/agent-images.ts';
@@ -17,23 +17,23 @@ import { answers, answerCosts, answerTokens, firstWords } from './metrics.ts';
 /** @returns the dependencies of answers; `log.close()` ends it, once no answer is under way any more */
 export function createAnswerDeps(
   config: Config,
-  database: Database,
+  db: Database,
   storage: ObjectStore,
   log: Logger,
   failpoint: (name: string) => Promise<void>,
 ): AnswerDeps {
-  const { source } = database;
+  const { source } = db;
   const notifier = createNotifier(
     source,
     (error) => log.warn({ error: describeError(error) }, 'the API was not notified of an answer; it polls'),
     answersChannel,
   );
   return {
-    database,
+    db,
     prompt: {
-      source,
+      db,
       retrieve,
-      readImages: (questionId) => readImages(storage, new Queries(source.manager), questionId),
+      readImages: (questionId) => readImages(storage, db, questionId),
     },
     askModel: createModel(config.model, answerRules),
     log: createDeltaLog({

@@ -53,7 +53,7 @@ export function createLocalAttempts(): LocalAttempts {
         async attemptDelivery(deliveryId, now) {
           if (admission.holds(deliveryId))
             return attemptDelivery(deliveryId, now).finally(() => admission.leave(deliveryId));
-          const { source } = deps.database;
+          const { source } = deps.db;
           const endpointId = await endpointOf(source, deliveryId);
           if (endpointId === undefined) return attemptDelivery(deliveryId, now);
           if (endpointPlaces.enter(endpointId))

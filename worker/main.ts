@@ -70,7 +70,7 @@ export async function startWorker(
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
   );
-  const database = new Database(source, notifier);
+  const db = new Database(source, notifier);
   const vault = createVault(config.masterKey);
   const egress = createEgress({
     allowedNetworks: config.egress.allowedNetworks,
@@ -82,19 +82,19 @@ export async function startWorker(
   const localAttempts = createLocalAttempts();
   const failpoint = failpointFrom(env);
   const delivery: DeliveryDeps = {
-    database,
+    db,
     vault,
     post: postThrough(egress.dispatcher, config.serviceName),
     random: Math.random,
     onAttempt: ({ outcome }) => attempts.inc({ outcome }),
     failpoint,
   };
-  const answering = createAnswerDeps(config, database, storage, log, failpoint);
+  const answering = createAnswerDeps(config, db, storage, log, failpoint);
   const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
-  const sales = salesActivities({ database, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
+  const sales = salesActivities({ db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint });
   const mailActivities = ({ sendMail }: SmtpSender) =>
     transactionalMailActivities({
-      source,
+      db,
       vault,
       sendMail,
       links,
@@ -105,29 +105,29 @@ export async function startWorker(
     });
   const activities: Activities = {
     webhookDelivery: localAttempts.activities(delivery),
-    endpointGate: endpointGateActivities({ database, vault }),
+    endpointGate: endpointGateActivities({ db, vault }),
     transactionalMail: mailActivities(smtp),
     salesNotice: sales,
     subscriptionEnd: sales,
-    studentImport: studentImportActivities({ database, vault, storage, failpoint }),
-    addOn: addOnActivities({ database, processor: createPaymentProcessor(config.stripe) }),
+    studentImport: studentImportActivities({ db, vault, storage, failpoint }),
+    addOn: addOnActivities({ db, processor: createPaymentProcessor(config.stripe) }),
     agentAnswer: agentAnswerActivities(answering),
     sourceIndex: sourceIndexActivities({
-      database,
+      db,
       storage,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
       failpoint,
     }),
-    sweep: sweepActivities(database, (count) => rescued.inc(count)),
-    retention: retentionActivities({ database, storage }),
+    sweep: sweepActivities(db, (count) => rescued.inc(count)),
+    retention: retentionActivities({ db, storage }),
   };
 
   const connection = await connectTemporal(config.temporal.address);
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const bulkActivities: Activities = { ...activities, transactionalMail: mailActivities(bulkSmtp) };
   const activitiesFor = (queue: TaskQueue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkActivities : activities);
-  const interceptors = [errorsAsCodes(log), faultsAsAnswers(source, log)];
+  const interceptors = [errorsAsCodes(log), faultsAsAnswers(db, log)];
   const workers = await createWorkers(connection, config, served, { activitiesFor, interceptors }, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace: config.temporal.namespace });
   await ensureSchedules(scheduleClient);
@@ -140,14 +140,14 @@ export async function startWorker(
     process.exit(1);
   });
   const relay = startRelay({
-    database,
+    db,
     databaseUrl: config.database.url.reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
     localAttempts: served.includes('webhooks') ? localAttempts : noLocalAttempts,
     log,
     failpoint,
   });
-  const sweeps = watchSweeps(source);
+  const sweeps = watchSweeps(db);
   const unregisterGauges = registerBacklogGauges(source, sweeps);
 
   let accepting = true;

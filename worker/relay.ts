@@ -42,7 +42,7 @@ const pollMs = 1_000;
 const aliveMs = 15_000;
 
 export interface RelayDeps {
-  database: Database;
+  db: Database;
   /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
   databaseUrl: string;
   workflows: WorkflowClient;
@@ -92,23 +92,23 @@ export function startRelay(deps: RelayDeps): Relay {
   async function takeUp(room: number): Promise<number> {
     try {
       // Half for each, so that a wave of one kind does not hold up the other; what is left over goes round the next time.
-      const wakes = await claimWakes(deps.database.source, roomFor('wake', Math.ceil(room / 2)));
+      const wakes = await claimWakes(deps.db.source, roomFor('wake', Math.ceil(room / 2)));
       for (const wake of wakes) {
         carry(
           'wake',
           wake,
           () => sendWake(deps, wake),
-          (failure) => deferWake(deps.database.source, wake, failure),
+          (failure) => deferWake(deps.db.source, wake, failure),
         );
       }
-      const facts = await claimFacts(deps.database.source, roomFor('fact', Math.ceil(room / 2)));
+      const facts = await claimFacts(deps.db.source, roomFor('fact', Math.ceil(room / 2)));
       lookedAt = performance.now();
       for (const fact of facts) {
         carry(
           'fact',
           fact,
           () => tellFact(deps, fact),
-          (failure) => deferFact(deps.database.source, fact.id, failure),
+          (failure) => deferFact(deps.db.source, fact.id, failure),
         );
       }
       return wakes.length + facts.length;
@@ -196,13 +196,10 @@ function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
 }
 
 /** Hands the fact to its consumers, starts what it caused, and only then forgets it: dying in between means doing it again. */
-async function tellFact(
-  { database, workflows, localAttempts, failpoint }: RelayDeps,
-  fact: ClaimedFact,
-): Promise<void> {
+async function tellFact({ db, workflows, localAttempts, failpoint }: RelayDeps, fact: ClaimedFact): Promise<void> {
   const caused: CausedWorkflow[] = [];
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers))
-    caused.push(...(await consume(database, [fact], new Date())));
+    caused.push(...(await consume(db, [fact], new Date())));
   await failpoint('fanned_out');
   await Promise.all(
     caused.map(({ localAttemptAt, ...run }) =>
@@ -211,14 +208,14 @@ async function tellFact(
       ),
     ),
   );
-  await removeFact(database.source, fact.id);
+  await removeFact(db.source, fact.id);
 }
 
 /** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
-async function sendWake({ database, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
+async function sendWake({ db, workflows, failpoint }: RelayDeps, wake: ClaimedWake): Promise<void> {
   // A wake that was raised before it was sent finds a run, most likely.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
   await failpoint('wake_sent');
-  await removeWake(database.source, wake);
+  await removeWake(db.source, wake);
 }

@@ -1,5 +1,5 @@
 /** Watches the watcher: when the sweeper has last looked at every kind of row, whichever worker it did so in (ENG-5). */
-import type { DataSource } from 'typeorm';
+import type { Queries } from '../platform/infra/postgres/database.ts';
 import { lastCompleteRound } from '../platform/engine/sweeper.ts';
 
 /** Rounds come every minute: so many may fail, or find Postgres away, before somebody must look. */
@@ -18,11 +18,11 @@ export interface SweepWatch {
 }
 
 /** @param clock in Unix milliseconds */
-export function watchSweeps(source: DataSource, clock: () => number = () => Date.now()): SweepWatch {
+export function watchSweeps(db: Queries, clock: () => number = () => Date.now()): SweepWatch {
   const startedAt = clock();
   let completedAt: number | undefined;
   const ask = async () => {
-    completedAt = (await lastCompleteRound(source).catch(() => undefined))?.getTime() ?? completedAt;
+    completedAt = (await lastCompleteRound(db).catch(() => undefined))?.getTime() ?? completedAt;
   };
   const asking = setInterval(() => void ask(), askEveryMs);
   asking.unref();

@@ -29,7 +29,7 @@ export function dispatch(
         return context.state.bodyStream;
       },
       header: (name: string) => context.get(name),
-      db: deps.database,
+      db: deps.db,
       deps,
       now: context.state.now,
       get caller() {

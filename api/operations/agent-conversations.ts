@@ -22,11 +22,11 @@ export const reattachAnswer: Operation<'reattachAnswer'> = async ({ params, quer
 };
 
 function eventsOf(
-  { database, answers }: Deps,
+  { db, answers }: Deps,
   answer: { answerId: Id; from: number },
   closed: AbortSignal,
 ): AsyncGenerator<AnswerEvent> {
-  return answerEvents({ source: database.source, feed: answers }, answer, closed);
+  return answerEvents({ source: db.source, feed: answers }, answer, closed);
 }
 
 export const getClassroomAgent: Operation<'getClassroomAgent'> = async ({ params, student, db, deps, now }) =>

@@ -12,13 +12,11 @@ export const listAddOns: Operation<'listAddOns'> = async ({ params, query, db })
   page(await addOns.listAddOns(db, params.clubId, query));
 
 export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, deps, now }) => {
-  const { database, billing } = deps;
-  return data(await addOns.buyAddOn({ database, processor: billing.processor }, params.clubId, body, now));
+  const { db, billing } = deps;
+  return data(await addOns.buyAddOn({ db, processor: billing.processor }, params.clubId, body, now));
 };
 
 export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ rawBody, header, deps, now }) => {
-  const { database, billing } = deps;
-  return accepted(
-    await notices.receiveBillingEvent({ ...billing, database }, rawBody, header('Stripe-Signature'), now),
-  );
+  const { db, billing } = deps;
+  return accepted(await notices.receiveBillingEvent({ ...billing, db }, rawBody, header('Stripe-Signature'), now));
 };

@@ -10,12 +10,12 @@ const attemptLimitMs = 20_000;
 const maxFacts = 20;
 
 /** Commits facts, one after another, until the failures of their attempts have armed the breaker. */
-export async function throttle(database: Database, club: BenchClub): Promise<void> {
+export async function throttle(db: Database, club: BenchClub): Promise<void> {
   for (let facts = 1; facts <= maxFacts; facts++) {
-    await commitFact(database, club);
+    await commitFact(db, club);
     let throttled = false;
     const hasFailed = async () => {
-      const breaker = await breakerOf(database, club);
+      const breaker = await breakerOf(db, club);
       throttled = breaker.throttled;
       return breaker.failures >= facts;
     };
@@ -67,6 +67,6 @@ export async function untilParked(
 }
 
 /** What an administrator does once the receiver works again: a test, which waits for no breaker, and whose success resets it. */
-export async function sendTestTo({ database, vault }: Scene, { clubId, endpointId }: BenchClub): Promise<void> {
-  await sendTest({ database, vault }, clubId, endpointId, new Date());
+export async function sendTestTo({ db, vault }: Scene, { clubId, endpointId }: BenchClub): Promise<void> {
+  await sendTest({ db, vault }, clubId, endpointId, new Date());
 }

@@ -13,14 +13,14 @@ const leastFacts = 40;
 /** Of the other club's p95, in milliseconds. */
 const aim = 2_000;
 
-export async function measureFairness({ database, addListener, addClubs }: Scene): Promise<void> {
+export async function measureFairness({ db, addListener, addClubs }: Scene): Promise<void> {
   const [busy, quiet] = [await addListener(), await addListener()];
   const [busyClub] = (await addClubs([busy.url])) as [BenchClub];
   const others = await addClubs([quiet.url]);
-  const alone = await measureDelays(database, quiet, others, { everyMs: otherEveryMs, goOn: times(factsAlone) });
+  const alone = await measureDelays(db, quiet, others, { everyMs: otherEveryMs, goOn: times(factsAlone) });
   progress(`alone: p95 ${quantile(alone, 0.95).toFixed(1)} ms`);
 
-  await commitFacts(database, busyClub, factsAtOnce);
+  await commitFacts(db, busyClub, factsAtOnce);
   const started = performance.now();
   const backlogLasts = () => {
     if (performance.now() - started > backlogLimitMs) {
@@ -28,7 +28,7 @@ export async function measureFairness({ database, addListener, addClubs }: Scene
     }
     return busy.arrivals.size < factsAtOnce;
   };
-  const meanwhile = await measureDelays(database, quiet, others, { everyMs: otherEveryMs, goOn: backlogLasts });
+  const meanwhile = await measureDelays(db, quiet, others, { everyMs: otherEveryMs, goOn: backlogLasts });
   if (meanwhile.length < leastFacts)
     throw new Error(`The backlog was gone after ${meanwhile.length} facts of the other.`);
   const seconds = (performance.now() - started) / 1_000;

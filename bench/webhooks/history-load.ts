@@ -29,7 +29,7 @@ export const deliveryId = (n: number): Id => `01900002-0000-7000-8000-${n.toStri
  * rare. Bodies and attempts are there for the last 30 days only. Indexes are built after the rows: inserting into them
  * would take three times as long.
  */
-export async function loadHistory(database: Database, databaseUrl: string, history: History): Promise<void> {
+export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<void> {
   // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -43,7 +43,7 @@ export async function loadHistory(database: Database, databaseUrl: string, histo
     }
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
-    while ((await rollUpTallies(database, chunk)) > 0);
+    while ((await rollUpTallies(db, chunk)) > 0);
     // As autovacuum leaves them.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after

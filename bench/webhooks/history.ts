@@ -28,14 +28,14 @@ export async function benchHistory(): Promise<void> {
     const source = await createDataSource(config, 'club-bench').initialize();
     try {
       await migrate(source);
-      const database = new Database(source, { notify() {} });
-      const endpoint = await seedEndpoint(database);
+      const db = new Database(source, { notify() {} });
+      const endpoint = await seedEndpoint(db);
       const measure = async (deliveries: number) => {
         const history = { ...endpoint, deliveries, pending: samples.claim + warmUps, end: new Date() };
         const started = performance.now();
-        await loadHistory(database, config.url.reveal(), history);
+        await loadHistory(db, config.url.reveal(), history);
         progress(`${deliveries} deliveries loaded in ${Math.round((performance.now() - started) / 1_000)} s`);
-        return measureAt(database, history);
+        return measureAt(db, history);
       };
       const short = await measure(sizes.short);
       const long = await measure(sizes.long);
@@ -61,17 +61,15 @@ async function seedEndpoint({ source }: Database): Promise<Pick<History, 'clubId
 }
 
 /** @returns the p95 of each measurement */
-async function measureAt(database: Database, history: History): Promise<Figures> {
+async function measureAt(db: Database, history: History): Promise<Figures> {
   const figures: Record<string, number> = {};
   for (const [name, filter] of Object.entries(filters)) {
-    figures[name] = await p95(samples.list, () => list(database, history, filter(history)));
+    figures[name] = await p95(samples.list, () => list(db, history, filter(history)));
   }
-  figures['claim'] = await p95(samples.claim, (nth) =>
-    claim(database, deliveryId(history.deliveries - nth), history.end),
-  );
+  figures['claim'] = await p95(samples.claim, (nth) => claim(db, deliveryId(history.deliveries - nth), history.end));
   const paceMs = (retentionRules.historyMs / history.deliveries) * dueARound;
   figures['retention round'] = await p95(samples.retention, async (nth) => {
-    await retainWebhooks(database, new Date(history.end.getTime() + (nth + 1) * paceMs));
+    await retainWebhooks(db, new Date(history.end.getTime() + (nth + 1) * paceMs));
   });
   return figures;
 }

@@ -13,10 +13,10 @@ const factsBeside = 225;
 /** Of the healthy endpoint's p50, as a multiple of its p50 alone. */
 const aim = 2;
 
-export async function measureHung({ database, addListener, addReceiver, addClubs }: Scene): Promise<void> {
+export async function measureHung({ db, addListener, addReceiver, addClubs }: Scene): Promise<void> {
   const listener = await addListener();
   const healthy = await addClubs([listener.url]);
-  const alone = await measureDelays(database, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsAlone) });
+  const alone = await measureDelays(db, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsAlone) });
   progress(`alone: p50 ${median(alone).toFixed(1)} ms`);
 
   let hanging = 0;
@@ -31,12 +31,12 @@ export async function measureHung({ database, addListener, addReceiver, addClubs
   const hung = await addClubs(silent.map(({ url }) => url));
   let over = false;
   const [beside] = await Promise.all([
-    measureDelays(database, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsBeside) }).finally(() => {
+    measureDelays(db, listener, healthy, { everyMs: healthyEveryMs, goOn: times(factsBeside) }).finally(() => {
       over = true;
     }),
     steadily(
       hungEveryMs / receivers,
-      (index) => commitFact(database, hung[index % hung.length] as BenchClub),
+      (index) => commitFact(db, hung[index % hung.length] as BenchClub),
       () => !over,
     ),
   ]);

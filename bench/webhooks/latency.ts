@@ -7,9 +7,9 @@ const facts = 150;
 const everyMs = 200;
 const clubs = 10;
 
-export async function measureLatency({ database, addListener, addClubs }: Scene): Promise<void> {
+export async function measureLatency({ db, addListener, addClubs }: Scene): Promise<void> {
   const listener = await addListener();
   const seeded = await addClubs(Array.from({ length: clubs }, () => listener.url));
-  const delays = await measureDelays(database, listener, seeded, { everyMs, goOn: times(facts) });
+  const delays = await measureDelays(db, listener, seeded, { everyMs, goOn: times(facts) });
   report('commit-to-arrival ms', { p50: median(delays), p99: quantile(delays, 0.99) });
 }

@@ -27,21 +27,21 @@ export async function steadily(
  * @throws Error when one does not arrive
  */
 export async function measureDelays(
-  database: Database,
+  db: Database,
   { arrivals }: Listener,
   clubs: readonly BenchClub[],
   { everyMs, goOn }: { everyMs: number; goOn: (index: number) => boolean },
 ): Promise<number[]> {
   const committed = new Map<Id, number>();
   const commitNext = async (index: number) => {
-    const id = await commitFact(database, clubs[index % clubs.length] as BenchClub);
+    const id = await commitFact(db, clubs[index % clubs.length] as BenchClub);
     committed.set(id, performance.now());
   };
   await steadily(everyMs, commitNext, goOn);
   const missing = () => [...committed.keys()].filter((id) => !arrivals.has(id));
   await waitUntil(`all of ${committed.size} facts arrive`, () => missing().length === 0, {
     timeoutMs: arrivalLimitMs,
-    progressSoFar: async () => `${missing().length} have not; their attempts: ${await attemptsAt(database, missing())}`,
+    progressSoFar: async () => `${missing().length} have not; their attempts: ${await attemptsAt(db, missing())}`,
   });
   return [...committed].map(([id, at]) => (arrivals.get(id) ?? Number.NaN) - at);
 }

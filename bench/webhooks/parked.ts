@@ -17,7 +17,7 @@ const healthyFacts = 100;
 const aim = 1.5;
 
 export async function measureParked(scene: Scene): Promise<void> {
-  const { database, worker, addListener, addReceiver, addClubs } = scene;
+  const { db, worker, addListener, addReceiver, addClubs } = scene;
   const listener = await addListener();
   const healthy = await addClubs([listener.url]);
   let alive = false;
@@ -29,13 +29,13 @@ export async function measureParked(scene: Scene): Promise<void> {
   });
   const [dead] = (await addClubs([url])) as [BenchClub];
 
-  await deliver(database, healthy, warmUpFacts);
+  await deliver(db, healthy, warmUpFacts);
   const before = await observe(scene, listener, healthy);
 
-  await throttle(database, dead);
+  await throttle(db, dead);
   const parkingFrom = performance.now();
-  for (const id of await commitFacts(database, dead, parked)) waiting.add(id);
-  const found = await untilParked(database, dead, limitMs);
+  for (const id of await commitFacts(db, dead, parked)) waiting.add(id);
+  const found = await untilParked(db, dead, limitMs);
   if (found < parked) throw new Error(`Only ${found} of ${parked} deliveries parked: the rest was not held back.`);
   progress(`${found} parked in ${secondsSince(parkingFrom).toFixed(1)} s`);
   const meanwhile = await observe(scene, listener, healthy);
@@ -77,14 +77,14 @@ export async function measureParked(scene: Scene): Promise<void> {
 
 /** What the worker costs with nothing to do, and then how soon a healthy endpoint hears of its facts. */
 async function observe(
-  { database, worker }: Scene,
+  { db, worker }: Scene,
   listener: Listener,
   healthy: readonly BenchClub[],
 ): Promise<{ cost: ProcessCost; p50: number }> {
   await untilIdle(worker.pid);
   const cost = await watchCost(worker.pid, costSeconds);
   const pace = { everyMs: healthyEveryMs, goOn: times(healthyFacts) };
-  const p50 = median(await measureDelays(database, listener, healthy, pace));
+  const p50 = median(await measureDelays(db, listener, healthy, pace));
   progress(`${cost.memoryMb.toFixed(0)} MB, ${cost.cpu.toFixed(0)} ms of CPU a second, p50 ${p50.toFixed(1)} ms`);
   return { cost, p50 };
 }

@@ -27,7 +27,7 @@ export interface Listener {
 }
 
 export interface Scene {
-  database: Database;
+  db: Database;
   vault: Vault;
   worker: { pid: number };
   launch: Bench['launch'];
@@ -62,7 +62,7 @@ async function setScene(
   if (worker.pid === undefined) throw new Error('The worker has no process id.');
   const certificate = await stack.authority.issue(['127.0.0.1']);
   const vault = createVault(masterKey);
-  const database = new Database(
+  const db = new Database(
     source,
     createNotifier(source, () => {}),
   );
@@ -75,7 +75,7 @@ async function setScene(
     return receiver;
   };
   return {
-    database,
+    db,
     vault,
     worker: { pid: worker.pid },
     launch,
@@ -115,7 +115,7 @@ async function setScene(
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
       await waitUntil('no attempt is under way', nothingIsUnderWay, { timeoutMs: 60_000, everyMs: 100 });
-      await database.transaction((tx) => tx.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]));
+      await db.transaction((tx) => tx.query(`DELETE FROM clubs WHERE id = ANY ($1)`, [ids]));
     },
   };
 }
@@ -128,14 +128,14 @@ async function countUnderWay(source: DataSource): Promise<number> {
 }
 
 /** Commits one fact of the club. @returns the id of its event */
-export async function commitFact(database: Database, club: BenchClub): Promise<Id> {
-  const [id = ''] = await commitFacts(database, club, 1);
+export async function commitFact(db: Database, club: BenchClub): Promise<Id> {
+  const [id = ''] = await commitFacts(db, club, 1);
   return id;
 }
 
 /** Commits so many facts of the club at once, in one transaction. @returns the ids of their events */
-export async function commitFacts(database: Database, { clubId, studentId }: BenchClub, count: number): Promise<Id[]> {
-  return database.transaction(async (tx) => {
+export async function commitFacts(db: Database, { clubId, studentId }: BenchClub, count: number): Promise<Id[]> {
+  return db.transaction(async (tx) => {
     const ids: Id[] = [];
     while (ids.length < count) {
       ids.push(await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: new Date() }));
@@ -145,16 +145,16 @@ export async function commitFacts(database: Database, { clubId, studentId }: Ben
 }
 
 /** Commits so many facts, each in its own transaction and all under way together, and waits until each has its recorded 2xx. */
-export async function deliver(database: Database, clubs: readonly BenchClub[], count: number): Promise<void> {
-  const before = await countSucceeded(database, clubs);
+export async function deliver(db: Database, clubs: readonly BenchClub[], count: number): Promise<void> {
+  const before = await countSucceeded(db, clubs);
   await Promise.all(
-    Array.from({ length: count }, (_, index) => commitFact(database, clubs[index % clubs.length] as BenchClub)),
+    Array.from({ length: count }, (_, index) => commitFact(db, clubs[index % clubs.length] as BenchClub)),
   );
   let delivered = 0;
   await waitUntil(
     `${count} facts are delivered`,
     async () => {
-      delivered = (await countSucceeded(database, clubs)) - before;
+      delivered = (await countSucceeded(db, clubs)) - before;
       return delivered >= count;
     },
     { timeoutMs: 30_000 + 100 * count, progressSoFar: () => `${delivered} are` },

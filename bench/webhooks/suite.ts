@@ -47,8 +47,8 @@ async function benchOnScene(wanted: readonly string[]): Promise<void> {
   });
 }
 
-async function warmUp({ database, addListener, addClubs, clear }: Scene): Promise<void> {
+async function warmUp({ db, addListener, addClubs, clear }: Scene): Promise<void> {
   const { url } = await addListener();
-  await deliver(database, await addClubs([url, url]), warmUpFacts);
+  await deliver(db, await addClubs([url, url]), warmUpFacts);
   await clear();
 }

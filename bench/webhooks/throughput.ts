@@ -8,13 +8,13 @@ const factsARound = 1_000;
 const clubs = 10;
 const warmUpFacts = 200;
 
-export async function measureThroughput({ database, launch, addListener, addClubs }: Scene): Promise<void> {
+export async function measureThroughput({ db, launch, addListener, addClubs }: Scene): Promise<void> {
   const { url } = await addListener();
   const seeded = await addClubs(Array.from({ length: clubs }, () => url));
   const { port, child } = await launch('bench/ceiling/worker.ts', 'CEILING_PORT');
   const deliveriesPerSecond = async (count: number) => {
     const started = performance.now();
-    await deliver(database, seeded, count);
+    await deliver(db, seeded, count);
     return (count * 1_000) / (performance.now() - started);
   };
 

@@ -9,7 +9,7 @@ import { readEvent, type PlanOfPrice } from './events.policy.ts';
 
 /** The dependencies of receiving the payment processor's events. */
 export interface BillingEventDeps {
-  database: Database;
+  db: Database;
   /** Undefined where the operator has set no processor up. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
@@ -31,12 +31,12 @@ export async function receiveBillingEvent(
   signature: string,
   now: Date,
 ): Promise<void> {
-  const { webhookSecret, planOfPrice, database, onEvent } = deps;
+  const { webhookSecret, planOfPrice, db, onEvent } = deps;
   if (webhookSecret === undefined)
     throw new DomainError('not_configured', 'This environment has no payment processor.');
   const event = readEvent(verified(rawBody, signature, webhookSecret, now), planOfPrice);
   if (event === undefined) throw new DomainError('malformed_request', 'The body is not an event.');
-  const outcome = await receiveEvent(database, event, now);
+  const outcome = await receiveEvent(db, event, now);
   onEvent({ id: event.id, type: event.type, outcome: outcome ?? 'repeated' });
 }
 

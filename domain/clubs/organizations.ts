@@ -29,12 +29,12 @@ export async function createOrganization(tx: Transaction, ownerId: Id, name: str
 
 /** The same for an administrator who has an account. @returns the new club, seen by its owner */
 export async function openOrganization(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   ownerId: Id,
   name: string,
   now: Date,
 ): Promise<Organization> {
-  return database.transaction((tx) => createOrganization(tx, ownerId, name, now));
+  return db.transaction((tx) => createOrganization(tx, ownerId, name, now));
 }
 
 export async function clubExists(db: Queries, clubId: Id): Promise<boolean> {

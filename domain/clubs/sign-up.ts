@@ -1,11 +1,12 @@
 /** An administrator signs up and opens an organization. The answer does not tell whether the e-mail is known. */
+import { Administrator } from '../../entities/identity/administrator.ts';
 import { findAdministratorByEmail } from '../identity/administrator-accounts.ts';
 import { noteOffer } from '../identity/confirmation.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { VaultDeps } from '../deps.ts';
-import type { Database } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { createOrganization } from './organizations.ts';
@@ -16,12 +17,12 @@ export async function signUpAdministrator(
   input: { name: string; email: string; password: string; organization: { name: string } },
   now: Date,
 ): Promise<void> {
-  const { database, vault } = deps;
+  const { db, vault } = deps;
   const email = foldEmail(input.email);
-  const before = await passwordOf(database, email);
+  const before = await passwordOf(db, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await database.transaction(async (tx) => {
+  const done = await db.transaction(async (tx) => {
     const created = await tx.one<{
       id: Id;
     }>(sql`INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES (${newId()}, ${tidyName(input.name)}, ${email}, ${passwordHash}, ${now})
@@ -44,10 +45,9 @@ export async function signUpAdministrator(
   if (!done) await signUpAdministrator(deps, input, now);
 }
 
-async function passwordOf({ source }: Database, foldedEmail: string): Promise<string | null> {
-  const [known] = await source.query<{ passwordHash: string | null }[]>(
-    `SELECT password_hash AS "passwordHash" FROM administrators WHERE email = $1`,
-    [foldedEmail],
+async function passwordOf(db: Queries, foldedEmail: string): Promise<string | null> {
+  const known = await db.one<Pick<Administrator, 'passwordHash'>>(
+    sql`SELECT ${columns(Administrator, ['passwordHash'])} FROM administrators WHERE email = ${foldedEmail}`,
   );
   return known?.passwordHash ?? null;
 }

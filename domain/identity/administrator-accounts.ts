@@ -1,7 +1,8 @@
 /** An administrator's own account: confirmation, sign-in, reset, profile. */
+import { Administrator } from '../../entities/identity/administrator.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -22,11 +23,11 @@ type Profile = RecordOf<'AdministratorProfile'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInAdministrator(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { email, password }: { email: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
-  const known = await database.one<{
+  const known = await db.one<{
     id: Id;
     passwordHash: string | null;
     offered: string | null;
@@ -42,7 +43,7 @@ export async function signInAdministrator(
   const right = await passwordMatches(password, known?.passwordHash ?? null);
   const offered = await passwordMatches(password, known?.offered ?? null);
   if (!known || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     // Comparing took its time: a reset that came meanwhile has ended what this would begin.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM administrators WHERE id = ${known.id} AND password_hash = ${known.passwordHash} FOR SHARE`,
@@ -54,11 +55,11 @@ export async function signInAdministrator(
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   token: string,
   now: Date,
 ): Promise<AdministratorSession> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_verify_email'], token, now);
     if (administratorId === null) throw tokenGone();
     await confirmAddress(tx, 'administrator', administratorId, 'sign_up', now);
@@ -77,12 +78,12 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmAdministratorPasswordReset(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<AdministratorSession> {
   const passwordHash = await hashPassword(password);
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
     await tx.run(
@@ -137,19 +138,19 @@ export async function findAdministratorByEmail(
   foldedEmail: string,
 ): Promise<KnownAdministrator | undefined> {
   const known =
-    await tx.one<KnownAdministrator>(sql`SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+    await tx.one<KnownAdministrator>(sql`SELECT ${columns(Administrator, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
        FROM administrators WHERE email = ${foldedEmail} FOR UPDATE`);
   return known;
 }
 
 async function mailIfKnown(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   template: 'administrator_verify_email' | 'administrator_reset_password',
   email: string,
   now: Date,
   wanted: (known: KnownAdministrator) => boolean,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const known = await findAdministratorByEmail(tx, foldEmail(email));
     if (known && wanted(known)) {
       await requestMail(

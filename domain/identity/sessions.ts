@@ -1,8 +1,9 @@
 /** Sessions: opaque tokens in two stores, one for each kind of caller. Deleting its row ends a session (AUTH-1 to AUTH-4, AUTH-6). */
 import { randomBytes } from 'node:crypto';
-import type { DataSource } from 'typeorm';
+import { AdministratorSession } from '../../entities/identity/administrator-session.ts';
 import type { Role } from '../../entities/clubs/values.ts';
-import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sha256 } from '../../platform/infra/vault.ts';
@@ -12,13 +13,16 @@ import type { StudentIdentity } from './student-identity.ts';
 export type CallerKind = 'student' | 'admin';
 
 const hour = 3_600_000;
+const day = 24 * hour;
 /** How long a session lasts (DEC-10): a student's from its beginning, an administrator's from its last use. */
-export const sessionLifetimeMs = { student: 30 * 24 * hour, admin: 12 * hour } as const satisfies Record<
-  CallerKind,
-  number
->;
+export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as const satisfies Record<CallerKind, number>;
+/** An administrator's session ends so long after its beginning, however much it is used (DEC-10). */
+export const administratorSessionMaxMs = 30 * day;
 /** A session in use is prolonged at most this often, so that reading does not mean writing. */
 const slideEveryMs = 5 * 60_000;
+
+/** Both kinds: scanners for leaked secrets find the prefix, and it says nothing of the kind. The store decides it (AUTH-4). */
+const tokenPrefix = 'cls_';
 
 const stores = {
   student: { table: 'student_sessions', owner: 'student_id' },
@@ -32,7 +36,7 @@ export interface OpenedSession {
 
 /** Opens a session. @returns the token, which is in no store: only its hash is kept */
 export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id, now: Date): Promise<OpenedSession> {
-  const token = `${kind}_${randomBytes(32).toString('base64url')}`;
+  const token = `${tokenPrefix}${randomBytes(32).toString('base64url')}`;
   const expiresAt = new Date(now.getTime() + sessionLifetimeMs[kind]);
   const { table, owner } = stores[kind];
   await tx.run(
@@ -41,8 +45,8 @@ export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id
   return { token, expiresAt };
 }
 
-export async function endSession({ database }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
-  await database.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
+export async function endSession({ db }: DatabaseDeps, kind: CallerKind, token: string): Promise<void> {
+  await db.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
 }
 
 /** Ends every session of a person, at once. */
@@ -61,14 +65,11 @@ export const studentSessionSql = `
     JOIN clubs club ON club.id = student.club_id
    WHERE session.token_hash = $1 AND session.expires_at > $2 AND student.removed_at IS NULL`;
 
+const selectStudentSession = prepared<StudentIdentity>('select_student_session', studentSessionSql);
+
 /** @returns the student of a living session, in one query, or undefined */
-export async function findStudentSession(
-  source: DataSource,
-  token: string,
-  now: Date,
-): Promise<StudentIdentity | undefined> {
-  if (!token.startsWith('student_')) return undefined;
-  const [row] = await source.query<StudentIdentity[]>(studentSessionSql, [sha256(token), now]);
+export async function findStudentSession(db: Queries, token: string, now: Date): Promise<StudentIdentity | undefined> {
+  const [row] = await selectStudentSession(db, [sha256(token), now]);
   return row;
 }
 
@@ -78,34 +79,35 @@ export interface AdministratorSessionFound {
   role: Role | null;
 }
 
+/** With the membership of a club, where the session's owner has one. */
+const selectAdministratorSession = prepared<AdministratorSessionFound & { createdAt: Date; expiresAt: Date }>(
+  'select_administrator_session',
+  `SELECT session.administrator_id AS "administratorId", session.created_at AS "createdAt",
+          session.expires_at AS "expiresAt", membership.role
+     FROM administrator_sessions session
+     LEFT JOIN memberships membership
+       ON membership.administrator_id = session.administrator_id AND membership.club_id = $3
+    WHERE session.token_hash = $1 AND session.expires_at > $2`,
+);
+
 /**
  * @param clubId the club of the path, if it has one: its membership is read in the same query
  * @returns who a living session belongs to, or undefined; prolongs it
  */
 export async function findAdministratorSession(
-  source: DataSource,
+  db: Queries,
   token: string,
   clubId: Id | undefined,
   now: Date,
 ): Promise<AdministratorSessionFound | undefined> {
-  if (!token.startsWith('admin_')) return undefined;
   const tokenHash = sha256(token);
-  const [row] = await source.query<(AdministratorSessionFound & { expiresAt: Date })[]>(
-    `SELECT session.administrator_id AS "administratorId", session.expires_at AS "expiresAt", membership.role
-       FROM administrator_sessions session
-       LEFT JOIN memberships membership
-         ON membership.administrator_id = session.administrator_id AND membership.club_id = $3
-      WHERE session.token_hash = $1 AND session.expires_at > $2`,
-    [tokenHash, now, clubId ?? null],
-  );
+  const [row] = await selectAdministratorSession(db, [tokenHash, now, clubId ?? null]);
   if (!row) return undefined;
 
-  const expiresAt = new Date(now.getTime() + sessionLifetimeMs.admin);
+  const latest = row.createdAt.getTime() + administratorSessionMaxMs;
+  const expiresAt = new Date(Math.min(now.getTime() + sessionLifetimeMs.admin, latest));
   if (expiresAt.getTime() - row.expiresAt.getTime() > slideEveryMs) {
-    await source.query(`UPDATE administrator_sessions SET expires_at = $2 WHERE token_hash = $1`, [
-      tokenHash,
-      expiresAt,
-    ]);
+    await db.manager.update(AdministratorSession, { tokenHash }, { expiresAt });
   }
   return { administratorId: row.administratorId, role: row.role };
 }

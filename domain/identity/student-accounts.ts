@@ -1,7 +1,8 @@
 /** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
+import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -23,11 +24,11 @@ type StudentSession = RecordOf<'StudentSession'>;
  * @throws DomainError invalid_credentials; email_not_verified, told only after a right password
  */
 export async function signInStudent(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { club_id: clubId, email, password }: { club_id: Id; email: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
-  const student = await database.one<{
+  const student = await db.one<{
     id: Id;
     passwordHash: string | null;
     offered: string | null;
@@ -40,7 +41,7 @@ export async function signInStudent(
   const right = await passwordMatches(password, student?.passwordHash ?? null);
   const offered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !right) throw offered ? emailNotVerified() : invalidCredentials();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     // Comparing took its time: a reset or a removal that came meanwhile has ended what this would begin.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
@@ -51,8 +52,8 @@ export async function signInStudent(
 }
 
 /** Spends the mailed token and opens a session. @throws DomainError token_gone */
-export async function verifyStudentEmail({ database }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
-  return database.transaction(async (tx) => {
+export async function verifyStudentEmail({ db }: VaultDeps, token: string, now: Date): Promise<StudentSession> {
+  return db.transaction(async (tx) => {
     const spent = await spendToken(tx, ['student_verify_email', 'student_invitation'], token, now);
     if (spent.studentId === null) throw tokenGone();
     await confirmAddress(tx, 'student', spent.studentId, 'sign_up', now);
@@ -75,12 +76,12 @@ export async function requestStudentCode(deps: VaultDeps, who: EmailInClub, now:
 
 /** Sets a new password; every other session and every mailed token ends. @throws DomainError token_gone */
 export async function confirmStudentPasswordReset(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   { token, password }: { token: string; password: string },
   now: Date,
 ): Promise<StudentSession> {
   const passwordHash = await hashPassword(password);
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { studentId } = await spendToken(tx, ['student_reset_password'], token, now);
     if (studentId === null) throw tokenGone();
     // Whoever read this mail owns the address: it is confirmed as well.
@@ -95,12 +96,12 @@ export async function confirmStudentPasswordReset(
 
 /** @throws DomainError token_gone for a wrong, used, expired or unknown code and for an unknown e-mail alike */
 export async function exchangeStudentCode(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   { club_id: clubId, email, code }: EmailInClub & { code: string },
   now: Date,
 ): Promise<StudentSession> {
   // A wrong guess costs a try, so it is committed; the 410 comes after.
-  const session = await database.transaction(async (tx) => {
+  const session = await db.transaction(async (tx) => {
     const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (!student || !(await tryCode(tx, vault, student.id, code, now))) return undefined;
     await confirmAddress(tx, 'student', student.id, 'other', now);
@@ -128,19 +129,19 @@ export async function findStudentByEmail(
   foldedEmail: string,
 ): Promise<KnownStudent | undefined> {
   const student =
-    await tx.one<KnownStudent>(sql`SELECT id, verified_at IS NOT NULL AS verified, password_hash AS "passwordHash"
+    await tx.one<KnownStudent>(sql`SELECT ${columns(Student, ['id', 'passwordHash'])}, verified_at IS NOT NULL AS verified
        FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail} FOR UPDATE`);
   return student;
 }
 
 async function mailIfKnown(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   template: MailTemplate,
   { club_id: clubId, email }: EmailInClub,
   now: Date,
   wanted: (student: KnownStudent) => boolean = () => true,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const student = await findStudentByEmail(tx, clubId, foldEmail(email));
     if (student && wanted(student)) {
       await requestMail(

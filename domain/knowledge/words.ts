@@ -9,8 +9,8 @@ const key = 'club_id, lexeme, word, initial, size, stem';
  * goes. Rows that are added meanwhile wait for a later batch.
  * @returns how many changes were rolled up
  */
-export async function rollUpWords(database: Database, limit: number): Promise<number> {
-  return database.transaction(async (tx) => {
+export async function rollUpWords(db: Database, limit: number): Promise<number> {
+  return db.transaction(async (tx) => {
     const rolledUp = await tx.one<{ changes: number }>(sql`WITH changed AS (
          SELECT * FROM agent_words WHERE NOT folded ORDER BY seq LIMIT ${limit} FOR UPDATE SKIP LOCKED),
        taken AS (

@@ -1,6 +1,6 @@
 /** The step of a transactional mail: claim, send, record (ENG-2). Sent at least once, because a person waits for it. */
-import type { DataSource } from 'typeorm';
-import { Queries } from '../../platform/infra/postgres/database.ts';
+import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
@@ -20,7 +20,7 @@ export interface OutgoingMail extends RenderedMail {
 export type SendMail = (mail: OutgoingMail) => Promise<void>;
 
 export interface MailDeps {
-  source: DataSource;
+  db: Database;
   vault: Vault;
   sendMail: SendMail;
   links: { classroomUrl: string; dashboardUrl: string };
@@ -37,6 +37,7 @@ interface ClaimedMail extends Claim {
   template: MailTemplate;
   tokenId: Id | null;
   email: string | null;
+  sealedAddress: Buffer | null;
   /** Only of a confirmed account: else whoever signed up with the address chose what its owner would read. */
   name: string | null;
   clubName: string | null;
@@ -51,15 +52,16 @@ const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due:
 /** @param now Unix milliseconds */
 export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Promise<MailStep> {
   return runStep({
-    claim: () => lease.claim<ClaimedMail>(deps.source, id, now, withRecipient),
+    claim: () => lease.claim<ClaimedMail>(deps.db.source, id, now, withRecipient),
     act: (claimed) => send(deps, claimed, now),
-    state: () => readState(deps.source, id, now),
+    state: () => readState(deps.db, id, now),
   });
 }
 
 const withRecipient = `
      SELECT claimed.id, claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
             coalesce(student.email, administrator.email, invitation.email) AS email,
+            claimed.sealed_address AS "sealedAddress",
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
                  THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
             endpoint.id AS "endpointId", endpoint.url AS "endpointUrl"
@@ -75,16 +77,16 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
   const mail = compose(deps, claimed);
   if (!mail) {
     deps.onOutcome('canceled');
-    return record(deps.source, claimed, 'canceled', now);
+    return record(deps.db, claimed, 'canceled', now);
   }
   try {
     await deps.sendMail(mail);
   } catch (error) {
     deps.onOutcome('failed', error);
-    return record(deps.source, claimed, 'failed', now);
+    return record(deps.db, claimed, 'failed', now);
   }
   deps.onOutcome('sent');
-  return record(deps.source, claimed, 'sent', now);
+  return record(deps.db, claimed, 'sent', now);
 }
 
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
@@ -92,7 +94,8 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
   const rule = mailTemplates[claimed.template];
   const token =
     'purpose' in rule && claimed.tokenId !== null ? tokenText(deps.vault, rule.purpose, claimed.tokenId) : undefined;
-  if (claimed.email === null || ('purpose' in rule && token === undefined)) return undefined;
+  const to = addressOf(deps, claimed);
+  if (to === null || ('purpose' in rule && token === undefined)) return undefined;
   if ('aboutEndpoint' in rule && claimed.endpointId === null) return undefined;
 
   const base =
@@ -106,25 +109,31 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
     code: token ?? '',
     endpointUrl: claimed.endpointUrl ?? '',
   });
-  return { ...rendered, to: claimed.email, messageKey: claimed.id };
+  return { ...rendered, to, messageKey: claimed.id };
 }
 
-async function record(source: DataSource, claimed: ClaimedMail, outcome: MailOutcome, now: number): Promise<void> {
+/** @returns null once the person was removed */
+function addressOf({ vault }: MailDeps, { id, template, email, sealedAddress }: ClaimedMail): string | null {
+  if (!('toFormerAddress' in mailTemplates[template])) return email;
+  return sealedAddress && vault.open(sealedAddress, id);
+}
+
+async function record(db: Queries, claimed: ClaimedMail, outcome: MailOutcome, now: number): Promise<void> {
   const attemptCount = claimed.attemptCount + 1;
   const wait = outcome === 'failed' ? waitAfterMailAttempt(attemptCount) : undefined;
-  await lease.record(new Queries(source.manager), claimed, {
+  await lease.record(db, claimed, {
     attemptCount,
     status: wait === undefined ? outcome : 'pending',
     nextAttemptAt: new Date(now + (wait ?? 0)),
     sentAt: outcome === 'sent' ? new Date(now) : null,
+    ...(wait === undefined && { sealedAddress: null }),
   });
 }
 
-async function readState(source: DataSource, id: Id, now: number): Promise<MailStep> {
-  const [row] = await source.query<{ status: string; attemptCount: number; at: Date }[]>(
-    `SELECT status, attempt_count AS "attemptCount", greatest(next_attempt_at, lease_until) AS at
-       FROM transactional_mails WHERE id = $1`,
-    [id],
+async function readState(db: Queries, id: Id, now: number): Promise<MailStep> {
+  const row = await db.one<{ status: string; attemptCount: number; at: Date }>(
+    sql`SELECT ${columns(TransactionalMail, ['status', 'attemptCount'])}, greatest(next_attempt_at, lease_until) AS at
+          FROM transactional_mails WHERE id = ${id}`,
   );
   if (row?.status === 'pending')
     return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attemptCount + 1 };

@@ -1,4 +1,6 @@
 /** Uploads as they end: somebody says that the file is there, and it is looked at. */
+import { IsNull } from 'typeorm';
+import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -21,12 +23,12 @@ export async function completeMedia(
   mediaId: Id,
   now: Date,
 ): Promise<RecordOf<'Media'>> {
-  const { database, storage } = deps;
-  const stored = await findStored(database, owner, mediaId);
+  const { db, storage } = deps;
+  const stored = await findStored(db, owner, mediaId);
   if (stored.status !== 'uploading') return presentMedia(stored, storage);
   const finding = await inspect(storage, stored);
-  if (finding) await record(database, stored, finding, now);
-  const found = await findStored(database, owner, mediaId); // somebody else may have been first
+  if (finding) await record(db, stored, finding, now);
+  const found = await findStored(db, owner, mediaId); // somebody else may have been first
   if (found.status === 'uploading')
     throw new DomainError('upload_missing', 'No file has arrived yet. Put it to the address of its upload.');
   if (found.status === 'failed') {
@@ -37,43 +39,35 @@ export async function completeMedia(
 }
 
 /** @throws DomainError not_found */
-async function findStored(database: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
-  const stored = await loadMedia(database, owner, mediaId);
+async function findStored(db: Database, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {
+  const stored = await loadMedia(db, owner, mediaId);
   if (!stored) throw notFound(owner.studentId === undefined ? 'file' : 'image');
   return stored;
 }
 
+/** An image goes some days later, unless a question shows it by then (agent-images.ts). */
+const unusedImageEnds = (now: Date) => new Date(now.getTime() + mediaRules.unusedImageMs);
+
 /** Of several who complete it at once, the first says what it is; the others have found the same. */
-async function record(
-  database: Database,
-  { id, clubId, purpose }: StoredMedia,
-  finding: Finding,
-  now: Date,
-): Promise<void> {
+async function record(db: Database, { id, clubId, purpose }: StoredMedia, finding: Finding, now: Date): Promise<void> {
   const unknown = { error: null, mime: null, kind: null, width: null, height: null };
   const { error, sizeBytes, mime, kind, width, height } = { ...unknown, ...finding };
-  await database.transaction(async (tx) => {
-    const [, recorded] = await tx.query<[unknown[], number]>(
-      `UPDATE media
-          SET status = $2, error = $3, size_bytes = $4, mime = coalesce($5, mime), kind = coalesce($6, kind), width = $7,
-              height = $8, updated_at = $9,
-              -- An image goes some days later, unless a question shows it by then (agent-images.ts).
-              erases_at = CASE WHEN $2 = 'failed' THEN $9::timestamptz
-                               WHEN purpose = 'agent_image' THEN $9 + $10 * interval '1 millisecond' END
-        WHERE id = $1 AND status = 'uploading' AND removed_at IS NULL`,
-      [
-        id,
-        error === null ? 'ready' : 'failed',
+  await db.transaction(async (tx) => {
+    const { affected } = await tx.manager.update(
+      Media,
+      { id, status: 'uploading', removedAt: IsNull() },
+      {
+        status: error === null ? 'ready' : 'failed',
         error,
-        sizeBytes,
-        mime,
-        kind,
+        sizeBytes: String(sizeBytes),
+        ...(mime !== null && { mime }),
+        ...(kind !== null && { kind }),
         width,
         height,
-        now,
-        mediaRules.unusedImageMs,
-      ],
+        updatedAt: now,
+        erasesAt: error !== null ? now : purpose === 'agent_image' ? unusedImageEnds(now) : null,
+      },
     );
-    if (recorded > 0 && purpose === 'library') await syncSources(tx, clubId, { mediaIds: [id] }, now);
+    if (affected !== 0 && purpose === 'library') await syncSources(tx, clubId, { mediaIds: [id] }, now);
   });
 }

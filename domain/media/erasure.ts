@@ -25,7 +25,7 @@ const removal = (now: Date) => sql`removed_at = ${now}, updated_at = ${now}, tit
  * @throws DomainError not_found
  */
 export async function removeMedia(deps: MediaDeps, clubId: Id, mediaId: Id, now: Date): Promise<void> {
-  await deps.database.transaction(async (tx) => {
+  await deps.db.transaction(async (tx) => {
     const removed = await tx.run(sql`
       UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL`);
     if (removed === 0) throw notFound('file');
@@ -66,8 +66,8 @@ export interface ErasureCounts {
  * @returns what it did, and whether there may be more to do at once
  */
 export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
-  const { database } = deps;
-  const due = await database.rows<{ id: Id }>(
+  const { db } = deps;
+  const due = await db.rows<{ id: Id }>(
     sql`SELECT id FROM media WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${erasedARound}`,
   );
   const ends = performance.now() + roundMs;
@@ -79,7 +79,7 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
       counts.erased += 1;
     } catch {
       const again = new Date(now.getTime() + againMs);
-      await database.run(sql`UPDATE media SET erases_at = ${again} WHERE id = ${id} AND erases_at <= ${now}`);
+      await db.run(sql`UPDATE media SET erases_at = ${again} WHERE id = ${id} AND erases_at <= ${now}`);
       counts.refused += 1;
     }
   }
@@ -92,19 +92,19 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
  * comes at the same moment finds it so, or was first.
  * @throws whatever the store throws; the row is due as before then
  */
-export async function eraseFile({ database, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+export async function eraseFile({ db, storage }: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   // Of what is ready and stands, unused images alone are ever due.
-  await database.run(
+  await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
-  const due = await database.rows<{ objectKey: string }>(sql`UPDATE media
+  const due = await db.rows<{ key: string }>(sql`UPDATE media
         SET status = CASE status WHEN 'uploading' THEN 'failed' ELSE status END,
             error = CASE status WHEN 'uploading' THEN 'upload_expired' ELSE error END,
             updated_at = CASE status WHEN 'uploading' THEN ${now} ELSE updated_at END
-      WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS "objectKey"`);
-  for (const { objectKey } of due) await storage.remove(objectKey);
+      WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
+  for (const { key } of due) await storage.remove(key);
   const lastArrival = sql`upload_expires_at + ${mediaRules.arrivalMs} * interval '1 millisecond'`;
-  await database.run(sql`
+  await db.run(sql`
     UPDATE media SET erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${lastArrival} END,
                      object_key = CASE WHEN ${lastArrival} > ${now} THEN object_key END
      WHERE id = ${mediaId} AND erases_at <= ${now}`);

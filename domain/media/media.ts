@@ -16,7 +16,7 @@ import type {
 import { isTextType, mediaRules, screenTypeOf, type MediaError } from './media.policy.ts';
 
 export interface MediaDeps {
-  database: Database;
+  db: Database;
   storage: ObjectStore;
 }
 

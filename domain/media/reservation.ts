@@ -68,7 +68,7 @@ async function requireRoom(tx: Transaction, studentId: Id): Promise<void> {
 }
 
 async function reserve(
-  { database, storage }: MediaDeps,
+  { db, storage }: MediaDeps,
   owner: MediaOwner,
   announced: Announced,
   mayReserve: (tx: Transaction) => Promise<void>,
@@ -82,7 +82,7 @@ async function reserve(
   const id = newId();
   const objectKey = `media/${owner.clubId}/${id}`;
   const expiresAt = new Date(now.getTime() + mediaRules.uploadMs);
-  const stored = await database.transaction(async (tx) => {
+  const stored = await db.transaction(async (tx) => {
     await mayReserve(tx);
     await tx.manager.insert(Media, {
       id,

@@ -7,12 +7,9 @@ const noticeBodyMs = 90 * 86_400_000;
 const purgedABatch = 1_000;
 
 /** Purges one batch. @returns how many notices lost their body, and whether there may be more to do at once */
-export async function retainNotices(
-  database: Database,
-  now: Date,
-): Promise<{ rows: { notices: number }; more: boolean }> {
+export async function retainNotices(db: Database, now: Date): Promise<{ rows: { notices: number }; more: boolean }> {
   const receivedBy = new Date(now.getTime() - noticeBodyMs);
-  const notices = await database.transaction((tx) => purgeNoticeBodies(tx, receivedBy, purgedABatch));
+  const notices = await db.transaction((tx) => purgeNoticeBodies(tx, receivedBy, purgedABatch));
   return { rows: { notices }, more: notices >= purgedABatch };
 }
 

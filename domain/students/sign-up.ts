@@ -32,7 +32,7 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
   const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await deps.database.transaction(async (tx) => {
+  const done = await deps.db.transaction(async (tx) => {
     // Before the e-mail is looked up: a code that cannot be claimed is told to all alike.
     const code = input.registration_code;
     if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
@@ -74,8 +74,8 @@ async function answerRepeatedSignUp(
   await requestMail(tx, vault, { template, clubId, recipient: { studentId: id }, email }, now);
 }
 
-async function passwordOf({ database }: VaultDeps, clubId: Id, foldedEmail: string): Promise<string | null> {
-  const student = await database.one<{ passwordHash: string | null }>(
+async function passwordOf({ db }: VaultDeps, clubId: Id, foldedEmail: string): Promise<string | null> {
+  const student = await db.one<{ passwordHash: string | null }>(
     sql`SELECT password_hash AS "passwordHash" FROM students WHERE club_id = ${clubId} AND email = ${foldedEmail}`,
   );
   return student?.passwordHash ?? null;

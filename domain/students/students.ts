@@ -1,5 +1,6 @@
 /** Students as administrators change them: create, correct, remove. Each may concern every context. */
 import { Student } from '../../entities/identity/student.ts';
+import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { grantAccess } from '../access/enrollments/enrollments.ts';
@@ -23,12 +24,12 @@ const emailTaken = () => new DomainError('email_taken', 'Another student of this
  * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   clubId: Id,
   input: { name: string; email: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<RecordOf<'Student'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     // Before it is looked whose the e-mail is: 404 comes before 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const { studentId, created } = await findOrOpenAccount(tx, vault, clubId, { ...input, invited: true }, now);
@@ -39,25 +40,33 @@ export async function createStudent(
   });
 }
 
+/** Whose mailbox an account belongs to decides whose account it is: a student's address is no matter of content (DEC-60). */
+const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
+
 /**
  * Corrects name or e-mail. A new e-mail must be confirmed again: the password, what was mailed to the old one and the
- * sessions that it opened end, for they may be a stranger's. A correction that changes nothing is no fact.
- * @throws DomainError not_found, email_taken
+ * sessions that it opened end, for they may be a stranger's. The old address is told. A correction that changes nothing is
+ * no fact.
+ * @param by what the administrator who corrects is in the club
+ * @throws DomainError not_found, role_not_permitted (a new address, by an editor), email_taken
  */
 export async function updateStudent(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   clubId: Id,
   studentId: Id,
   input: { name?: string; email?: string },
+  by: Role,
   now: Date,
 ): Promise<RecordOf<'Student'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : tidyName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
     if (name === before.name && email === before.email) return readStudent(tx, clubId, studentId);
 
     const moved = email !== before.email;
+    if (moved && !mayChangeAddresses.has(by))
+      throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
     await tx
       .query(
         `UPDATE students SET name = $2, email = $3, verified_at = CASE WHEN $4 THEN NULL ELSE verified_at END,
@@ -71,7 +80,10 @@ export async function updateStudent(
     if (moved) {
       for (const { changeEmail } of contextsInLockOrder)
         await changeEmail?.(tx, vault, { clubId, studentId, before: before.email, after: email });
-      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);
+      const recipient = { studentId };
+      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient, email }, now);
+      const former = { template: 'student_address_changed', clubId, recipient, email: before.email } as const;
+      await requestMail(tx, vault, former, now);
     }
     await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
     return readStudent(tx, clubId, studentId);
@@ -84,13 +96,8 @@ export async function updateStudent(
  * (DEL-9).
  * @throws DomainError not_found
  */
-export async function removeStudent(
-  { database, vault }: VaultDeps,
-  clubId: Id,
-  studentId: Id,
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function removeStudent({ db, vault }: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     const { email } = await lockStudent(tx, clubId, studentId);
     // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
     await noteAddressLeft(tx, vault, { clubId, studentId, email });

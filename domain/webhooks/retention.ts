@@ -44,14 +44,14 @@ export type RetentionCounts = {
  * finds nothing.
  * @returns what it did, and whether there may be more to do at once
  */
-export async function retainWebhooks(database: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
+export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
   const before = (ms: number) => new Date(now.getTime() - ms);
-  const bodies = await database.transaction((tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
-  const attempts = await database.transaction((tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
-  const events = await database.transaction((tx) => removeHistory(tx, before(retentionRules.historyMs)));
-  const { deliveries, endpoints } = await database.transaction(removeDeletedEndpoint);
-  const secrets = await database.transaction((tx) => forgetSecrets(tx, now));
-  const changes = await rollUpTallies(database, rollUpBatch);
+  const bodies = await db.transaction((tx) => purgeBodies(tx, before(retentionRules.bodyMs), now));
+  const attempts = await db.transaction((tx) => removeAttempts(tx, before(retentionRules.attemptMs)));
+  const events = await db.transaction((tx) => removeHistory(tx, before(retentionRules.historyMs)));
+  const { deliveries, endpoints } = await db.transaction(removeDeletedEndpoint);
+  const secrets = await db.transaction((tx) => forgetSecrets(tx, now));
+  const changes = await rollUpTallies(db, rollUpBatch);
   return {
     rows: { bodies, attempts, events, deliveries, endpoints, secrets, changes },
     more:

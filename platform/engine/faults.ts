@@ -1,7 +1,6 @@
 /** Faults of ours in the step of a row's workflow: recorded with a growing pause, so that "failing" is not taken for "late" (ENG-16). */
-import type { DataSource } from 'typeorm';
 import { describeError } from '../infra/describe-error.ts';
-import { isConflict, Queries } from '../infra/postgres/database.ts';
+import { isConflict, type Queries } from '../infra/postgres/database.ts';
 import { sql } from '../infra/postgres/sql.ts';
 import type { Id } from '../core/ids.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
@@ -26,7 +25,7 @@ const longestEagerPauseSeconds = 10;
  * @throws Error where it cannot be noted: Postgres is away
  */
 export async function noteFault(
-  source: DataSource,
+  db: Queries,
   type: WorkflowType,
   subjectId: Id,
   error: unknown,
@@ -41,7 +40,7 @@ export async function noteFault(
   // The exponent is bounded: a number beyond any float would be an error.
   const pause = sql`CASE WHEN ${counts}::int = 0 THEN ${firstPauseSeconds}::float8
                          ELSE least(${longest}::float8, ${firstPauseSeconds}::float8 * 2 ^ least(failing.fault_count, 20)) END`;
-  const noted = await new Queries(source.manager).one<{ faults: number; retryAt: Date }>(sql`
+  const noted = await db.one<{ faults: number; retryAt: Date }>(sql`
     INSERT INTO failing_steps AS failing (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
     VALUES (${workflowIdOf(type, subjectId)}, ${type}, ${counts}, ${code}, ${at}, ${new Date(now + firstPauseSeconds * 1_000)})
     ON CONFLICT (workflow_id) DO UPDATE
@@ -56,10 +55,8 @@ export async function noteFault(
 const forgottenAfterMs = 10 * 60_000;
 
 /** Forgets the steps that have not failed again, so that a later fault of theirs begins with the first pause. */
-export async function forgetFaults(source: DataSource, now: Date): Promise<void> {
-  await new Queries(source.manager).run(
-    sql`DELETE FROM failing_steps WHERE retry_at < ${new Date(now.getTime() - forgottenAfterMs)}`,
-  );
+export async function forgetFaults(db: Queries, now: Date): Promise<void> {
+  await db.run(sql`DELETE FROM failing_steps WHERE retry_at < ${new Date(now.getTime() - forgottenAfterMs)}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The sweeper: wakes overdue rows without a lease, and removes expired rows (ENG-5). */
 import type { DataSource } from 'typeorm';
-import { type Database, Queries } from '../infra/postgres/database.ts';
+import type { Database, Queries } from '../infra/postgres/database.ts';
 import { sql } from '../infra/postgres/sql.ts';
 import { columnOf, dueRowsOf } from './due-rows.ts';
 import { isFailing } from './faults.ts';
@@ -39,24 +39,24 @@ export class IncompleteRound extends Error {
  * @returns how many: 0 in normal life, an alert depends on it
  * @throws IncompleteRound
  */
-export async function rescueOverdue(database: Database, now: Date): Promise<number> {
+export async function rescueOverdue(db: Database, now: Date): Promise<number> {
   const overdue = new Date(now.getTime() - overdueMs);
   const failures: unknown[] = [];
   let rescued = 0;
-  for (const query of overdueQueries(database.source, overdue)) {
+  for (const query of overdueQueries(db.source, overdue)) {
     try {
-      rescued += await rescue(database, query, now);
+      rescued += await rescue(db, query, now);
     } catch (error) {
       failures.push(error);
     }
   }
   if (failures.length > 0) throw new IncompleteRound(rescued, failures[0]);
-  await noteRound(database.source, now);
+  await noteRound(db, now);
   return rescued;
 }
 
-function rescue(database: Database, { text, parameters }: Statement, now: Date): Promise<number> {
-  return database.transaction(async (tx) => {
+function rescue(db: Database, { text, parameters }: Statement, now: Date): Promise<number> {
+  return db.transaction(async (tx) => {
     await tx.run(sql`SELECT set_config('statement_timeout', ${String(longestQueryMs)}, true)`);
     const runs = await tx.query<Run[]>(text, parameters);
     await wakeRuns(tx, runs, now);
@@ -65,17 +65,14 @@ function rescue(database: Database, { text, parameters }: Statement, now: Date):
 }
 
 /** @param now of the sweep: the workflow's time */
-async function noteRound(source: DataSource, now: Date): Promise<void> {
-  await new Queries(source.manager)
-    .run(sql`INSERT INTO upkeep_rounds (name, completed_at) VALUES (${sweepRound}, ${now})
+async function noteRound(db: Queries, now: Date): Promise<void> {
+  await db.run(sql`INSERT INTO upkeep_rounds (name, completed_at) VALUES (${sweepRound}, ${now})
      ON CONFLICT (name) DO UPDATE SET completed_at = greatest(upkeep_rounds.completed_at, excluded.completed_at)`);
 }
 
 /** @returns when the sweeper has last looked at every kind of row; undefined before its first time */
-export async function lastCompleteRound(source: DataSource): Promise<Date | undefined> {
-  const row = await new Queries(source.manager).one<{ at: Date }>(
-    sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`,
-  );
+export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
+  const row = await db.one<{ at: Date }>(sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`);
   return row?.at;
 }
 

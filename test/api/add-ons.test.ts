@@ -107,7 +107,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       };
       expect(await added()).to.deep.equal([3_000, 100_000_000_000]);
       const later = new Date(Date.now() + 32 * 86_400_000);
-      const { source } = (await testDeps()).database;
+      const { source } = (await testDeps()).db;
       const { allowances } = await readClubPlan(new Queries(source.manager), club.id, later);
       expect([allowances.ai_budget.add_ons, allowances.storage_bytes.add_ons]).to.deep.equal([0, 100_000_000_000]);
     });

@@ -66,7 +66,7 @@ describe('500: the service fails', () => {
   });
 
   it('logs no token', async () => {
-    const token = `student_${'T'.repeat(43)}`;
+    const token = `cls_${'T'.repeat(43)}`;
     await callAt(api.base, 'GET', '/v1/auth/session', { token });
     await callAt(api.base, 'POST', '/v1/auth/verify-email', { body: { token: 'a-token-of-a-mail' } });
     expect(api.log.join('')).to.not.include('TTTT').and.not.include('a-token-of-a-mail');
@@ -75,20 +75,20 @@ describe('500: the service fails', () => {
 
 /** Reading clubs fails as it would if a row could not be read: with an error of Postgres that quotes it. */
 function withBrokenDatabase(usual: ApiDeps): ApiDeps {
-  const { database } = usual.deps;
+  const { db } = usual.deps;
   const broken = (sql: string) => `SELECT 'the quoted row'::uuid /* ${sql.replaceAll('*/', '')} */`;
-  const manager = new Proxy(database.source.manager, {
+  const manager = new Proxy(db.source.manager, {
     get: (target, name) =>
       name === 'query' ? (sql: string) => target.query(broken(sql)) : (Reflect.get(target, name) as unknown),
   });
-  const source = new Proxy(database.source, {
+  const source = new Proxy(db.source, {
     get: (target, name) => {
       if (name === 'manager') return manager;
       if (name === 'query') return (sql: string) => target.query(broken(sql));
       return Reflect.get(target, name) as unknown;
     },
   });
-  return { ...usual, deps: { ...usual.deps, database: new Database(source, database.notifier) } };
+  return { ...usual, deps: { ...usual.deps, db: new Database(source, db.notifier) } };
 }
 
 describe('a transaction that fails midway', () => {

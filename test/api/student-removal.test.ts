@@ -19,7 +19,7 @@ const remove = (club: TestClub, id: Id, token = club.owner.token) =>
 
 /** A student about whom much is known: sessions, mails, messages sent, failed and on their way. */
 async function buildHistory() {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const source = await testDatabase();
   const club = await buildClub();
   const endpoint = await buildEndpoint(club.id, 'https://93.184.216.34/hooks');
@@ -33,7 +33,7 @@ async function buildHistory() {
   await call('POST', '/v1/auth/code', { body: { club_id: club.id, email: student.email } });
 
   const deliveryOf = async (studentId: Id) => {
-    const [made] = await fanOut(database, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
+    const [made] = await fanOut(db, factAbout({ clubId: club.id, studentId }, 'student.updated'), new Date());
     if (!made) throw new Error('The endpoint asked for it.');
     return made.id;
   };

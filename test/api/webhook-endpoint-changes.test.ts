@@ -101,11 +101,11 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('applies new event types to later facts only', async () => {
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const waiting = await buildWebhookDelivery(scene.subscription);
       await change({ event_types: ['student.created'] });
       const told = async (type: 'student.created' | 'student.updated') =>
-        (await fanOut(database, factAbout(scene.subscription, type), new Date())).map(({ endpointId }) => endpointId);
+        (await fanOut(db, factAbout(scene.subscription, type), new Date())).map(({ endpointId }) => endpointId);
       expect(await told('student.updated')).to.deep.equal([]);
       expect(await told('student.created')).to.deep.equal([id]);
       expect((await deliveryRow(waiting.id)).status).to.equal('pending');

@@ -70,8 +70,8 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     it('creates no delivery for it, but for the club’s other endpoints', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await remove();
-      const { database } = await testDeps();
-      const made = await fanOut(database, factAbout(scene.subscription, 'student.updated'), new Date());
+      const { db } = await testDeps();
+      const made = await fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
       expect(made.map(({ endpointId }) => endpointId)).to.deep.equal([other.id]);
     });
 

@@ -47,8 +47,8 @@ describe('the state of a webhook endpoint', () => {
   const queue = (length: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length }, () => buildWebhookDelivery(scene.subscription)));
   const told = async () => {
-    const { database } = await testDeps();
-    return fanOut(database, factAbout(scene.subscription, 'student.updated'), new Date());
+    const { db } = await testDeps();
+    return fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
   };
 
   /** @returns what the operation changed of the record, and that its answer is the record as it reads afterwards */

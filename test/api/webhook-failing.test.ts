@@ -214,14 +214,14 @@ describe('an endpoint that fails for 5 days', () => {
 
     /** Sends what waits for the owner. @returns the mails */
     const sendAll = async (): Promise<OutgoingMail[]> => {
-      const { database, vault } = await testDeps();
+      const { db, vault } = await testDeps();
       const sent: OutgoingMail[] = [];
-      const rows = await database.source.query<{ id: Id }[]>(
+      const rows = await db.source.query<{ id: Id }[]>(
         `SELECT id FROM transactional_mails WHERE administrator_id = $1 AND template = $2`,
         [scene.club.owner.id, failingMail],
       );
       const deps = {
-        source: database.source,
+        db,
         vault,
         sendMail: async (mail: OutgoingMail) => void sent.push(mail),
         links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' },

@@ -122,7 +122,7 @@ describe('the upgrade from the first release', () => {
     return { id, endpointId };
   }
 
-  const database = () => new Database(source, { notify() {} });
+  const db = () => new Database(source, { notify() {} });
   /** One step of the delivery. @returns what it said, and how often it posted */
   async function step(row: Row, answer = accepted, now = upgradedAt) {
     let posted = 0;
@@ -131,7 +131,7 @@ describe('the upgrade from the first release', () => {
         posted++;
         return answer;
       },
-      { database: database() },
+      { db: db() },
     );
     return { step: await attemptDelivery(deps, named(row).id, now), posted };
   }
@@ -261,7 +261,7 @@ describe('the upgrade from the first release', () => {
     const row = 'failedAndAskedFor';
     const { vault } = await testDeps();
     const { id, endpointId } = named(row);
-    await resendDelivery({ database: database(), vault }, clubId, endpointId, id, new Date(upgradedAt));
+    await resendDelivery({ db: db(), vault }, clubId, endpointId, id, new Date(upgradedAt));
     const failed = { done: true, outcome: 'failed' };
     expect(await step(row, refused)).to.deep.equal({ step: failed, posted: 1 });
     expect(await step(row, accepted, upgradedAt + 11 * hour)).to.deep.equal({ step: failed, posted: 0 });

@@ -23,7 +23,7 @@ const answerWithinMs = 10_000;
 /** @param everyMs between two facts */
 export function factsAbout(
   subjects: readonly Subject[],
-  { database, apiUrl, everyMs }: { database: Database; apiUrl: string; everyMs: number },
+  { db, apiUrl, everyMs }: { db: Database; apiUrl: string; everyMs: number },
 ): Author {
   let begun = 0;
   let committed = 0;
@@ -69,7 +69,7 @@ export function factsAbout(
     for (;;) {
       try {
         const occurredAt = new Date();
-        await database.transaction((tx) => recordFact(tx, { clubId, studentId, type: 'student.updated', occurredAt }));
+        await db.transaction((tx) => recordFact(tx, { clubId, studentId, type: 'student.updated', occurredAt }));
         return;
       } catch {
         repeated++;
@@ -83,7 +83,7 @@ export function factsAbout(
     for (;;) {
       await sleep(pauseMs);
       try {
-        const [row] = await database.source.query<{ stands: boolean }[]>(
+        const [row] = await db.source.query<{ stands: boolean }[]>(
           `SELECT EXISTS (SELECT FROM facts WHERE student_id = $1)
                   OR EXISTS (SELECT FROM webhook_events WHERE student_id = $1) AS stands`,
           [studentId],

@@ -67,13 +67,13 @@ export async function webhookFaults(interrupted: Promise<unknown>): Promise<numb
   const code = await onGround(interrupted, async (ground) => {
     const config = readConfig(ground.env);
     const source = await createDataSource(config.database, 'club-faults').initialize();
-    const database = new Database(
+    const db = new Database(
       source,
       createNotifier(source, () => {}),
     );
     const receipts = await startCounting(await ground.stack.authority.issue(['127.0.0.1']));
     const subjects = await buildAudience(source, createVault(config.masterKey), facts, receipts.urlOf);
-    const author = factsAbout(subjects, { database, apiUrl: ground.urls.API, everyMs });
+    const author = factsAbout(subjects, { db, apiUrl: ground.urls.API, everyMs });
     const engine = await forgetfulEngine(config.temporal.address, config.temporal.namespace);
     const rescues = countRescues(ground.urls.worker);
     const scene: Scene = { ground, source, subjects, author, receipts, engine, rescues };

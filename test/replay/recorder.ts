@@ -142,7 +142,7 @@ async function activitiesOf(
   relay: RelayHere,
   answers: Parameters<typeof agentAnswerActivities>[0],
 ): Promise<Record<string, object>> {
-  const { database, vault } = await testDeps();
+  const { db, vault } = await testDeps();
   const { mail, classroomUrl, dashboardUrl } = readConfig();
   const { sendMail } = createSmtpSender(mail);
   const links = { classroomUrl, dashboardUrl };
@@ -167,16 +167,16 @@ async function activitiesOf(
       ...webhookDeliveryActivities(deliveries),
       ...endpointGateActivities(deliveries),
     }),
-    mail: transactionalMailActivities({ source: database.source, vault, sendMail, links, onOutcome() {} }),
+    mail: transactionalMailActivities({ db, vault, sendMail, links, onOutcome() {} }),
     billing: addOnActivities({
-      database,
+      db,
       get processor() {
         return injected.processor;
       },
     }),
     upkeep: {
-      ...sweepActivities(database, () => {}),
-      ...retentionActivities({ database, storage: await testObjectStore() }),
+      ...sweepActivities(db, () => {}),
+      ...retentionActivities({ db, storage: await testObjectStore() }),
     },
     sales: relay.carryingAfterEach(salesActivities(notices)),
     imports: studentImportActivities(await importDeps()),

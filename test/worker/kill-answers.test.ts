@@ -46,14 +46,14 @@ describe('a worker is killed during an answer', function () {
     for (const place of places) scenes.set(place, await killedAt(place));
     const source = await testDatabase();
     await startWorker(environment());
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const left = [...scenes.values()].map(({ question }) => question);
     await source.query(`UPDATE wakes SET lease_until = NULL`);
     // However long the workers took to start, their two minutes are not over.
     await source.query(
       `UPDATE agent_answers SET lease_until = clock_timestamp(), created_at = clock_timestamp() WHERE lease_until IS NOT NULL`,
     );
-    await database.transaction((tx) => wake(tx, 'agentAnswer', left, new Date()));
+    await db.transaction((tx) => wake(tx, 'agentAnswer', left, new Date()));
     // An activity that died with its worker is given to another when its heartbeat has been missing for 10 s.
     await until('the end of all', { timeoutMs: 60 * second }, async () => {
       const rows = await Promise.all(left.map(({ answerId }) => answerRow(answerId)));

@@ -53,9 +53,9 @@ describe('the metrics and the log of a worker process', function () {
   }
 
   async function askForMail({ clubId, studentId, email }: Recipient, { tokenLeft = true } = {}): Promise<void> {
-    const { database, vault } = await testDeps();
-    const notifier = createNotifier(database.source, () => {});
-    await new Database(database.source, notifier).transaction(async (tx) => {
+    const { db, vault } = await testDeps();
+    const notifier = createNotifier(db.source, () => {});
+    await new Database(db.source, notifier).transaction(async (tx) => {
       const about = { clubId, recipient: { studentId }, email };
       await requestMail(tx, vault, { template: 'student_verify_email', ...about }, new Date());
       if (!tokenLeft) await tx.query(`DELETE FROM one_time_tokens WHERE student_id = $1`, [studentId]);

@@ -55,12 +55,12 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     await untilAllHaveEnded(clubId);
 
     const deps = await testDeps();
-    const database = new Database(
-      deps.database.source,
-      createNotifier(deps.database.source, () => {}),
+    const db = new Database(
+      deps.db.source,
+      createNotifier(deps.db.source, () => {}),
     );
     await failWhileRecording(async () => {
-      await updateStudent({ ...deps, database }, clubId, studentId, { name: `${name} II` }, new Date());
+      await updateStudent({ ...deps, db }, clubId, studentId, { name: `${name} II` }, 'owner', new Date());
       await receiver.waitFor(6, 10 * second);
       await until('two failed steps', { timeoutMs: 10 * second }, async () => (await refusals()) >= 2);
     });
@@ -71,7 +71,7 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     }
     await receiver.waitFor(8, 10 * second);
     await untilAllHaveEnded(clubId);
-    await removeStudent(depsOn(database), clubId, studentId, new Date());
+    await removeStudent(depsOn(db), clubId, studentId, new Date());
     await receiver.waitFor(10, 10 * second);
     await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);

@@ -47,9 +47,9 @@ class WaitingEngine {
 
 /** The relay, on the test database, in front of another engine; no first attempt is local. */
 async function relayTo(workflows: RelayDeps['workflows'], source?: DataSource): Promise<Relay> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   return startRelay({
-    database: source ? new Database(source, database.notifier) : database,
+    db: source ? new Database(source, db.notifier) : db,
     databaseUrl: readConfig().database.url.reveal(),
     workflows,
     localAttempts: noLocalAttempts,
@@ -69,7 +69,7 @@ describe('the relay', () => {
 
     before('a wave of facts and a wave of wakes are there before the relay', async () => {
       subscriptions = await Promise.all(Array.from({ length: clubs }, () => buildSubscription('https://example.com/')));
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       for (const subscription of subscriptions) {
         for (let count = 1; count <= ofAClub; count++) await commitFact(subscription, { notified: false });
         const wakes = Array.from({ length: ofAClub }, () => ({
@@ -78,7 +78,7 @@ describe('the relay', () => {
           clubId: subscription.clubId,
           attributes: {},
         }));
-        await database.transaction((tx) => wakeRuns(tx, wakes, new Date()));
+        await db.transaction((tx) => wakeRuns(tx, wakes, new Date()));
       }
       relay = await relayTo(engine);
     });
@@ -112,12 +112,12 @@ describe('the relay', () => {
   });
 
   it('starts eagerly for the first wake of a type that is waited for, and signals for a repeated one', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
     const [first, raised, other] = [wakeOf('agentAnswer'), wakeOf('agentAnswer'), wakeOf('subscriptionEnd')];
-    await database.transaction((tx) => wakeRuns(tx, [first, raised, other], new Date()));
-    await database.transaction((tx) => wakeRuns(tx, [raised], new Date()));
+    await db.transaction((tx) => wakeRuns(tx, [first, raised, other], new Date()));
+    await db.transaction((tx) => wakeRuns(tx, [raised], new Date()));
     const engine = new WaitingEngine();
     engine.release();
     const relay = await relayTo(engine);
@@ -131,7 +131,7 @@ describe('the relay', () => {
   });
 
   it('starts bulk of a club at a pace, and what is urgent at once beside it (ENG-15)', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (priority: 0 | 2) => ({
       workflowType: 'transactionalMail' as const,
@@ -141,7 +141,7 @@ describe('the relay', () => {
       priority,
     });
     const bulk = Array.from({ length: 18 }, () => wakeOf(2));
-    await database.transaction((tx) => wakeRuns(tx, bulk, new Date()));
+    await db.transaction((tx) => wakeRuns(tx, bulk, new Date()));
     const engine = new WaitingEngine();
     engine.release();
     const begun = performance.now();
@@ -149,7 +149,7 @@ describe('the relay', () => {
     try {
       await until('the first bulk', { timeoutMs: 10_000 }, async () => engine.woken.length > 0);
       const urgent = wakeOf(0);
-      await database.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
+      await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
       await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
       expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
       expect(performance.now() - begun).to.be.greaterThan(500);
@@ -177,8 +177,8 @@ describe('the relay', () => {
 
   it('is alive while it has read its work within the last 15 s', async () => {
     const line = await startPostgresLine();
-    const database = { ...readConfig().database, url: new Secret(line.url) };
-    const source = await createDataSource(database, 'club-test').initialize();
+    const settings = { ...readConfig().database, url: new Secret(line.url) };
+    const source = await createDataSource(settings, 'club-test').initialize();
     let now = 1_000_000;
     const clock = mock.method(performance, 'now', () => now);
     const relay = await relayTo(new WaitingEngine(), source);

@@ -37,14 +37,8 @@ describe('signals in a worker process (ENG-1)', function () {
   const historyOf = ({ id }: TestWebhookDelivery) => runOf(id).fetchHistory();
   const resend = async ({ clubId, endpoint, id }: TestWebhookDelivery) => {
     const deps = await testDeps();
-    const notifier = createNotifier(deps.database.source, () => {});
-    await resendDelivery(
-      { ...deps, database: new Database(deps.database.source, notifier) },
-      clubId,
-      endpoint.id,
-      id,
-      new Date(),
-    );
+    const notifier = createNotifier(deps.db.source, () => {});
+    await resendDelivery({ ...deps, db: new Database(deps.db.source, notifier) }, clubId, endpoint.id, id, new Date());
   };
 
   describe('during a local attempt, which the engine runs again', () => {

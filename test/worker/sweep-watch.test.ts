@@ -1,21 +1,21 @@
 import { expect } from 'chai';
 import { rescueOverdue } from '../../platform/engine/sweeper.ts';
 import { watchSweeps } from '../../worker/sweep-watch.ts';
-import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
+import { testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;
 
 describe('the watch over the sweeper (ENG-5)', () => {
   it('is in time for 10 minutes after the start, and then while some worker completes rounds', async () => {
-    const source = await testDatabase();
+    const { db } = await testDeps();
     const startedAt = Date.now();
     let now = startedAt;
-    const watch = watchSweeps(source, () => now);
+    const watch = watchSweeps(db, () => now);
     const state = async () => {
       await watch.ask();
       return [watch.isInTime(), watch.ageSeconds()];
     };
-    const round = async (at: number) => rescueOverdue((await testDeps()).database, new Date(at));
+    const round = async (at: number) => rescueOverdue(db, new Date(at));
     try {
       expect(await state(), 'no round yet').to.deep.equal([true, undefined]);
       await round(startedAt - 60 * minute);

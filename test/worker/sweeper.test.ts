@@ -71,7 +71,7 @@ describe('the sweeper, in a worker process', function () {
 
   it('sends a mail whose workflow was never started', async () => {
     const { mailbox } = await testStack();
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const { id: clubId } = await buildClub();
     const student = await buildStudent(clubId, { verified: false });
     const request = {
@@ -81,21 +81,21 @@ describe('the sweeper, in a worker process', function () {
       email: 'somebody@example.com',
     } as const;
     const longAgo = new Date(Date.now() - 3 * minute);
-    await database.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       await requestMail(tx, vault, request, longAgo);
       await tx.query(`DELETE FROM wakes WHERE club_id = $1`, [clubId]);
     });
     expect(await round()).to.deep.equal({ rescued: 1 });
     await mailbox?.waitFor(({ to }) => to.includes(student.email), 5 * second);
     await until('the record', { timeoutMs: 5 * second }, async () => {
-      const row = await database.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
+      const row = await db.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
       return row.status === 'sent';
     });
   });
 
   it('leaves a notice whose step fails to its pause, and its metrics count it as failing, not as due (ENG-16)', async () => {
     const deps = await testDeps();
-    const { source } = deps.database;
+    const { source } = deps.db;
     const connection = await buildSalesConnection((await buildClub()).id);
     const notice = { ...connection, raw: Buffer.from('no JSON'), body: {}, header: () => '', signature: '' };
     await receiveNotice(deps, notice, new Date(Date.now() - 3 * minute));

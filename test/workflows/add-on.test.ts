@@ -37,8 +37,8 @@ describe('add-on, with time skipped', function () {
     const made = createPaymentProcessor(config.stripe);
     if (!made) throw new Error('A processor with a key is one.');
     processor = made;
-    const { database } = await testDeps();
-    const { settle } = addOnActivities({ database, processor });
+    const { db } = await testDeps();
+    const { settle } = addOnActivities({ db, processor });
     const activities = {
       async settle(id: Id, now: number) {
         beforeStep(steps.push(await environment().currentTimeMs()));
@@ -80,9 +80,9 @@ describe('add-on, with time skipped', function () {
     });
   };
   const buyHere = async (clubId: Id, id: Id) => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     return buyAddOn(
-      { database, processor },
+      { db, processor },
       clubId,
       { id, kind: 'students', quantity: 1 },
       new Date(await environment().currentTimeMs()),
@@ -162,17 +162,17 @@ describe('add-on, with time skipped', function () {
   });
 
   it('charges once for five steps at once; a step without its claim records nothing', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
-    await Promise.all(Array.from({ length: 5 }, () => settleAddOn({ database, processor }, row.id, Date.now())));
+    await Promise.all(Array.from({ length: 5 }, () => settleAddOn({ db, processor }, row.id, Date.now())));
     expect(stripe.payments).to.have.length(1);
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.have.length(1);
 
     const slow = await buildAddOn(await buyer());
     stripe.fates = ['declined'];
     stripe.delayMs = 300;
-    const late = settleAddOn({ database, processor }, slow.id, Date.now());
+    const late = settleAddOn({ db, processor }, slow.id, Date.now());
     const source = await testDatabase();
     while (!(await addOnRow(slow.id))['payment_method_id']) await new Promise((resolve) => setTimeout(resolve, 5));
     await source.query(`UPDATE add_ons SET fence = fence + 1 WHERE id = $1`, [slow.id]);

@@ -263,7 +263,7 @@ describe('endpoint-gate, with time skipped', function () {
     const [delivery] = await engine().deliverAll(subscription, 1);
     if (!delivery) throw new Error('One was made.');
     for (let calls = 0; calls < 3; calls++) {
-      await engine().act(({ database }) => database.transaction((tx) => callGate(tx, gateAt(subscription), now)));
+      await engine().act(({ db }) => db.transaction((tx) => callGate(tx, gateAt(subscription), now)));
     }
     await engine().outcomesOf([delivery]);
     const [attempt] = await attemptsAt(subscription.endpoint.id);

@@ -83,7 +83,7 @@ describe('sales, with time skipped', function () {
       noticeOf(shop, 'subscription.canceled', { occurred_at: '2026-03-20T00:00:00Z', subscription }),
     ])
       await processNotice(deps, await takeNotice(shop.connection, body), Math.max(at.getTime(), Date.now()));
-    const [row] = await deps.database.source.query<{ id: Id; enrollmentId: Id }[]>(
+    const [row] = await deps.db.source.query<{ id: Id; enrollmentId: Id }[]>(
       `SELECT subscription.id, enrollment.id AS "enrollmentId"
          FROM subscriptions subscription JOIN enrollments enrollment ON enrollment.origin_id = subscription.id
         WHERE subscription.club_id = $1`,
@@ -97,8 +97,8 @@ describe('sales, with time skipped', function () {
   }
 
   async function endingOf(id: Id): Promise<{ looksAt: Date | null; endedAt: Date | null }> {
-    const { database } = await testDeps();
-    const [row] = await database.source.query<{ looksAt: Date | null; endedAt: Date | null }[]>(
+    const { db } = await testDeps();
+    const [row] = await db.source.query<{ looksAt: Date | null; endedAt: Date | null }[]>(
       `SELECT end_looks_at AS "looksAt", access_ended_at AS "endedAt" FROM subscriptions WHERE id = $1`,
       [id],
     );
@@ -110,8 +110,8 @@ describe('sales, with time skipped', function () {
 
   /** Something that an administrator does, and what it wakes. */
   async function act(what: (tx: Transaction) => Promise<unknown>): Promise<void> {
-    const { database } = await testDeps();
-    await database.source.transaction((manager) => what(new Transaction(manager)));
+    const { db } = await testDeps();
+    await db.source.transaction((manager) => what(new Transaction(manager)));
     await relay.carry();
   }
 

@@ -199,8 +199,8 @@ describe('webhook-delivery, with time skipped', function () {
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
     await untilSteps(handle, 1);
-    const { database } = await testDeps();
-    await removeStudent(depsOn(database), delivery.clubId, delivery.studentId, new Date());
+    const { db } = await testDeps();
+    await removeStudent(depsOn(db), delivery.clubId, delivery.studentId, new Date());
     await handle.signal('lookAgain');
     expect(await handle.result()).to.equal('canceled');
     expect(receiver.requests).to.have.length(1);

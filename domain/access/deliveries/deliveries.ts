@@ -98,12 +98,12 @@ export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Pro
 
 /** @throws DomainError not_found (course, cohort or agent) */
 export async function createDelivery(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   input: { name: string; opens: Opening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<DeliveryRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const opens = rowOf(input.opens);
     await requireOpening(tx, clubId, opens);
     const id = newId();
@@ -130,13 +130,13 @@ export async function createDelivery(
  * @throws DomainError not_found (delivery, course, cohort or agent), in_use (somebody is enrolled in what it opens now)
  */
 export async function updateDelivery(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   deliveryId: Id,
   input: { name?: string; opens?: Opening; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<DeliveryRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockDelivery(tx, clubId, deliveryId);
     const opens = input.opens ? rowOf(input.opens) : before;
     if (input.opens) await requireChangeableOpening(tx, clubId, before, opens);
@@ -160,22 +160,22 @@ export async function updateDelivery(
 
 /** Ends the granting of a delivery; an archived one stays as it is. @throws DomainError not_found */
 export async function archiveDelivery(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   deliveryId: Id,
   now: Date,
 ): Promise<DeliveryRecord> {
-  return database.transaction((tx) => setArchived(tx, clubId, deliveryId, true, now));
+  return db.transaction((tx) => setArchived(tx, clubId, deliveryId, true, now));
 }
 
 /** Takes up the granting of an archived delivery; any other stays as it is. @throws DomainError not_found */
 export async function unarchiveDelivery(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   deliveryId: Id,
   now: Date,
 ): Promise<DeliveryRecord> {
-  return database.transaction((tx) => setArchived(tx, clubId, deliveryId, false, now));
+  return db.transaction((tx) => setArchived(tx, clubId, deliveryId, false, now));
 }
 
 async function setArchived(

@@ -73,22 +73,17 @@ export async function setEnrollmentEnd(
 }
 
 /** Takes the access and hides the enrollment. @throws DomainError not_found */
-export async function removeEnrollment(
-  { database }: DatabaseDeps,
-  clubId: Id,
-  enrollmentId: Id,
-  now: Date,
-): Promise<void> {
-  await database.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'removal', now));
+export async function removeEnrollment({ db }: DatabaseDeps, clubId: Id, enrollmentId: Id, now: Date): Promise<void> {
+  await db.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'removal', now));
 }
 
 async function changed(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   now: Date,
   change: (tx: Transaction) => Promise<EnrollmentRow>,
 ): Promise<EnrollmentRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { id } = await change(tx);
     return readEnrollment(tx, clubId, id, now);
   });

@@ -74,13 +74,13 @@ export async function listCohorts(
 
 /** @throws DomainError not_found (course), invalid_request (an end that is not after the beginning) */
 export async function createCohort(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: { name: string; starts_at?: string; ends_at?: string },
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await requireCourse(tx, clubId, courseId);
     const startsAt = optionalInstant(input.starts_at, 'starts_at') ?? null;
     const endsAt = optionalInstant(input.ends_at, 'ends_at') ?? null;
@@ -105,13 +105,13 @@ export async function createCohort(
  * @throws DomainError not_found, invalid_request (an end that is not after the beginning)
  */
 export async function updateCohort(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   cohortId: Id,
   input: { name?: string; starts_at?: string; ends_at?: string },
   now: Date,
 ): Promise<RecordOf<'Cohort'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockCohort(tx, clubId, cohortId);
     const [startsAt, endsAt] = [changedInstant(input.starts_at, 'starts_at'), changedInstant(input.ends_at, 'ends_at')];
     const after: CohortRow = {
@@ -135,8 +135,8 @@ export async function updateCohort(
  * Deletes a cohort that nobody and nothing is in. Removed enrollments do not come back: they forget it.
  * @throws DomainError not_found, in_use
  */
-export async function deleteCohort({ database }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockCohort(tx, clubId, cohortId);
     const users = await tx.one<{
       delivery: boolean;

@@ -126,12 +126,12 @@ export async function listImportRows(
  * @throws DomainError not_found, import_ended (it was completed or has failed)
  */
 export async function cancelImport(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   importId: Id,
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await findImport(tx, clubId, importId);
     const { status } = await lockImport(tx, importId);
     if (status === 'canceled') return findImport(tx, clubId, importId);

@@ -28,7 +28,7 @@ export type ImportStep =
  * @param now Unix milliseconds
  */
 export async function stepImport(deps: ImportDeps, importId: Id, now: number): Promise<ImportStep> {
-  const stored = await loadImport(deps.database, importId);
+  const stored = await loadImport(deps.db, importId);
   if (!stored) return { done: true, outcome: 'canceled' }; // its club is gone
   if (hasImportEnded(stored.status)) return cleanUp(deps, stored, now);
   if (stored.status === 'uploading') return awaitFile(deps, stored, now);
@@ -46,12 +46,12 @@ async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): P
 }
 
 /** Removes the file. One that may still be on its way is removed again when it cannot be any more. */
-async function cleanUp({ database, storage }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
+async function cleanUp({ db, storage }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   if (stored.looksAt === null) return { done: true, outcome: stored.status };
   await storage.remove(fileKeyOf(stored));
-  await forgetAddresses(database, stored.id);
+  await forgetAddresses(db, stored.id);
   const mayStillArrive = stored.fileBytes === null && now < uploadEnds(stored);
-  await database.manager.update(
+  await db.manager.update(
     StudentImport,
     { id: stored.id },
     { looksAt: mayStillArrive ? new Date(uploadEnds(stored)) : null },
@@ -65,8 +65,8 @@ function goingOn({ status, created, existing, failed, rowsTotal }: StoredImport,
 }
 
 /** What Postgres says now: whoever acted on it, and whether or not it was us. */
-async function readState({ database }: ImportDeps, importId: Id): Promise<ImportStep> {
-  const stored = await loadImport(database, importId);
+async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
+  const stored = await loadImport(db, importId);
   return stored ? goingOn(stored) : { done: true, outcome: 'canceled' };
 }
 
@@ -79,7 +79,7 @@ async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): P
   if (!batch) return 'file_missing';
   await deps.failpoint('batch_read');
   try {
-    await deps.database.transaction(async (tx) => {
+    await deps.db.transaction(async (tx) => {
       await recordBatch(tx, deps.vault, stored, batch, now);
       await deps.failpoint('batch_written');
     });
@@ -91,8 +91,8 @@ async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): P
   return undefined;
 }
 
-async function fail({ database }: ImportDeps, { id }: StoredImport, error: ImportError, now: number): Promise<void> {
-  await database.transaction(async (tx) => {
+async function fail({ db }: ImportDeps, { id }: StoredImport, error: ImportError, now: number): Promise<void> {
+  await db.transaction(async (tx) => {
     const held = await lockImport(tx, id);
     if (!hasImportEnded(held.status)) await endImport(tx, held, { status: 'failed', error }, new Date(now));
   });

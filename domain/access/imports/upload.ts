@@ -32,7 +32,7 @@ type Bytes = AsyncIterable<Buffer>;
  *   and delivery_archived (a delivery), malformed_request and body_too_large (the body)
  */
 export async function beginImport(
-  { database, storage }: { database: Database; storage: ObjectStore },
+  { db, storage }: { db: Database; storage: ObjectStore },
   clubId: Id,
   request: ImportRequest,
   body: Bytes,
@@ -41,17 +41,17 @@ export async function beginImport(
   const { head, isWhole, rest } = await takeHead(body);
   const header = readHeader(head, isWhole);
   const upload = { id: newId(), clubId };
-  await database.transaction((tx) => insertImport(tx, upload, request, header, now));
+  await db.transaction((tx) => insertImport(tx, upload, request, header, now));
   const measured = measure(head, rest, header.end);
   try {
     await storage.put(fileKeyOf(upload), 'text/csv', Readable.from(measured.bytes));
   } catch (error) {
     const isTooLarge = error instanceof DomainError && error.code === 'body_too_large';
-    const left = await breakOff(database, upload, isTooLarge ? 'upload_too_large' : 'upload_interrupted', now);
+    const left = await breakOff(db, upload, isTooLarge ? 'upload_too_large' : 'upload_interrupted', now);
     if (left.status !== 'canceled') throw error;
     return left;
   }
-  return database.transaction((tx) => acceptFile(tx, upload, measured, now));
+  return db.transaction((tx) => acceptFile(tx, upload, measured, now));
 }
 
 async function insertImport(
@@ -107,12 +107,12 @@ async function acceptFile(
 
 /** The upload has failed; or the import was canceled, and its workflow has taken the upload away. */
 async function breakOff(
-  database: Database,
+  db: Database,
   upload: { id: Id; clubId: Id },
   error: ImportError,
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const { status } = await lockImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
     return findImport(tx, upload.clubId, upload.id);

@@ -75,13 +75,13 @@ export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code
 
 /** The same for a signed-in student. @throws DomainError not_found, registration_link_used_up */
 export async function claimRegistrationLink(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   studentId: Id,
   code: string,
   now: Date,
 ): Promise<Claim> {
-  return database.transaction((tx) => claimLink(tx, clubId, studentId, code, now));
+  return db.transaction((tx) => claimLink(tx, clubId, studentId, code, now));
 }
 
 /** @returns undefined where the student has not claimed the link */

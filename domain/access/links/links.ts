@@ -105,12 +105,12 @@ function madeCode(): string {
  * @throws DomainError not_found (delivery), code_taken, invalid_request (it would be expired already)
  */
 export async function createLink(
-  { database, ...classrooms }: DatabaseDeps & Classrooms,
+  { db, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,
   input: { name: string; code?: string; delivery_ids: readonly Id[]; max_uses?: number; expires_at?: string },
   now: Date,
 ): Promise<RegistrationLinkRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'registration_links');
     const expiresAt = optionalInstant(input.expires_at, 'expires_at') ?? null;
     if (expiresAt !== null && expiresAt <= now)
@@ -141,13 +141,13 @@ const codeTaken = () => new DomainError('code_taken', 'Another registration link
  * @throws DomainError not_found (link or delivery)
  */
 export async function updateLink(
-  { database, ...classrooms }: DatabaseDeps & Classrooms,
+  { db, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,
   linkId: Id,
   input: { name?: string; delivery_ids?: readonly Id[]; max_uses?: number; expires_at?: string },
   now: Date,
 ): Promise<RegistrationLinkRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const expiresAt = changedInstant(input.expires_at, 'expires_at');
     await findLink(tx, classrooms, clubId, linkId, 'FOR NO KEY UPDATE OF link');
     if (input.delivery_ids) {
@@ -174,12 +174,12 @@ export async function updateLink(
 
 /** Nobody can claim it any more; revoking it once more changes nothing. @throws DomainError not_found */
 export async function revokeLink(
-  { database, ...classrooms }: DatabaseDeps & Classrooms,
+  { db, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,
   linkId: Id,
   now: Date,
 ): Promise<RegistrationLinkRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await tx.manager.update(
       RegistrationLink,
       { id: linkId, clubId, revokedAt: IsNull() },

@@ -1,8 +1,8 @@
 /** The step of a source: claim, extract the text, record (ENG-2). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import type { SourceStatus } from '../../../entities/agents/values.ts';
 import { claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
 import { extract, type Extraction, type ThreadRules } from '../extraction/extraction.ts';
 import { maxAttempts, type IndexingError } from './indexing.policy.ts';
@@ -11,7 +11,7 @@ import { recordFailure, recordFault, recordPassages } from './record.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 export interface IndexingDeps {
-  database: Database;
+  db: Database;
   storage: Pick<ObjectStore, 'read'>;
   /** Told of each fault of ours, before it is tried again, and how each source ended. */
   onFault: (error: unknown) => void;
@@ -46,9 +46,9 @@ export async function indexSource(
   now: number,
   { beat, stop }: StepWatcher,
 ): Promise<SourceStep> {
-  const { database } = deps;
-  const claim = await claimSource(database, sourceId, now);
-  if (!claim) return readState(database, sourceId, now);
+  const { db } = deps;
+  const claim = await claimSource(db, sourceId, now);
+  if (!claim) return readState(db, sourceId, now);
   await deps.failpoint('source_claimed');
   const at = new Date(now);
   let progress = 'about to read';
@@ -56,27 +56,27 @@ export async function indexSource(
     progress = words;
   };
   beat(progress);
-  const held = holdClaim(database, claim, () => beat(progress), stop);
+  const held = holdClaim(db, claim, () => beat(progress), stop);
   try {
     await workOn(deps, claim, held.signal, tell, at);
     await deps.failpoint('source_recorded');
   } catch (error) {
-    if (error instanceof LeaseLost || held.signal.aborted) await releaseClaim(database, claim);
+    if (error instanceof LeaseLost || held.signal.aborted) await releaseClaim(db, claim);
     else {
       deps.onFault(error);
-      await recordFault(database, claim, at).catch((lost: unknown) => releaseIfLost(database, claim, lost));
+      await recordFault(db, claim, at).catch((lost: unknown) => releaseIfLost(db, claim, lost));
     }
   } finally {
     held.release();
   }
-  const next = await readState(database, sourceId, now);
+  const next = await readState(db, sourceId, now);
   if (next.done) deps.onOutcome(next.outcome);
   return next;
 }
 
-async function releaseIfLost(database: Database, claim: Claim, error: unknown): Promise<void> {
+async function releaseIfLost(db: Database, claim: Claim, error: unknown): Promise<void> {
   if (!(error instanceof LeaseLost)) throw error;
-  await releaseClaim(database, claim);
+  await releaseClaim(db, claim);
 }
 
 /** @throws LeaseLost, the signal's reason, and faults of ours */
@@ -88,14 +88,14 @@ async function workOn(
   now: Date,
 ): Promise<void> {
   // Whoever tried before has died of it each time.
-  if (claim.attempt > maxAttempts) return recordFailure(deps.database, claim, 'indexing_failed', now);
+  if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, 'indexing_failed', now);
   const loaded = await loadSource(deps, claim, signal);
   if (loaded === undefined) throw new LeaseLost();
   const read = await readOut(deps, loaded, signal, tell);
   await deps.failpoint('source_read');
-  if (read.result === 'unreadable') return recordFailure(deps.database, claim, read.code, now);
+  if (read.result === 'unreadable') return recordFailure(deps.db, claim, read.code, now);
   tell(`writing ${read.passages.length} passages`);
-  await recordPassages(deps.database, claim, { ...loaded, ...read }, now);
+  await recordPassages(deps.db, claim, { ...loaded, ...read }, now);
 }
 
 async function readOut(
@@ -111,21 +111,17 @@ async function readOut(
 }
 
 /** What the row says now: whoever acted on it, and whether or not it was us. */
-async function readState({ source }: Database, sourceId: Id, now: number): Promise<SourceStep> {
-  const [row] = await source.query<
-    {
-      status: SourceStatus;
-      at: Date | null;
-      attempts: number;
-      pages: number | null;
-      passages: number;
-      error: IndexingError | null;
-    }[]
-  >(
-    `SELECT status, CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, attempts,
-            page_count AS pages, passage_count AS passages, error_code AS error
-       FROM agent_sources WHERE id = $1`,
-    [sourceId],
+async function readState(db: Database, sourceId: Id, now: number): Promise<SourceStep> {
+  const row = await db.one<{
+    at: Date | null;
+    attempts: number;
+    pages: number | null;
+    passages: number;
+    error: IndexingError | null;
+  }>(
+    sql`SELECT CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, attempts,
+               page_count AS pages, passage_count AS passages, error_code AS error
+          FROM agent_sources WHERE id = ${sourceId}`,
   );
   if (!row) return { done: true, outcome: 'gone' };
   if (row.at !== null) return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attempts + 1 };

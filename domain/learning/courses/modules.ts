@@ -2,7 +2,7 @@
 import { Module } from '../../../entities/learning/module.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -11,22 +11,18 @@ import { courseFull, lockCourse, maxModules } from './courses.ts';
 
 type ModuleRecord = RecordOf<'Module'>;
 
-interface ModuleRow {
-  id: Id;
-  courseId: Id;
-  title: string;
-  createdAt: Date;
-}
+const moduleColumns = columns(Module, ['id', 'courseId', 'title', 'createdAt']);
+type ModuleRow = RowOf<typeof moduleColumns>;
 
 /** Adds a module at the end of the course. @throws DomainError not_found, course_full */
 export async function createModule(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   courseId: Id,
   input: RecordOf<'ModuleCreation'>,
   now: Date,
 ): Promise<ModuleRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockCourse(tx, clubId, courseId);
     const present = await tx.one<{ count: number; end: number }>(
       sql`SELECT count(*)::int AS count, coalesce(max(position) + 1, 0) AS "end" FROM modules WHERE course_id = ${courseId}`,
@@ -47,12 +43,12 @@ export async function createModule(
 
 /** @throws DomainError not_found */
 export async function updateModule(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   moduleId: Id,
   input: RecordOf<'ModuleChange'>,
 ): Promise<ModuleRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const row = await lockModule(tx, clubId, moduleId);
     const title = tidyName(input.title);
     await tx.manager.update(Module, { id: moduleId }, { title });
@@ -61,8 +57,8 @@ export async function updateModule(
 }
 
 /** @throws DomainError not_found, in_use while the module has lessons */
-export async function deleteModule({ database }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function deleteModule({ db }: DatabaseDeps, clubId: Id, moduleId: Id): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockModule(tx, clubId, moduleId);
     const lessons = await tx.rows(sql`SELECT 1 FROM lessons WHERE module_id = ${moduleId} LIMIT 1`);
     if (lessons.length > 0) throw new DomainError('in_use', 'The module has lessons: move or remove them first.');
@@ -79,7 +75,7 @@ export async function lockModule(tx: Transaction, clubId: Id, moduleId: Id): Pro
 
 async function findModule(tx: Transaction, clubId: Id, moduleId: Id): Promise<ModuleRow> {
   const row = await tx.one<ModuleRow>(
-    sql`SELECT id, course_id AS "courseId", title, created_at AS "createdAt" FROM modules WHERE id = ${moduleId} AND club_id = ${clubId}`,
+    sql`SELECT ${moduleColumns} FROM modules WHERE id = ${moduleId} AND club_id = ${clubId}`,
   );
   if (!row) throw notFound('module');
   return row;

@@ -54,50 +54,42 @@ function rethrowPointsTaken(error: unknown): never {
 
 /** Nobody reaches it before their next award. @throws DomainError points_taken */
 export async function createLevel(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   input: { name: string; points: number },
   now: Date,
 ): Promise<LevelRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const level = { id: newId(), name: tidyName(input.name), points: input.points, createdAt: now };
-    await tx
-      .query(`INSERT INTO levels (id, club_id, name, points, created_at) VALUES ($1, $2, $3, $4, $5)`, [
-        level.id,
-        clubId,
-        level.name,
-        level.points,
-        now,
-      ])
-      .catch(rethrowPointsTaken);
+    await tx.manager.insert(Level, { ...level, clubId }).catch(rethrowPointsTaken);
     return presentLevel(level);
   });
 }
 
 /** Whoever has reached it keeps that; others reach it with their next award. @throws DomainError not_found, points_taken */
 export async function updateLevel(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   levelId: Id,
   input: { name?: string; points?: number },
 ): Promise<LevelRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockLevel(tx, clubId, levelId);
     const after = {
       ...before,
       ...(input.name !== undefined && { name: tidyName(input.name) }),
       ...(input.points !== undefined && { points: input.points }),
     };
-    await tx
-      .query(`UPDATE levels SET name = $2, points = $3 WHERE id = $1`, [levelId, after.name, after.points])
+    await tx.manager
+      .update(Level, { id: levelId }, { name: after.name, points: after.points })
       .catch(rethrowPointsTaken);
     return presentLevel(after);
   });
 }
 
 /** Deletes a level that nobody has reached; its row stays for the facts that name it. @throws DomainError not_found, in_use */
-export async function deleteLevel({ database }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockLevel(tx, clubId, levelId);
     const user = await tx.one(sql`SELECT 1 FROM student_levels WHERE level_id = ${levelId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have reached the level.');

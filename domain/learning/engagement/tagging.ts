@@ -1,5 +1,6 @@
 /** Puts tags on students and takes them off, each real change with its fact (EVT-17, EVT-18). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -17,42 +18,34 @@ export interface Tagging {
  * Puts a tag on a student and records `student.tagged`; one that is there already is no change.
  * @throws DomainError not_found (student or tag)
  */
-export async function tagStudent({ database }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
-  await change(
-    database,
-    tagging,
-    'student.tagged',
-    `INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1`,
-    now,
-  );
+export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+  const { studentId, tagId } = tagging;
+  const statement = sql`INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES (${studentId}, ${tagId}, ${now})
+    ON CONFLICT DO NOTHING RETURNING 1`;
+  await change(db, tagging, 'student.tagged', statement, now);
 }
 
 /**
  * Takes a tag off a student and records `student.untagged`; one that is not there is no change.
  * @throws DomainError not_found (student or tag)
  */
-export async function untagStudent({ database }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
-  await change(
-    database,
-    tagging,
-    'student.untagged',
-    // The time is named for the sake of the parameters, which both changes share.
-    `WITH gone AS (DELETE FROM student_tags WHERE student_id = $1 AND tag_id = $2 RETURNING 1) SELECT $3::timestamptz FROM gone`,
-    now,
-  );
+export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
+  const { studentId, tagId } = tagging;
+  const statement = sql`DELETE FROM student_tags WHERE student_id = ${studentId} AND tag_id = ${tagId} RETURNING 1`;
+  await change(db, tagging, 'student.untagged', statement, now);
 }
 
 async function change(
-  database: Database,
+  db: Database,
   { clubId, studentId, tagId }: Tagging,
   type: EventType,
-  statement: string,
+  statement: Sql,
   now: Date,
 ): Promise<void> {
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     await lockStudent(tx, clubId, studentId);
     await lockTag(tx, clubId, tagId, 'share');
-    const changed = await tx.query<unknown[]>(statement, [studentId, tagId, now]);
+    const changed = await tx.rows(statement);
     if (changed.length === 0) return;
     await recordFact(tx, { clubId, type, studentId, subjectId: tagId, occurredAt: now });
   });

@@ -64,46 +64,36 @@ function rethrowNameTaken(error: unknown): never {
 
 /** @throws DomainError name_taken */
 export async function createTag(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   input: { name: string },
   now: Date,
 ): Promise<TagRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const tag = { id: newId(), name: tidyName(input.name), createdAt: now };
-    await tx
-      .query(`INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, $3, $4, $5)`, [
-        tag.id,
-        clubId,
-        tag.name,
-        foldName(tag.name),
-        now,
-      ])
-      .catch(rethrowNameTaken);
+    await tx.manager.insert(Tag, { ...tag, clubId, foldedName: foldName(tag.name) }).catch(rethrowNameTaken);
     return presentTag(tag);
   });
 }
 
 /** Renames a tag. It is no fact about the students who have it. @throws DomainError not_found, name_taken */
 export async function updateTag(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   tagId: Id,
   input: { name: string },
 ): Promise<TagRecord> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const before = await lockTag(tx, clubId, tagId, 'update');
     const name = tidyName(input.name);
-    await tx
-      .query(`UPDATE tags SET name = $2, folded_name = $3 WHERE id = $1`, [tagId, name, foldName(name)])
-      .catch(rethrowNameTaken);
+    await tx.manager.update(Tag, { id: tagId }, { name, foldedName: foldName(name) }).catch(rethrowNameTaken);
     return presentTag({ ...before, name });
   });
 }
 
 /** Deletes a tag that no student has; its row stays for the facts that name it. @throws DomainError not_found, in_use */
-export async function deleteTag({ database }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function deleteTag({ db }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockTag(tx, clubId, tagId, 'update');
     const user = await tx.one(sql`SELECT 1 FROM student_tags WHERE tag_id = ${tagId} LIMIT 1`);
     if (user) throw new DomainError('in_use', 'Students of this club have the tag.');

@@ -33,21 +33,17 @@ const longestProof = 512;
  * Keeps the notice as it came and wakes its processing.
  * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform
  */
-export async function receiveNotice(
-  { database, vault }: VaultDeps,
-  received: ReceivedNotice,
-  now: Date,
-): Promise<void> {
+export async function receiveNotice({ db, vault }: VaultDeps, received: ReceivedNotice, now: Date): Promise<void> {
   const platform = salesPlatforms.find((known) => known === received.platform);
   if (platform === undefined) throw noConnection();
   const { proofIn } = salesAdapters[platform];
   const tokenHash = sha256(received.token);
   // Before anything of the body is read: a stranger costs one look-up.
-  await requireConnection(database, platform, tokenHash);
+  await requireConnection(db, platform, tokenHash);
   const stated = proofIn === 'signature' ? (received.signature ?? '') : received.header(proofIn.header);
   const proof = stated === '' || stated.length > longestProof ? null : stated;
   const id = newId();
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const connection = await tx.one<{
       clubId: Id;
     }>(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, addresses, next_attempt_at, received_at)
@@ -115,8 +111,8 @@ export async function findNotice(db: Queries, clubId: Id, noticeId: Id): Promise
  * Has a failed notice processed once more, such as after its product was created.
  * @throws DomainError not_found, notice_not_failed, payload_purged
  */
-export async function replayNotice({ database }: DatabaseDeps, clubId: Id, noticeId: Id, now: Date): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function replayNotice({ db }: DatabaseDeps, clubId: Id, noticeId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     const row = await tx.one<{ status: NoticeStatus; purged: boolean }>(
       sql`SELECT status, body IS NULL AS purged FROM sales_notices WHERE id = ${noticeId} AND club_id = ${clubId} FOR UPDATE`,
     );

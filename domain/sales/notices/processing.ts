@@ -50,7 +50,7 @@ interface ClaimedNotice extends Claim {
  * @throws Error for faults of our own: the notice then says that it is still being tried
  */
 export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
-  const { source } = deps.database;
+  const { source } = deps.db;
   return runStep({
     claim: () => lease.claim<ClaimedNotice>(source, id, now, withConnection),
     act: (claimed) => applyOrFail(deps, claimed, new Date(now)),
@@ -100,7 +100,7 @@ function isJustTaken(error: unknown): boolean {
 
 async function apply(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<NoticeOutcome> {
   const events = eventsOf(deps, claimed);
-  return deps.database.transaction(async (tx) => {
+  return deps.db.transaction(async (tx) => {
     let about: { studentId: Id; removed: boolean } | undefined;
     for (const event of events) about = await carryOut(tx, deps.vault, claimed, event, now);
     const errorCode = endOfNothing(events, about);
@@ -161,7 +161,7 @@ async function recordFailure(
   refusal: NoticeRefusal | undefined,
   now: Date,
 ): Promise<NoticeStatus> {
-  return deps.database.transaction(async (tx) => {
+  return deps.db.transaction(async (tx) => {
     const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOfUnread(tx, claimed);
     const gone = owner?.removed ?? false;
     const status = gone ? 'ignored' : refusal ? 'failed' : 'pending';

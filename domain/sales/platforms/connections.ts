@@ -36,14 +36,14 @@ const newToken = () => randomBytes(32).toString('base64url');
 
 /** @returns the connection with its token, which is shown here and at a rotation only */
 export async function createConnection(
-  { database, vault, publicUrl }: AddressedDeps,
+  { db, vault, publicUrl }: AddressedDeps,
   clubId: Id,
   input: { platform: SalesPlatform; name: string; secret?: string },
   now: Date,
 ): Promise<ConnectionWithToken> {
   const id = newId();
   const token = newToken();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'sales_notices');
     await tx.manager.insert(SalesConnection, {
       id,
@@ -64,13 +64,13 @@ export async function createConnection(
  * @throws DomainError not_found
  */
 export async function rotateConnection(
-  { database, publicUrl }: AddressedDeps,
+  { db, publicUrl }: AddressedDeps,
   clubId: Id,
   connectionId: Id,
   now: Date,
 ): Promise<ConnectionWithToken> {
   const token = newToken();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await tx.manager.update(
       SalesConnection,
       { id: connectionId, clubId, deletedAt: IsNull() },
@@ -81,13 +81,8 @@ export async function rotateConnection(
 }
 
 /** Takes no notices any more; those that came, and what they led to, stay. @throws DomainError not_found */
-export async function deleteConnection(
-  { database }: DatabaseDeps,
-  clubId: Id,
-  connectionId: Id,
-  now: Date,
-): Promise<void> {
-  const deleted = await database.run(
+export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
+  const deleted = await db.run(
     sql`UPDATE sales_connections SET deleted_at = ${now} WHERE id = ${connectionId} AND club_id = ${clubId} AND deleted_at IS NULL`,
   );
   if (deleted === 0) throw noConnection();

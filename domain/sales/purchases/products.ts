@@ -72,12 +72,12 @@ export async function findProduct(db: Queries, clubId: Id, productId: Id, lock =
 
 /** @throws DomainError not_found (delivery), product_exists */
 export async function createProduct(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   input: { platform: string; external_id: string; name: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<Product> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await requireDeliveries(tx, clubId, input.delivery_ids ?? []);
     const id = newId();
     await tx
@@ -97,13 +97,13 @@ export async function createProduct(
  * @throws DomainError not_found (product or delivery), product_exists
  */
 export async function updateProduct(
-  { database }: DatabaseDeps,
+  { db }: DatabaseDeps,
   clubId: Id,
   productId: Id,
   input: { platform?: string; external_id?: string; name?: string; delivery_ids?: readonly Id[] },
   now: Date,
 ): Promise<Product> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await findProduct(tx, clubId, productId, 'FOR NO KEY UPDATE');
     if (input.delivery_ids) {
       await requireDeliveries(tx, clubId, input.delivery_ids);
@@ -127,8 +127,8 @@ export async function updateProduct(
 }
 
 /** Deletes a product that nothing was sold of: what refers to it keeps it. @throws DomainError not_found, in_use */
-export async function deleteProduct({ database }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function deleteProduct({ db }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
+  await db.transaction(async (tx) => {
     await findProduct(tx, clubId, productId, 'FOR UPDATE');
     await tx.query(`DELETE FROM products WHERE id = $1`, [productId]).catch((error: unknown) => {
       throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;

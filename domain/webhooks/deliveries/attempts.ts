@@ -32,16 +32,16 @@ const recordMarginMs = 2_000;
  */
 export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): Promise<DeliveryStep> {
   for (let claims = 1; ; claims++) {
-    const claim = await claimAttempt(deps.database.source, id, now);
+    const claim = await claimAttempt(deps.db.source, id, now);
     if (claim) return makeAttempt(deps, id, claim, now);
-    const step = await readState(deps.database, id, now);
+    const step = await readState(deps.db, id, now);
     if (step) return step;
     if (claims === maxClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
   }
 }
 
 async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
-  const { database, vault } = deps;
+  const { db, vault } = deps;
   const started = performance.now();
   const elapsed = () => Math.round(performance.now() - started);
   await deps.failpoint('claimed');
@@ -65,7 +65,7 @@ async function makeAttempt(deps: DeliveryDeps, id: Id, claim: Claim, now: number
   const recordedAt = new Date(now + elapsed());
   const record = () =>
     answer.outcome === 'succeeded'
-      ? recordSuccess(database, id, claim, answer, recordedAt)
+      ? recordSuccess(db, id, claim, answer, recordedAt)
       : recordFailure(deps, id, claim, answer, recordedAt).then(() => false);
   const succeeded = await untilRecorded(record, () => elapsed() < leaseSeconds * 1_000 - recordMarginMs);
   return succeeded ? { done: true, outcome: 'succeeded' } : stepAfter(deps, id, claim, now + elapsed());
@@ -85,7 +85,7 @@ async function untilRecorded(record: () => Promise<boolean>, leaseLasts: () => b
 }
 
 /** What is open right after an attempt (a resend was asked for meanwhile) is seen to by the next step. */
-async function stepAfter({ database }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
-  const step = await readState(database, id, now);
+async function stepAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
+  const step = await readState(db, id, now);
   return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };
 }

@@ -18,10 +18,10 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
  * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
  * @throws DomainError not_found, endpoint_not_enabled
  */
-export function sendTest({ database }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
+export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
   const [id, eventId] = [newId(), newId()];
   const eventType = 'webhook.test';
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await lockEnabledEndpoint(tx, clubId, endpointId);
     await tx.query(
       `INSERT INTO webhook_events (id, club_id, type, occurred_at, body, created_at) VALUES ($1, $2, $3, $4, $5, $4)`,
@@ -43,13 +43,13 @@ export function sendTest({ database }: VaultDeps, clubId: Id, endpointId: Id, no
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   deliveryId: Id,
   now: Date,
 ): Promise<WebhookDelivery> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const [delivery] = await tx.query<Pick<DeliveryToWake, 'eventType'>[]>(
       `SELECT event_type AS "eventType" FROM webhook_deliveries WHERE id = $1 AND endpoint_id = $2 AND club_id = $3`,
       [deliveryId, endpointId, clubId],
@@ -78,25 +78,24 @@ export function resendDelivery(
  * Sets what failed, or was canceled because the endpoint was disabled, since then back to `pending`, for one attempt each;
  * the gate lets a few go at a time. A long history is recovered in parts, so that the endpoint's row is never held for
  * long: a part that was interrupted leaves the rest for the next call. What a removal or the expiry canceled has no body any more and stays.
+ * @param since one that is more than 30 days back counts as 30 days back: bodies of older deliveries are gone
  * @returns how many
- * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date that is none, before the last 30 days or in the future
+ * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
 export async function recoverDeliveries(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   since: Date,
   now: Date,
 ): Promise<{ recovered: number }> {
-  // A leap second is an ISO 8601 date-time, and no Unix time.
-  if (Number.isNaN(since.getTime())) throw new DomainError('invalid_request', 'since must be a date-time.');
-  if (since < earliestBody(now)) throw new DomainError('invalid_request', 'since: at most 30 days back.');
   if (since > now) throw new DomainError('invalid_request', 'since: not in the future.');
+  const from = new Date(Math.max(since.getTime(), earliestBody(now).getTime()));
   let recovered = 0;
   for (;;) {
-    const some = await database.transaction(async (tx) => {
+    const some = await db.transaction(async (tx) => {
       await lockEnabledEndpoint(tx, clubId, endpointId);
-      return recoverSome(tx, { clubId, endpointId }, { since, until: recovered === 0 ? null : now }, now);
+      return recoverSome(tx, { clubId, endpointId }, { since: from, until: recovered === 0 ? null : now }, now);
     });
     recovered += some;
     if (some === 0) return { recovered };

@@ -30,20 +30,20 @@ interface DeliveryNow {
  * Parks what is due and may not go, and cancels what has been pending for 30 days.
  * @returns what the row says now; undefined where it may be claimed at once
  */
-export async function readState(database: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
-  const [row] = await deliveryNow(database.source, [id]);
+export async function readState(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
+  const [row] = await deliveryNow(db.source, [id]);
   if (!row) return { done: true, outcome: 'canceled' }; // its endpoint was deleted, and the delivery with it
   if (row.status !== 'pending' && row.asked === null) return { done: true, outcome: row.status };
 
   const waiting = { done: false, attempt: row.attempt } as const;
   if (row.leaseUntil) return { ...waiting, waitingFor: 'lease', at: row.leaseUntil.getTime() };
   const expiresAt = row.createdAt.getTime() + deliveryRules.expiryMs;
-  if (expiresAt <= now) return expire(database, id, now);
+  if (expiresAt <= now) return expire(db, id, now);
   if (row.asked === null && row.dueAt.getTime() > now) {
     return { ...waiting, waitingFor: 'attempt', at: Math.min(row.dueAt.getTime(), expiresAt) };
   }
   if (canGo(row) && !(row.parked && row.asked === 'recovery')) return undefined;
-  if (!row.parked && !(await park(database, id, now))) return undefined;
+  if (!row.parked && !(await park(db, id, now))) return undefined;
   return { ...waiting, waitingFor: row.endpointStatus === 'enabled' ? 'gate' : 'endpoint', at: expiresAt };
 }
 
@@ -68,8 +68,8 @@ function canGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow,
  * through the parked afterwards, finds this one.
  * @returns false where the endpoint has opened meanwhile, or somebody else has taken the delivery up
  */
-function park(database: Database, id: Id, now: number): Promise<boolean> {
-  return database.transaction(async (tx) => {
+function park(db: Database, id: Id, now: number): Promise<boolean> {
+  return db.transaction(async (tx) => {
     const [gate] = await tx.query<{ endpointId: Id; clubId: Id; shut: boolean; call: boolean }[]>(
       `SELECT endpoint.id AS "endpointId", endpoint.club_id AS "clubId",
               endpoint.status <> 'enabled' OR endpoint.breaker_step > 0 AS shut,
@@ -95,8 +95,8 @@ function park(database: Database, id: Id, now: number): Promise<boolean> {
 }
 
 /** Cancels a delivery after 30 days (STATE-13): the body is about to be purged (DEL-8). */
-async function expire(database: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
-  const [expired] = await database.source.query<[{ status: 'succeeded' | 'failed' | 'canceled' }[], number]>(
+async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
+  const [expired] = await db.source.query<[{ status: 'succeeded' | 'failed' | 'canceled' }[], number]>(
     `UPDATE webhook_deliveries
         SET ${ending({ now: '$2', reason: "'expired'" })}
       WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())
@@ -104,5 +104,5 @@ async function expire(database: Database, id: Id, now: number): Promise<Delivery
     [id, new Date(now)],
   );
   // Nobody else may have claimed it meanwhile: then the row says how it stands.
-  return expired[0] ? { done: true, outcome: expired[0].status } : readState(database, id, now);
+  return expired[0] ? { done: true, outcome: expired[0].status } : readState(db, id, now);
 }

@@ -16,17 +16,17 @@ const successEveryMs = 5_000;
 
 /** @returns whether the delivery has succeeded by it; false where the claim was lost, or its student was removed meanwhile */
 export async function recordSuccess(
-  database: Database,
+  db: Database,
   id: Id,
   claim: Claim,
   answer: AttemptAnswer,
   now: Date,
 ): Promise<boolean> {
   if (claim.trigger === 'schedule') {
-    const status = await recordAtHealthyEndpoint(database, id, claim, answer, now);
+    const status = await recordAtHealthyEndpoint(db, id, claim, answer, now);
     if (status !== undefined) return status === 'succeeded';
   }
-  return unlessLost(database, async (tx) => {
+  return unlessLost(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, claim.endpointId);
     const status = await writeSuccess(tx, id, claim, now);
     await writeAttempt(tx, id, claim, answer);
@@ -110,7 +110,7 @@ async function writeSuccess(tx: Transaction, id: Id, claim: Claim, now: Date): P
 }
 
 export interface RecordDeps {
-  database: Database;
+  db: Database;
   vault: Vault;
   /** From 0 up to 1, for the variation of the waits. */
   random: () => number;
@@ -120,14 +120,14 @@ export interface RecordDeps {
  * @param answer undefined when the number was interrupted too often: nothing was posted, and the endpoint is not to blame
  */
 export async function recordFailure(
-  { database, vault, random }: RecordDeps,
+  { db, vault, random }: RecordDeps,
   id: Id,
   claim: Claim,
   answer: AttemptAnswer | undefined,
   now: Date,
 ): Promise<void> {
   const jitter = random();
-  await unlessLost(database, async (tx) => {
+  await unlessLost(db, async (tx) => {
     const endpoint = await lockEndpoint(tx, claim.endpointId);
     await writeFailure(tx, id, claim, answer, now, jitter);
     await writeAttempt(tx, id, claim, answer);
@@ -256,9 +256,9 @@ async function writeBreaker(
 }
 
 /** @returns what `work` says; false where the claim was lost, and everything that it wrote is rolled back */
-async function unlessLost(database: Database, work: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
+async function unlessLost(db: Database, work: (tx: Transaction) => Promise<boolean>): Promise<boolean> {
   try {
-    return await database.transaction(work);
+    return await db.transaction(work);
   } catch (error) {
     if (error instanceof LeaseLost) return false;
     throw error;

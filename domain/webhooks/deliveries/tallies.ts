@@ -129,8 +129,8 @@ interface TallyKey {
  * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
  * @returns how many were rolled up
  */
-export async function rollUpTallies(database: Database, limit: number): Promise<number> {
-  return database.transaction(async (tx) => {
+export async function rollUpTallies(db: Database, limit: number): Promise<number> {
+  return db.transaction(async (tx) => {
     const rolledUp = await tx.query<(TallyKey & { changes: number; empty: boolean })[]>(
       `WITH taken AS (
          DELETE FROM webhook_tally_changes

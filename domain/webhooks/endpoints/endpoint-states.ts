@@ -63,13 +63,8 @@ export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now
  * Gone for everybody who asks, its secrets erased and its queue canceled; its history follows in the background, because
  * it can be millions of rows. @throws DomainError not_found
  */
-export async function deleteEndpoint(
-  { database, vault }: VaultDeps,
-  clubId: Id,
-  endpointId: Id,
-  now: Date,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockStatus(tx, clubId, endpointId);
     await closeEndpoint(tx, vault, { id: endpointId, clubId }, 'manual', now);
     await tx.query(
@@ -104,13 +99,13 @@ export async function lockEnabledEndpoint(tx: Transaction, clubId: Id, endpointI
 }
 
 function changeState(
-  { database }: VaultDeps,
+  { db }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   now: Date,
   change: (tx: Transaction, status: EndpointStatus) => Promise<void>,
 ): Promise<WebhookEndpoint> {
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await change(tx, await lockStatus(tx, clubId, endpointId));
     return findEndpoint(tx, clubId, endpointId, now);
   });

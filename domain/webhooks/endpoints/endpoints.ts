@@ -49,7 +49,7 @@ const columns = `endpoint.id, endpoint.url, endpoint.description, endpoint.event
  * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
 export async function registerEndpoint(
-  { database, vault, egress }: VaultDeps & { egress: Egress },
+  { db, vault, egress }: VaultDeps & { egress: Egress },
   clubId: Id,
   input: { url: string; event_types: EventType[]; description?: string },
   now: Date,
@@ -57,7 +57,7 @@ export async function registerEndpoint(
   await egress.checkUrl(input.url);
   const id = newId();
   const secret = newSecret();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'webhooks');
     // The lock makes the count hold until the commit: two twenty-first endpoints at once cannot both pass.
     await tx.query(`SELECT 1 FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [clubId]);
@@ -87,17 +87,17 @@ export async function registerEndpoint(
  * @throws DomainError not_found, url_not_allowed
  */
 export async function updateEndpoint(
-  { database, egress }: VaultDeps & { egress: Egress },
+  { db, egress }: VaultDeps & { egress: Egress },
   clubId: Id,
   endpointId: Id,
   input: { url?: string; event_types?: EventType[]; description?: string },
   now: Date,
 ): Promise<WebhookEndpoint> {
   if (input.url !== undefined) {
-    await requireEndpoint(database, clubId, endpointId);
+    await requireEndpoint(db, clubId, endpointId);
     await egress.checkUrl(input.url);
   }
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await tx.query(
       `UPDATE webhook_endpoints
           SET url = coalesce($3, url), event_types = coalesce($4, event_types),

@@ -36,7 +36,7 @@ export type GateStep =
     };
 
 export interface GateDeps {
-  database: Database;
+  db: Database;
   vault: Vault;
 }
 
@@ -51,8 +51,8 @@ const overdueMs = (leaseSeconds + 5) * 1_000;
 const maxCounted = 10_000;
 
 /** Takes the gate one step further. @param now Unix milliseconds */
-export function tendGate({ database, vault }: GateDeps, endpointId: Id, now: number): Promise<GateStep> {
-  return database.transaction(async (tx) => {
+export function tendGate({ db, vault }: GateDeps, endpointId: Id, now: number): Promise<GateStep> {
+  return db.transaction(async (tx) => {
     const endpoint = await lockEndpoint(tx, endpointId);
     if (!endpoint) return { done: true, outcome: 'deleted' };
     const deadline = endpoint.status === 'enabled' ? failingDeadline(endpoint)?.getTime() : undefined;

@@ -14,14 +14,14 @@ import { newSecret } from '../deliveries/signature.ts';
  * @throws DomainError not_found; rotation_in_progress
  */
 export function rotateSecret(
-  { database, vault }: VaultDeps,
+  { db, vault }: VaultDeps,
   clubId: Id,
   endpointId: Id,
   { expirePrevious }: { expirePrevious: boolean },
   now: Date,
 ): Promise<RecordOf<'WebhookEndpointWithSecret'>> {
   const secret = newSecret();
-  return database.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     const [endpoint] = await tx.query<{ rotating: boolean | null }[]>(
       `SELECT previous_secret_expires_at > $3 AS rotating FROM webhook_endpoints
         WHERE id = $1 AND club_id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`,

@@ -19,8 +19,8 @@ export interface NewDelivery {
  * that a relay which died between the commit and the start is made good by the next one.
  * @returns the deliveries that have a way to go; none for a student who was removed meanwhile
  */
-export async function fanOut(database: Database, fact: FactToTell, now: Date): Promise<NewDelivery[]> {
-  return database.transaction(async (tx) => {
+export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<NewDelivery[]> {
+  return db.transaction(async (tx) => {
     const { student, endpoints } = await lockAudience(tx, fact);
     if (endpoints.length === 0) return [];
 
@@ -47,13 +47,13 @@ export async function fanOut(database: Database, fact: FactToTell, now: Date): P
 
 /** Fans several facts out, each in a transaction of its own. @returns the workflows of their deliveries */
 export async function fanOutEach(
-  database: Database,
+  db: Database,
   facts: readonly FactToTell[],
   now: Date,
 ): Promise<(Run & { localAttemptAt?: Id })[]> {
   const started = [];
   for (const fact of facts)
-    for (const { id, endpointId, healthy } of await fanOut(database, fact, now))
+    for (const { id, endpointId, healthy } of await fanOut(db, fact, now))
       started.push({
         ...runOf('webhookDelivery', { id, clubId: fact.clubId, endpointId, eventType: fact.type }),
         ...(healthy && { localAttemptAt: endpointId }),

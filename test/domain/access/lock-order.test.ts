@@ -23,10 +23,10 @@ describe('lock order (ENG-6)', () => {
   it('aborts no transaction when imports, sign-ups, sales and removals run at once', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
-    const database = recordingEnds(usual.database);
-    const deps = { ...usual, database };
-    const imports = await importDeps(() => ({ database }));
-    const sales = await noticeDeps({ database });
+    const db = recordingEnds(usual.db);
+    const deps = { ...usual, db };
+    const imports = await importDeps(() => ({ db }));
+    const sales = await noticeDeps({ db });
     for (let round = 0; round < 4; round++) {
       const shop = await buildShop();
       const { club, product } = shop;
@@ -57,12 +57,12 @@ describe('lock order (ENG-6)', () => {
         ...notices.map((id) => processNotice(sales, id, Date.now())),
         ...known.map(signUp),
         ...Array.from({ length: 6 }, (_, at) => signUp(`unknown-${at}@example.com`)),
-        ...gone.map(({ id }) => removeStudent(depsOn(database), club.id, id, new Date())),
+        ...gone.map(({ id }) => removeStudent(depsOn(db), club.id, id, new Date())),
       ]);
       for (const id of ids) expect(await readImport(club, id), `import ${id}`).to.include({ status: 'completed' });
       for (const id of notices) expect(await noticeRow(id), `notice ${id}`).to.include({ status: 'processed' });
     }
-    expect(database.ends).to.deep.equal([]);
+    expect(db.ends).to.deep.equal([]);
   });
 
   it('makes an import with new people wait for the student count without locking a student', async () => {
@@ -105,13 +105,13 @@ describe('lock order (ENG-6)', () => {
       it(`retries when the student is removed meanwhile (${what})`, async () => {
         const club = await buildClub();
         const student = await buildStudent(club.id, person);
-        const { database } = await testDeps();
+        const { db } = await testDeps();
         let tries = 0;
         let finding: Promise<unknown> = Promise.resolve();
         await withOpenTransaction(
           (tx) => tx.query(`UPDATE students SET email = NULL, removed_at = now() WHERE id = $1`, [student.id]),
           async () => {
-            finding = database.transaction(async (tx) => {
+            finding = db.transaction(async (tx) => {
               tries += 1;
               return way(club.id)(tx);
             });
@@ -150,17 +150,17 @@ describe('lock order (ENG-6)', () => {
     const club = await buildClub();
     const [first, second] = [await buildStudent(club.id), await buildStudent(club.id)];
     const usual = await testDeps();
-    const database = recordingEnds(usual.database);
+    const db = recordingEnds(usual.db);
     let other: Promise<unknown> = Promise.resolve();
-    await database.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       await lockPlaces(tx, club.id, 1);
       await removeStudent(usual, club.id, first.id, new Date());
       await removeStudent(usual, club.id, second.id, new Date());
-      other = createStudent({ ...usual, database }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
+      other = createStudent({ ...usual, db }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
       await untilWaitingForLocks(1);
       await lockPlaces(tx, club.id, 1);
     });
     await other;
-    expect(database.ends).to.deep.equal([]);
+    expect(db.ends).to.deep.equal([]);
   });
 });

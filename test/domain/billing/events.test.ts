@@ -42,7 +42,7 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
 describe('events of the payment processor', () => {
   it('lead to one plan in any order, repeated, and received at once', async function () {
     this.timeout(120_000);
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(
         fc.array(told, { minLength: 1, maxLength: 7 }),
@@ -65,8 +65,8 @@ describe('events of the payment processor', () => {
             }));
             const shuffled =
               turn === 0 ? events : [...events, ...events].toSorted(() => (chances.next().value ?? 0) % 2 || -1);
-            if (turn === 2) await Promise.all(shuffled.map((event) => receiveEvent(database, event, new Date())));
-            else for (const event of shuffled) await receiveEvent(database, event, new Date());
+            if (turn === 2) await Promise.all(shuffled.map((event) => receiveEvent(db, event, new Date())));
+            else for (const event of shuffled) await receiveEvent(db, event, new Date());
             states.push(JSON.parse(JSON.stringify(await planRow(id)).replaceAll(customer, 'cus')));
           }
           expect(states[1]).to.deep.equal(states[0]);
@@ -77,15 +77,26 @@ describe('events of the payment processor', () => {
     );
   });
 
+  it('name their club by metadata, never by client_reference_id, which a buyer can set in a link', async () => {
+    const { db } = await testDeps();
+    const { id: clubId } = await buildClub();
+    const sent = billingEvents.checkout({ customer: newId(), at: start });
+    Object.assign(sent.data.object, { client_reference_id: clubId });
+    const event = readEvent(sent, planOfPrice);
+    expect(event?.namedClub).to.equal(null);
+    expect(event && (await receiveEvent(db, event, new Date()))).to.equal('unknown_club');
+    expect(readEvent(billingEvents.checkout({ clubId }), planOfPrice)?.namedClub).to.equal(clubId);
+  });
+
   it('of two customers of one club at once: the later subscription decides the plan', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     for (let round = 0; round < 15; round++) {
       const { id: clubId } = await buildClub();
       const events = ['starter', 'business'].map((plan, place) => {
         const about = { clubId, customer: newId(), subscription: newId(), plan, at: start + place };
         return readEvent(billingEvents.subscription('created', about), planOfPrice);
       });
-      await Promise.all(events.map(async (event) => event && receiveEvent(database, event, new Date())));
+      await Promise.all(events.map(async (event) => event && receiveEvent(db, event, new Date())));
       expect(await planRow(clubId), `round ${round}`).to.include({
         plan: 'business',
         customer_id: events[1]?.customerId,

@@ -31,8 +31,8 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   'an administrator who creates a student': async (clubId) =>
     createStudent(await testDeps(), clubId, { name: 'Ada', email: someone() }, now),
   'a sale or an import': async (clubId) => {
-    const { database, vault } = await testDeps();
-    return database.transaction((tx) =>
+    const { db, vault } = await testDeps();
+    return db.transaction((tx) =>
       findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: true }, now),
     );
   },
@@ -78,11 +78,11 @@ describe('places for students', () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id } = await buildStudent(clubId);
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     expect(await ending(createStudent(await testDeps(), clubId, { name: 'A', email: someone() }, now))).to.equal(
       'limit_reached',
     );
-    await removeStudent(depsOn(database), clubId, id, now);
+    await removeStudent(depsOn(db), clubId, id, now);
     expect(await ending(createStudent(await testDeps(), clubId, { name: 'A', email: someone() }, now))).to.equal(
       'done',
     );
@@ -92,9 +92,9 @@ describe('places for students', () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id, email } = await buildStudent(clubId);
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const account = { name: 'Ada', email, invited: true };
-    const found = await database.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now));
+    const found = await db.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now));
     expect(found).to.deep.equal({ studentId: id, created: false });
   });
 
@@ -104,9 +104,9 @@ describe('places for students', () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // the first of April in Auckland
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const add = () =>
-      database.transaction((tx) =>
+      db.transaction((tx) =>
         findOrOpenAccount(tx, vault, clubId, { name: 'Ada', email: someone(), invited: false }, lastOfMonth),
       );
     await Promise.all([add(), add(), add(), add()]);
@@ -127,10 +127,10 @@ describe('places for students', () => {
   it('opens one account and counts an excess of one for three requests with one new address', async () => {
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const account = { name: 'Ada', email: someone(), invited: false };
     const opened = await Promise.all(
-      [1, 2, 3].map(() => database.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now))),
+      [1, 2, 3].map(() => db.transaction((tx) => findOrOpenAccount(tx, vault, clubId, account, now))),
     );
     expect(opened.filter(({ created }) => created)).to.have.length(1);
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['1']);
@@ -139,39 +139,39 @@ describe('places for students', () => {
   it('gives an import all the places that it asks for, or none', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, 60);
-    const { database } = await testDeps();
-    const ask = (more: number) => ending(database.transaction((tx) => requireStudents(tx, clubId, more, now)));
+    const { db } = await testDeps();
+    const ask = (more: number) => ending(db.transaction((tx) => requireStudents(tx, clubId, more, now)));
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
   });
 
   it('gives room for an active add-on, not for an unpaid one', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter'));
-    const ask = () => ending(database.transaction((tx) => requireStudents(tx, clubId, 1, now)));
+    const ask = () => ending(db.transaction((tx) => requireStudents(tx, clubId, 1, now)));
     const { id: addOnId } = await buildAddOn(clubId, { created_at: now, next_attempt_at: now });
     expect(await ask()).to.equal('limit_reached');
-    await database.source.query(
-      `UPDATE add_ons SET status = 'active', payment_id = 'pi_1', settled_at = $2 WHERE id = $1`,
-      [addOnId, now],
-    );
+    await db.source.query(`UPDATE add_ons SET status = 'active', payment_id = 'pi_1', settled_at = $2 WHERE id = $1`, [
+      addOnId,
+      now,
+    ]);
     expect(await ask()).to.equal('done');
   });
 
   describe('the student count', () => {
     it('is exact after any additions, removals and deletions, concurrent or in sequence', async function () {
       this.timeout(60_000);
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const act = fc.constantFrom('add', 'add many', 'remove', 'delete', 'sign up', 'abandon');
       await fc.assert(
         fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 6 }), { maxLength: 6 }), async (rounds) => {
           const club = (await buildClub()).id;
           await buildStudents(club, 5);
           for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
-          await database.transaction((tx) => requireStudents(tx, club, 0, now)); // rolls up
+          await db.transaction((tx) => requireStudents(tx, club, 0, now)); // rolls up
           const { counted, there } = await studentCounts(club);
           expect(counted).to.equal(there);
-          const [{ changes } = { changes: -1 }] = await database.source.query<{ changes: number }[]>(
+          const [{ changes } = { changes: -1 }] = await db.source.query<{ changes: number }[]>(
             `SELECT count(*)::int AS changes FROM club_student_changes WHERE club_id = $1`,
             [club],
           );
@@ -182,11 +182,11 @@ describe('places for students', () => {
     });
 
     it('does not make a removal wait for a transaction that adds students', async () => {
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const { id } = await buildStudent(clubId);
-      await database.transaction(async (tx) => {
+      await db.transaction(async (tx) => {
         await requireStudents(tx, clubId, 1, now);
-        await removeStudent(depsOn(database), clubId, id, now);
+        await removeStudent(depsOn(db), clubId, id, now);
       });
       expect(await studentCounts(clubId)).to.deep.equal({ counted: 0, there: 0 });
     });
@@ -199,12 +199,12 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   'sign up': (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
   'add many': (clubId) => buildStudents(clubId, 7),
   remove: async (clubId, index) => {
-    const { database } = await testDeps();
-    const [student] = await database.source.query<{ id: Id }[]>(
+    const { db } = await testDeps();
+    const [student] = await db.source.query<{ id: Id }[]>(
       `SELECT id FROM students WHERE club_id = $1 AND removed_at IS NULL ORDER BY id OFFSET $2 LIMIT 1`,
       [clubId, index],
     );
-    if (student) await ending(removeStudent(depsOn(database), clubId, student.id, now));
+    if (student) await ending(removeStudent(depsOn(db), clubId, student.id, now));
   },
   delete: async (clubId, index) => {
     const source = await testDatabase();
@@ -214,9 +214,9 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
     );
   },
   abandon: async (clubId) => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const given = new Error('given up');
-    await database
+    await db
       .transaction(async (tx) => {
         await requireStudents(tx, clubId, 3, now);
         await tx.query(`INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'A', $3, $4)`, [
@@ -234,7 +234,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
 describe('plan features', () => {
   for (const [name, plan] of Object.entries<Plan>(plans)) {
     it(`of ${name} are allowed, and all others rejected with feature_not_in_plan`, async () => {
-      const { manager } = (await testDeps()).database.source;
+      const { manager } = (await testDeps()).db.source;
       const { id } = await buildClub();
       await buildPlan(id, name as PlanName);
       const outcomes: Record<string, string> = {};
@@ -248,13 +248,13 @@ describe('plan features', () => {
   }
 
   it('of professional are allowed to a new club', async () => {
-    const { manager } = (await testDeps()).database.source;
+    const { manager } = (await testDeps()).db.source;
     const { id } = await buildClub();
     expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
   it('name plan and feature to an administrator only, when a feature is rejected', async () => {
-    const { source } = (await testDeps()).database;
+    const { source } = (await testDeps()).db;
     const { id } = await buildClub();
     await buildPlan(id, 'starter');
     const messageFor = (addressee: 'administrator' | 'person') =>

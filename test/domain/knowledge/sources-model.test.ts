@@ -16,7 +16,7 @@ const lengths = { minLength: 4, maxLength: 20, size: 'max' } as const;
 describe('the club’s index, against a model', () => {
   it('holds the wanted sources after any changes, and raises versions only with new words', async function () {
     this.timeout(180_000);
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(fc.array(anyAct, lengths), async (acts) => {
         const club = await openIndexedClub();
@@ -41,7 +41,7 @@ describe('the club’s index, against a model', () => {
         }
         const before = await indexedSourcesOf(clubId);
         const again = await wakesBy(clubId, () =>
-          database.transaction((tx) => syncSources(tx, clubId, { wholeClub: true }, new Date())),
+          db.transaction((tx) => syncSources(tx, clubId, { wholeClub: true }, new Date())),
         );
         expect(again).to.deep.equal([]);
         expect(await indexedSourcesOf(clubId)).to.deep.equal(before);

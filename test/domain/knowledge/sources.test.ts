@@ -48,27 +48,27 @@ async function give(
   agentId: Id,
   { courses = [], lessons = [], files = [] }: Partial<Record<'courses' | 'lessons' | 'files', readonly Id[]>>,
 ): Promise<void> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const material = { course_ids: [...courses], lesson_ids: [...lessons], media_ids: [...files] };
-  await setMaterial({ database }, clubId, agentId, material, new Date());
+  await setMaterial({ db }, clubId, agentId, material, new Date());
 }
 
 describe('the sources of a club’s index', () => {
   it('stay as they are when another club changes', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const [ours, theirs] = [await openIndexedClub(), await openIndexedClub()];
     for (const { clubId, agents, files } of [ours, theirs])
       await give(clubId, agents[0].id, { files: files.map(({ id }) => id) });
     const before = await indexedSourcesOf(theirs.clubId);
-    await updateClub({ database }, ours.clubId, { language: 'pt' }, new Date());
+    await updateClub({ db }, ours.clubId, { language: 'pt' }, new Date());
     const foreign = { mediaIds: theirs.files.map(({ id }) => id), contentChanged: true };
-    await database.transaction((tx) => syncSources(tx, ours.clubId, foreign, new Date()));
+    await db.transaction((tx) => syncSources(tx, ours.clubId, foreign, new Date()));
     expect((await indexedSourcesOf(ours.clubId)).map(({ wantedVersion }) => wantedVersion)).to.deep.equal([2, 2]);
     expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
   });
 
   it('become pending and due at once when their content changes, and keep id and passages', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const source = await testDatabase();
     const [{ id: clubId }, now] = [await buildClub(), new Date()];
     const [agent, file] = [await buildAgent(clubId), await buildMedia(clubId)];
@@ -81,7 +81,7 @@ describe('the sources of a club’s index', () => {
     );
     await buildPassages({ id, clubId }, ['Words.']);
     const changed = { mediaIds: [file.id], contentChanged: true };
-    await database.transaction((tx) => syncSources(tx, clubId, changed, now));
+    await db.transaction((tx) => syncSources(tx, clubId, changed, now));
     const [row] = await source.query<object[]>(
       `SELECT id, status, error_code, attempts, looks_at, wanted_version, indexed_version, passage_count FROM agent_sources
         WHERE club_id = $1`,
@@ -120,7 +120,7 @@ const everything = fc.record({
 
 describe('administrators who change material at the same time', () => {
   it('index a lesson that is published after its course becomes material, both uncommitted', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
     let publishing: Promise<unknown> = Promise.resolve();
@@ -133,7 +133,7 @@ describe('administrators who change material at the same time', () => {
         await syncSources(tx, clubId, { courseIds: [courses[0].id] }, new Date());
       },
       async () => {
-        publishing = updateLesson({ database }, clubId, id, { published: true }, new Date());
+        publishing = updateLesson({ db }, clubId, id, { published: true }, new Date());
         await untilWaitingForLocks(1);
       },
     );
@@ -188,14 +188,14 @@ describe('administrators who change material at the same time', () => {
   it('index what is wanted and end no transaction early, with everything changed at once in many rounds', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
-    const database = recordingEnds(usual.database);
+    const db = recordingEnds(usual.db);
     const world = await openIndexedClub();
     const { clubId } = world;
     const now = new Date();
     const lessons: Id[] = [];
     for (let at = 0; at < 6; at++) {
       const moduleId = world.courses[at % 2]?.moduleIds[0] ?? '';
-      lessons.push((await createLesson({ database }, clubId, moduleId, { title: 'a', published: true }, now)).id);
+      lessons.push((await createLesson({ db }, clubId, moduleId, { title: 'a', published: true }, now)).id);
     }
     const property = fc.asyncProperty(fc.array(everything, { minLength: 15, maxLength: 15 }), async (rounds) => {
       for (const [at, { agents, published, statuses, archived }] of rounds.entries()) {
@@ -209,30 +209,27 @@ describe('administrators who change material at the same time', () => {
               lesson_ids: own.flatMap((lesson) => lessons[lesson] ?? []),
               media_ids: chosen(world.files, files),
             };
-            return [
-              setMaterial({ database }, clubId, id, material, now),
-              updateAgent({ database }, clubId, id, { status }, now),
-            ];
+            return [setMaterial({ db }, clubId, id, material, now), updateAgent({ db }, clubId, id, { status }, now)];
           }),
           ...lessons.map((id, place) =>
-            updateLesson({ database }, clubId, id, { content: `${at}`, published: published[place] ?? true }, now),
+            updateLesson({ db }, clubId, id, { content: `${at}`, published: published[place] ?? true }, now),
           ),
           ...world.courses.map(({ id }, place) =>
-            updateCourse({ database }, clubId, id, { status: statuses[place] ?? 'published' }, now),
+            updateCourse({ db }, clubId, id, { status: statuses[place] ?? 'published' }, now),
           ),
           ...world.files.map(({ id }, place) => changeFile(clubId, id, `archived = ${archived[place] ?? false}`)),
-          updateClub({ database }, clubId, { language: languages[at % languages.length] ?? 'en' }, now),
+          updateClub({ db }, clubId, { language: languages[at % languages.length] ?? 'en' }, now),
         ]);
         expect(await indexedItems(clubId), `round ${at}`).to.deep.equal(await wantedOf(clubId));
       }
-      expect(database.ends).to.deep.equal([]);
+      expect(db.ends).to.deep.equal([]);
     });
     await fc.assert(property, { numRuns: 1, endOnFailure: true }); // a failure prints its seed
   });
 
   it('wait for a transaction that cites eight sources by their ids, without a deadlock', async () => {
     const usual = await testDeps();
-    const database = recordingEnds(usual.database);
+    const db = recordingEnds(usual.db);
     const { id: clubId } = await buildClub();
     const agent = await buildAgent(clubId);
     const files = await Promise.all(Array.from({ length: 8 }, () => buildMedia(clubId)));
@@ -255,13 +252,13 @@ describe('administrators who change material at the same time', () => {
     await withOpenTransaction(
       (tx) => share(tx, ids[0]),
       async (tx) => {
-        emptied = setMaterial({ database }, clubId, agent.id, nothing, new Date());
+        emptied = setMaterial({ db }, clubId, agent.id, nothing, new Date());
         await untilWaitingForLocks(1);
         for (const id of ids.slice(1)) await share(tx, id);
       },
     );
     await emptied;
-    expect(database.ends).to.deep.equal([]);
+    expect(db.ends).to.deep.equal([]);
     expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
   });
 });

@@ -18,8 +18,8 @@ async function countedWords(clubId: Id): Promise<Record<string, number>> {
 }
 
 async function rollUpAll(): Promise<void> {
-  const { database } = await testDeps();
-  while ((await rollUpWords(database, 100)) > 0);
+  const { db } = await testDeps();
+  while ((await rollUpWords(db, 100)) > 0);
 }
 
 describe('words of the material', () => {
@@ -39,7 +39,7 @@ describe('words of the material', () => {
 
   it('match a fresh count after any changes and rollups, and are none after deletion', async () => {
     const source = await testDatabase();
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const text = fc
       .array(fc.constantFrom('rope', 'Ropes', 'knot', 'é', 'sail', 'a b'), { minLength: 1, maxLength: 4 })
       .map((words) => words.join(' '));
@@ -58,7 +58,7 @@ describe('words of the material', () => {
         const files = [await buildSource(clubId, { title: 'One' }), await buildSource(clubId, { title: 'Two' })];
         for (const { kind, file, texts } of acts) {
           const sourceId = files[file]?.id ?? '';
-          if (kind === 'roll up') await rollUpWords(database, 3);
+          if (kind === 'roll up') await rollUpWords(db, 3);
           if (kind === 'change')
             await source.query(`UPDATE agent_passages SET text = $2 WHERE source_id = $1`, [sourceId, texts[0]]);
           if (kind !== 'replace') continue;

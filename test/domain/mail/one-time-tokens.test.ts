@@ -22,9 +22,9 @@ const after = (ms: number) => new Date(now.getTime() + ms);
 const mailed: TokenPurpose[] = ['student_verify_email', 'student_invitation', 'student_reset_password'];
 
 async function issued(purpose: TokenPurpose) {
-  const { database, vault } = await testDeps();
+  const { db, vault } = await testDeps();
   const student = await buildStudent((await buildClub()).id);
-  const { manager } = database.source;
+  const { manager } = db.source;
   const id = await issueToken(new Transaction(manager), vault, { purpose, owner: { studentId: student.id } }, now);
   const spend = (token: string, at: Date, purposes: readonly TokenPurpose[] = [purpose]) =>
     spendToken(new Transaction(manager), purposes, token, at).then(
@@ -88,9 +88,9 @@ describe('spendToken', () => {
   });
 
   it('rejects the token of a repeated sign-up, which is never mailed', async () => {
-    const { vault, manager } = await testDeps().then(({ database, vault: own }) => ({
+    const { vault, manager } = await testDeps().then(({ db, vault: own }) => ({
       vault: own,
-      manager: database.source.manager,
+      manager: db.source.manager,
     }));
     const student = await buildStudent((await buildClub()).id);
     const owner = { studentId: student.id };

@@ -13,9 +13,9 @@ describe('mail requests', () => {
   const start = new Date('2026-03-01T12:00:00Z');
   /** Asks for a reset's mail so many minutes after the start. */
   const ask = async (who: { id: string; email: string }, clubId: string, minutes: number) => {
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const about = { clubId, recipient: { studentId: who.id }, email: who.email };
-    await database.source.transaction((tx) =>
+    await db.source.transaction((tx) =>
       requestMail(
         new Transaction(tx),
         vault,
@@ -40,15 +40,15 @@ describe('mail requests', () => {
   });
 
   it('are urgent where a person waits, normal for invitations, and bulk where the request says so', async () => {
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const club = await buildClub();
     const priorityOf = async (template: MailTemplate, priority?: Priority) => {
       const student = await buildStudent(club.id);
       const about = { clubId: club.id, recipient: { studentId: student.id }, email: student.email };
-      await database.transaction((tx) =>
+      await db.transaction((tx) =>
         requestMail(tx, vault, { template, ...about, ...(priority !== undefined && { priority }) }, start),
       );
-      const [row] = await database.source.query<{ mail: number; wake: number }[]>(
+      const [row] = await db.source.query<{ mail: number; wake: number }[]>(
         `SELECT mail.priority AS mail, wake.priority AS wake
            FROM transactional_mails mail JOIN wakes wake ON wake.subject_id = mail.id WHERE mail.student_id = $1`,
         [student.id],
@@ -87,16 +87,16 @@ describe('mail requests', () => {
   });
 
   it('for an unknown address write only a canceled mail, without token and wake', async () => {
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const club = await buildClub();
     const before = await rowCounts();
     const request = { template: 'student_reset_password', clubId: club.id, email: `${newId()}@example.com` } as const;
-    await database.source.transaction((tx) => requestNoMail(new Transaction(tx), vault, request, start));
+    await db.source.transaction((tx) => requestNoMail(new Transaction(tx), vault, request, start));
     expect(await rowCounts()).to.deep.equal({
       ...before,
       transactional_mails: (before['transactional_mails'] ?? 0) + 1,
     });
-    const [row] = await database.source.query<object[]>(
+    const [row] = await db.source.query<object[]>(
       `SELECT status, student_id, administrator_id, invitation_id, token_id FROM transactional_mails ORDER BY id DESC LIMIT 1`,
     );
     expect(row).to.deep.equal({

@@ -25,8 +25,8 @@ describe('agent images', () => {
     uploadFile({ club, student: owner }, { fileName: 'knot.png', mime: 'image/png', bytes });
 
   const required = async (imageIds: Id[], studentId = student.id, clubId = club.id) => {
-    const { database } = await testDeps();
-    return database
+    const { db } = await testDeps();
+    return db
       .transaction((tx) => requireOwnImages(tx, { clubId, studentId, imageIds }))
       .then(
         (rows) => rows.map(({ id }) => id),
@@ -74,8 +74,8 @@ describe('agent images', () => {
       outcomes['one named twice'] = await required([own.id, own.id]);
       outcomes['one named twice in two spellings'] = await required([own.id, own.id.toUpperCase()]);
       outcomes['one of another club'] = await required([own.id], student.id, (await buildClub()).id);
-      const { database } = await testDeps();
-      await database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+      const { db } = await testDeps();
+      await db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
       outcomes['one that was removed'] = await required([own.id]);
       expect(outcomes).to.deep.equal(Object.fromEntries(Object.keys(outcomes).map((name) => [name, refused])));
     });
@@ -100,8 +100,8 @@ describe('agent images', () => {
         await questionWith([]),
         await questionWith([first.id]),
       ];
-      const { database } = await testDeps();
-      const { manager } = database.source;
+      const { db } = await testDeps();
+      const { manager } = db.source;
       const presented = await presentImages(new Queries(manager), await testObjectStore(), questions);
       expect(questions.map((id) => presented.get(id)?.map((image) => image.id))).to.deep.equal([
         [first.id, second.id],
@@ -109,7 +109,7 @@ describe('agent images', () => {
         [first.id],
       ]);
       expect((await fetch(presented.get(questions[2] ?? '')?.[0]?.preview_url ?? '')).status).to.equal(200);
-      await database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
+      await db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
       expect((await presentImages(new Queries(manager), await testObjectStore(), questions)).size).to.equal(0);
       expect(await readImages(await testObjectStore(), new Queries(manager), questions[0] ?? '')).to.deep.equal([]);
     });

@@ -36,7 +36,7 @@ async function remove({ club, student, isImage, mediaId, model, now }: World, is
   const deps = isAnswering ? await mediaDeps() : await withoutErasing(club.id);
   const at = new Date(now);
   const removing = isImage
-    ? deps.database.transaction((tx) => purgeStudentFromMedia(tx, student.id, at))
+    ? deps.db.transaction((tx) => purgeStudentFromMedia(tx, student.id, at))
     : removeMedia(deps, club.id, mediaId, at);
   const outcome = await removing.catch((error: Error) => error);
   expect(outcome instanceof Error).to.equal(model.removed && !isImage);

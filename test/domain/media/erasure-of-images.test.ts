@@ -58,10 +58,8 @@ describe('erasure of images for agents', () => {
 
     it('wins over a completion that looks at the image meanwhile: not_found, and the file goes', async () => {
       const { media } = await uploadBytes({ club, student }, image);
-      const { database } = await testDeps();
-      const deps = await whileLookedAt(() =>
-        database.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())),
-      );
+      const { db } = await testDeps();
+      const deps = await whileLookedAt(() => db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date())));
       const owner = { clubId: club.id, studentId: student.id };
       expect(await completed(owner, media.id, { deps })).to.equal('not_found');
       await eraseAll(later(0));

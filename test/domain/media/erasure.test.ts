@@ -96,15 +96,15 @@ describe('erasure of files', () => {
       'before the size is known': () => mediaDeps(() => ({ size: died })),
       'before the content is read': () => mediaDeps(() => ({ read: died })),
       'before the record is written': async () => {
-        const { database, ...others } = await mediaDeps();
-        const source = new Proxy(database.source, {
+        const { db, ...others } = await mediaDeps();
+        const source = new Proxy(db.source, {
           get(target, key) {
             if (key === 'transaction') return died;
             const value: unknown = Reflect.get(target, key, target);
             return typeof value === 'function' ? value.bind(target) : value;
           },
         });
-        return { ...others, database: new Database(source, database.notifier) };
+        return { ...others, db: new Database(source, db.notifier) };
       },
     };
     for (const [when, platformThatDies] of Object.entries(dying))

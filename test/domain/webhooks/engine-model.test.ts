@@ -260,7 +260,7 @@ async function drain({ engine, deps, endpointIds }: World): Promise<void> {
     await engine.sweep();
     await engine.settle();
   }
-  await expectAsInModel(engine, deps.database);
+  await expectAsInModel(engine, deps.db);
   const open = [...engine.model.deliveries.values()].filter(
     ({ status, asked }) => status === 'pending' || asked !== null,
   );
@@ -274,7 +274,7 @@ describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', functi
   before('a database of its own, where time can pass', async () => {
     source = await scratchDatabase();
     await migrate(source);
-    deps = { ...(await testDeps()), database: new Database(source, { notify() {} }) };
+    deps = { ...(await testDeps()), db: new Database(source, { notify() {} }) };
   });
   after(() => source.destroy());
 
@@ -286,8 +286,8 @@ describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', functi
         for (const one of happened) {
           await happen(world, one);
           await world.engine.settle();
-          await expectAsInModel(world.engine, deps.database);
-          await expectNothingStranded(world.engine, deps.database);
+          await expectAsInModel(world.engine, deps.db);
+          await expectNothingStranded(world.engine, deps.db);
         }
         await drain(world);
       }),

@@ -23,15 +23,15 @@ const after = (ms: number) => new Date(created.getTime() + ms);
 const url = 'https://hooks.example.com';
 
 /** What one round did. */
-async function retain(...[database, now]: Parameters<typeof retainWebhooks>) {
-  const { rows, more } = await retainWebhooks(database, now);
+async function retain(...[db, now]: Parameters<typeof retainWebhooks>) {
+  const { rows, more } = await retainWebhooks(db, now);
   return { ...rows, more };
 }
 
 /** All rounds that there are to do at `now`; the other tests of this file leave nothing to it. */
 async function retainAll(now: Date): Promise<void> {
-  const { database } = await testDeps();
-  while ((await retain(database, now)).more);
+  const { db } = await testDeps();
+  while ((await retain(db, now)).more);
 }
 
 /** The wake of a delivery's workflow, if there is one. */
@@ -160,13 +160,13 @@ describe('retention (DEL-8)', () => {
     });
 
     it('waits for an attempt that is being recorded, and does not undo it', async () => {
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const { id } = await buildWebhookDelivery(subscription, created);
       let round: Promise<unknown> | undefined;
       await withOpenTransaction(
         (tx) => tx.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [id]),
         async () => {
-          round = retain(database, after(30 * day));
+          round = retain(db, after(30 * day));
           await untilWaitingForLocks(1);
         },
       );
@@ -236,12 +236,12 @@ describe('retention (DEL-8)', () => {
     });
 
     it('stays until its last delivery is deleted, in batches of 1,000', async () => {
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       await addHistory(subscription, [subscription.endpoint.id], 1_500, new Date());
       await alter('webhook_endpoints', subscription.endpoint.id, { deleted_at: created });
-      expect(await retain(database, created)).to.include({ deliveries: 1_000, endpoints: 0, more: true });
+      expect(await retain(db, created)).to.include({ deliveries: 1_000, endpoints: 0, more: true });
       expect(await exists('webhook_endpoints', subscription.endpoint.id)).to.equal(true);
-      expect(await retain(database, created)).to.include({ deliveries: 500, endpoints: 1 });
+      expect(await retain(db, created)).to.include({ deliveries: 500, endpoints: 1 });
       expect(await exists('webhook_endpoints', subscription.endpoint.id)).to.equal(false);
     });
   });
@@ -256,19 +256,19 @@ describe('retention (DEL-8)', () => {
   });
 
   it('deletes batches of 1,000 of each kind, oldest first, and reports whether there is more', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     await addHistory(subscription, [subscription.endpoint.id], 1_200, created);
     const late = after(30 * day + 3_600 * second);
-    expect(await retain(database, late)).to.include({ bodies: 1_000, events: 0, more: true });
+    expect(await retain(db, late)).to.include({ bodies: 1_000, events: 0, more: true });
     const [left] = await (
       await testDatabase()
     ).query<{ oldest: Date }[]>(`SELECT min(created_at) AS oldest FROM webhook_events WHERE body IS NOT NULL`);
     expect(left?.oldest).to.deep.equal(after(1_000 * second));
-    expect(await retain(database, late)).to.include({ bodies: 200 });
-    expect(await retain(database, late)).to.include({ bodies: 0, events: 0, attempts: 0 });
+    expect(await retain(db, late)).to.include({ bodies: 200 });
+    expect(await retain(db, late)).to.include({ bodies: 0, events: 0, attempts: 0 });
     const over = after(90 * day + 3_600 * second);
-    expect(await retain(database, over)).to.include({ events: 1_000, more: true });
-    expect(await retain(database, over)).to.include({ events: 200 });
+    expect(await retain(db, over)).to.include({ events: 1_000, more: true });
+    expect(await retain(db, over)).to.include({ events: 200 });
     const parameters: unknown[] = [];
     const total = counting(
       { endpointId: subscription.endpoint.id, since: -Infinity, until: Infinity },
@@ -278,12 +278,12 @@ describe('retention (DEL-8)', () => {
   });
 
   it('ends each delivery once when three rounds meet at one row, without a deadlock', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const other = await buildEndpoint(subscription.clubId, url);
     await addHistory(subscription, [subscription.endpoint.id, other.id], 300, created);
     const pending = await Promise.all(Array.from({ length: 3 }, () => buildWebhookDelivery(subscription, created)));
     const over = after(91 * day);
-    const recorded = recordingEnds(database);
+    const recorded = recordingEnds(db);
     let rounds: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       (tx) => tx.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [pending[0]?.id]),

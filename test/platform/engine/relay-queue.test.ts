@@ -20,7 +20,7 @@ import { scratchDatabase } from '../../toolkit/stack/database.ts';
 import type { Run } from '../../../platform/engine/workflow-types.ts';
 
 let source: DataSource;
-let database: Database;
+let db: Database;
 let notified = 0;
 
 /** Ids whose order is the order of clubs. */
@@ -30,7 +30,7 @@ function useOutbox(): void {
   before('a database of its own: claims are over all clubs', async () => {
     source = await scratchDatabase();
     await migrate(source);
-    database = new Database(source, { notify: () => void (notified += 1) });
+    db = new Database(source, { notify: () => void (notified += 1) });
   });
   beforeEach('empty it', async () => {
     notified = 0;
@@ -67,9 +67,9 @@ const wakeOf = (subjectId: Id, clubId: Id | null = clubA): Run => ({
   clubId,
   attributes: { EventType: 'student.created' },
 });
-const wakeNow = (...wakes: Run[]) => database.transaction((tx) => wakeRuns(tx, wakes, new Date()));
+const wakeNow = (...wakes: Run[]) => db.transaction((tx) => wakeRuns(tx, wakes, new Date()));
 const record = (clubId: Id, studentId = newId()) =>
-  database.transaction((tx) =>
+  db.transaction((tx) =>
     recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),
   );
 /** The time of the database, by whose clock leases are written. */
@@ -97,7 +97,7 @@ async function rowsRead(table: 'facts' | 'wakes', claim: (tx: Transaction) => Pr
   await source.query(`VACUUM ANALYZE ${table}`);
   let count = NaN;
   const rollback = new Error('give it back');
-  await database
+  await db
     .transaction(async (tx) => {
       const read = async () => {
         const row = await tx.one<{ count: number }>(
@@ -125,7 +125,7 @@ describe('facts (ENG-4)', () => {
 
   it('are written with the change, and notify the relay once, after the commit', async () => {
     const [studentId, subjectId] = [newId(), newId()];
-    const id = await database.transaction(async (tx) => {
+    const id = await db.transaction(async (tx) => {
       const written = await recordFact(tx, {
         clubId: clubA,
         type: 'student.updated',
@@ -154,7 +154,7 @@ describe('facts (ENG-4)', () => {
   });
 
   it('of a rolled back transaction do not exist and send no NOTIFY', async () => {
-    await database
+    await db
       .transaction(async (tx) => {
         await recordFact(tx, { clubId: clubA, type: 'student.updated', studentId: newId(), occurredAt: new Date() });
         throw new Error('changed our mind');

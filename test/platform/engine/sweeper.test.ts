@@ -34,7 +34,7 @@ async function isWoken(workflowId: string): Promise<boolean> {
 describe('rescue of overdue workflows (ENG-5)', () => {
   const now = new Date();
   const ago = (ms: number) => new Date(now.getTime() - ms);
-  const rescue = async () => rescueOverdue((await testDeps()).database, now);
+  const rescue = async () => rescueOverdue((await testDeps()).db, now);
   const isRescued = ({ id }: { id: Id }) => isWoken(`webhook-delivery/${id}`);
   let overdue: TestWebhookDelivery;
   beforeEach('everything of other tests is done with; one delivery is overdue', async () => {
@@ -71,16 +71,16 @@ describe('rescue of overdue workflows (ENG-5)', () => {
 
   it('wakes an ended answer until its cost is settled', async () => {
     const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
-    const { database } = await testDeps();
-    await database.transaction((tx) =>
+    const { db } = await testDeps();
+    await db.transaction((tx) =>
       eraseConversations(tx, [conversationId], 'conversation_deleted', ago(2 * minute + second)),
     );
-    const forget = () => database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [questionId]);
+    const forget = () => db.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [questionId]);
     await forget();
     await rescue();
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(true);
     await forget();
-    await database.transaction((tx) => settleBudget(tx, answerId, 0n, now));
+    await db.transaction((tx) => settleBudget(tx, answerId, 0n, now));
     await rescue();
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(false);
   });
@@ -164,39 +164,37 @@ describe('rescue of overdue workflows (ENG-5)', () => {
   });
 
   it('rescues the other kinds of rows when one cannot be looked at, and then is no complete round', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
-    const before = await lastCompleteRound(database.source);
+    const before = await lastCompleteRound(db);
     let transactions = 0;
-    const broken = unreliable(database, () => (++transactions === 1 ? 'before' : undefined));
+    const broken = unreliable(db, () => (++transactions === 1 ? 'before' : undefined));
     const error: unknown = await rescueOverdue(broken, now).catch((thrown: unknown) => thrown);
     expect(error).to.include({ name: 'IncompleteRound', rescued: 1 });
     expect(await wakesOfAddOn(addOn.id)).to.deep.equal(['addOn']);
-    expect(await lastCompleteRound(database.source)).to.deep.equal(before);
+    expect(await lastCompleteRound(db)).to.deep.equal(before);
 
     expect(await rescue()).to.equal(1);
-    expect(await lastCompleteRound(database.source)).to.deep.equal(now);
+    expect(await lastCompleteRound(db)).to.deep.equal(now);
   });
 
   it('ends a query that takes longer than 5 s, so that all of a round fit into its minute', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const limits: unknown[] = [];
-    const watched = watching(database, async (tx) =>
-      limits.push(...(await tx.query<unknown[]>('SHOW statement_timeout'))),
-    );
+    const watched = watching(db, async (tx) => limits.push(...(await tx.query<unknown[]>('SHOW statement_timeout'))));
     await rescueOverdue(watched, now);
-    const kinds = overdueQueries(database.source, now);
+    const kinds = overdueQueries(db.source, now);
     expect(limits).to.deep.equal(kinds.map(() => ({ statement_timeout: '5s' })));
   });
 
   it('wakes overdue mails, also those without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const { id: administratorId, email } = await buildAdministrator();
     const club = await buildClub();
     const student = await buildStudent(club.id);
-    await database.source.transaction(async (tx) => {
+    await db.source.transaction(async (tx) => {
       const reset = {
         template: 'administrator_reset_password',
         clubId: null,
@@ -208,9 +206,9 @@ describe('rescue of overdue workflows (ENG-5)', () => {
       await requestMail(new Transaction(tx), vault, { template: 'student_code', ...about }, ago(3 * minute));
       await requestMail(new Transaction(tx), vault, { template: 'student_reset_password', ...about }, ago(minute));
     });
-    await database.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
+    await db.source.query(`DELETE FROM wakes WHERE workflow_type = 'transactionalMail'`);
     expect(await rescue()).to.equal(2);
-    const rows = await database.source.query<{ attributes: object; priority: number }[]>(
+    const rows = await db.source.query<{ attributes: object; priority: number }[]>(
       `SELECT wake.attributes, wake.priority FROM wakes wake JOIN transactional_mails mail ON mail.id = wake.subject_id
         WHERE mail.administrator_id = $1 OR mail.student_id = $2 ORDER BY mail.template`,
       [administratorId, student.id],
@@ -231,7 +229,7 @@ describe('a step that fails by a fault of ours (ENG-16)', () => {
     type?: WorkflowType;
   }
   const fail = async (id: Id, { error = fault, now = at, type = 'transactionalMail' }: Fault = {}) => {
-    const { at: retryAt, failing } = await noteFault(await testDatabase(), type, id, error, now);
+    const { at: retryAt, failing } = await noteFault((await testDeps()).db, type, id, error, now);
     return [failing.faults, failing.code, (retryAt - now) / second];
   };
   const failTimes = async (count: number, id: Id, options: Fault = {}) => {
@@ -265,13 +263,13 @@ describe('a step that fails by a fault of ours (ENG-16)', () => {
 
   it('begins with the first pause again, 10 minutes after a try that has not failed', async () => {
     const [id, other] = [newId(), newId()];
-    const source = await testDatabase();
+    const { db } = await testDeps();
     for (const one of [id, other]) await failTimes(3, one);
     const tried = at + 4 * second;
     await fail(other, { now: tried + second });
-    await forgetFaults(source, new Date(tried + 10 * minute));
+    await forgetFaults(db, new Date(tried + 10 * minute));
     expect(await fail(id, { now: tried })).to.deep.equal([4, 'Error', 8]);
-    await forgetFaults(source, new Date(tried + 8 * second + 10 * minute + 1));
+    await forgetFaults(db, new Date(tried + 8 * second + 10 * minute + 1));
     expect([await fail(id), await fail(other)]).to.deep.equal([
       [1, 'Error', 1],
       [5, 'Error', 16],

@@ -62,8 +62,8 @@ export const agentScenarios: Scenarios = {
     },
     async 'gone-meanwhile'(recorder) {
       const source = await bowline();
-      const database = await testDatabase();
-      return indexed(recorder, source, () => database.query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]));
+      const db = await testDatabase();
+      return indexed(recorder, source, () => db.query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]));
     },
   },
 };

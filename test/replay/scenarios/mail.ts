@@ -10,15 +10,15 @@ import type { Recorder, Scenarios } from '../recorder.ts';
 
 /** A mail to a student, asked for at `now`, that is refused so often first. */
 async function requestedMail(refusals: number, now: Date): Promise<{ id: Id; clubId: Id }> {
-  const { database, vault } = await testDeps();
+  const { db, vault } = await testDeps();
   const { id: clubId } = await buildClub();
   const student = await buildStudent(clubId, { verified: false });
   const recipient = { studentId: student.id };
   const request = { template: 'student_verify_email', clubId, recipient, email: 'somebody@example.com' } as const;
-  await database.transaction((tx) => requestMail(tx, vault, request, now));
+  await db.transaction((tx) => requestMail(tx, vault, request, now));
   const { mailbox } = await testStack();
   if (refusals > 0) mailbox.failNext({ at: 'rcpt', reply: 451, to: student.email, times: refusals });
-  const { id } = await database.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
+  const { id } = await db.source.manager.findOneByOrFail(TransactionalMail, { studentId: student.id });
   return { id, clubId };
 }
 

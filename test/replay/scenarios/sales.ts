@@ -37,7 +37,7 @@ async function canceledIn(recorder: Recorder, ms: number): Promise<{ shop: TestS
     purchaseNotice(shop, 'paid', { subscription }),
     noticeOf(shop, 'subscription.canceled', { subscription, occurred_at: '2026-03-20T00:00:00Z' }),
   );
-  const { source } = (await testDeps()).database;
+  const { source } = (await testDeps()).db;
   const [row] = await source.query<{ id: Id; enrollmentId: Id }[]>(
     `SELECT subscription.id, enrollment.id AS "enrollmentId"
        FROM subscriptions subscription JOIN enrollments enrollment ON enrollment.origin_id = subscription.id
@@ -76,11 +76,9 @@ export const salesScenarios: Scenarios = {
         const { events } = await handle.fetchHistory();
         return events?.some((event) => event.timerStartedEventAttributes) ?? false;
       });
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const end = new Date(Date.now() + 24 * second);
-      await database.source.transaction((tx) =>
-        changeEnd(new Transaction(tx), shop.club.id, enrollmentId, end, new Date()),
-      );
+      await db.source.transaction((tx) => changeEnd(new Transaction(tx), shop.club.id, enrollmentId, end, new Date()));
       await recorder.relays.real.carry();
       return handle;
     },

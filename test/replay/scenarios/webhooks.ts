@@ -169,9 +169,9 @@ const gateScenarios: Record<string, Play> = {
   async failing(recorder) {
     const { delivery } = await dueDelivery(recorder);
     await throttle(delivery, new Date(Date.now() + 4 * second - breakerRules.failingMs));
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { clubId, endpoint } = delivery;
-    await database.transaction((tx) => callGate(tx, { clubId, endpointId: endpoint.id }, new Date()));
+    await db.transaction((tx) => callGate(tx, { clubId, endpointId: endpoint.id }, new Date()));
     await recorder.relays.real.carry();
     return gateOf(recorder, delivery);
   },

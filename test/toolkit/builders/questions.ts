@@ -72,11 +72,11 @@ export async function buildQuestion(
   }: QuestionOptions = {},
   conversation?: TestConversation,
 ): Promise<TestQuestion> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const whose = conversation ?? (await buildConversation());
   const { clubId, agentId, studentId, conversationId } = whose;
   const [questionId, answerId] = [newId(), newId()];
-  await database.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     await tx.query(
       `INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7)`,
@@ -96,7 +96,7 @@ export async function buildQuestion(
       ]);
     if (woken) await wake(tx, 'agentAnswer', [{ questionId, clubId, agentId }], acceptedAt);
   });
-  if (woken) database.notifier.notify();
+  if (woken) db.notifier.notify();
   return { ...whose, questionId, answerId };
 }
 

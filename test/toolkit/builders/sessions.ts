@@ -33,8 +33,8 @@ async function buildCaller(kind: CallerKind): Promise<TestAdministrator | TestSt
  * @param ownerId the student's, the administrator's or the invitation's id
  */
 export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<string> {
-  const { database, vault } = await testDeps();
-  const [newest] = await database.source.query<{ id: Id }[]>(
+  const { db, vault } = await testDeps();
+  const [newest] = await db.source.query<{ id: Id }[]>(
     `SELECT id FROM one_time_tokens
       WHERE purpose = $1 AND $2 IN (student_id, administrator_id, invitation_id) ORDER BY created_at DESC, id DESC LIMIT 1`,
     [purpose, ownerId],

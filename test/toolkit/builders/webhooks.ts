@@ -18,10 +18,10 @@ export async function buildEndpoint(
   url: string,
   eventTypes: readonly EventType[] = ['student.created', 'student.updated', 'student.removed'],
 ): Promise<TestEndpoint> {
-  const { database, vault } = await testDeps();
+  const { db, vault } = await testDeps();
   const id = newId();
   const secret = newSecret();
-  await database.source.query(
+  await db.source.query(
     `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)`,
     [id, clubId, url, eventTypes, vault.seal(secret, id), new Date()],
   );
@@ -52,9 +52,9 @@ export interface TestWebhookDelivery extends Subscription {
 
 /** A delivery to the endpoint that is due at `now`, made by the real fan-out; no workflow runs for it. */
 export async function buildWebhookDelivery(subscription: Subscription, now = new Date()): Promise<TestWebhookDelivery> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const fact = factAbout(subscription, 'student.updated', now);
-  const made = await fanOut(database, fact, now);
+  const made = await fanOut(db, fact, now);
   const own = made.find(({ endpointId }) => endpointId === subscription.endpoint.id);
   if (!own) throw new Error('The endpoint asks for nothing that a delivery could be made of.');
   return { ...subscription, id: own.id, eventId: fact.id };

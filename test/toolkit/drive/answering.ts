@@ -70,19 +70,19 @@ export function useAnswering(): Answering {
   };
 
   const deps: Answering['deps'] = async ({ passages = [], images = [], patience, baseUrl, ...overrides } = {}) => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const failpoint = overrides.failpoint ?? (async () => {});
     const config = { ...readConfig().model, apiKey: new Secret('test'), baseUrl: baseUrl ?? running().url };
     const log = createDeltaLog({
-      source: database.source,
+      source: db.source,
       notify: () => void notifications++,
       onError() {},
       failpoint,
     });
     logs.push(log);
     return {
-      database,
-      prompt: { source: database.source, retrieve: async () => passages, readImages: async () => images },
+      db,
+      prompt: { db, retrieve: async () => passages, readImages: async () => images },
       askModel: createModel(config, { ...answerRules, ...patience }),
       log,
       notify: () => void notifications++,

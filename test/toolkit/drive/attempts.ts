@@ -34,8 +34,8 @@ export async function stepOf(
 
 /** The attempt of a delivery that may be made now. @throws Error where it may not */
 export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Claim> {
-  const { database } = await testDeps();
-  const claim = await claimAttempt(database.source, id, now);
+  const { db } = await testDeps();
+  const claim = await claimAttempt(db.source, id, now);
   if (!claim) throw new Error('There is nothing to attempt.');
   return claim;
 }

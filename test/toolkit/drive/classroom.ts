@@ -6,8 +6,8 @@ import { testDeps } from '../stack/database.ts';
 import { call, type Answer } from './api.ts';
 
 export async function revokeEnrollment({ clubId }: OpenCourse, { enrollmentId }: Learner): Promise<void> {
-  const { database } = await testDeps();
-  await database.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
+  const { db } = await testDeps();
+  await db.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
 }
 
 /** What a student does in the classroom, over HTTP. */

@@ -16,11 +16,11 @@ export async function untilDelivery(id: Id, status: WebhookDelivery['status'], t
 
 /** Makes the delivery's workflow look again, by the relay. */
 export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const delivery = { id, clubId, endpointId: endpoint.id, eventType: 'student.updated' } as const;
   const notified = new Database(
-    database.source,
-    createNotifier(database.source, () => {}),
+    db.source,
+    createNotifier(db.source, () => {}),
   );
   await notified.transaction((tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
 }

@@ -60,9 +60,9 @@ export async function completed(
 
 /** What a question does with the images that it names. @returns 'shown', or the code of its refusal */
 export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[]): Promise<string> {
-  const { database } = await mediaDeps();
+  const { db } = await mediaDeps();
   const naming = { clubId, studentId: student.id, imageIds };
-  return database
+  return db
     .transaction((tx) => requireOwnImages(tx, naming))
     .then(
       () => 'shown',

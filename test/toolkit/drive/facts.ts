@@ -11,8 +11,8 @@ export async function commitFact(
   { clubId, studentId }: { clubId: Id; studentId: Id },
   { type = 'student.updated', notified = true }: { type?: EventType; notified?: boolean } = {},
 ): Promise<Id> {
-  const { database } = await testDeps();
-  const notifier = notified ? createNotifier(database.source, () => {}) : database.notifier;
+  const { db } = await testDeps();
+  const notifier = notified ? createNotifier(db.source, () => {}) : db.notifier;
   const fact = { clubId, studentId, type, occurredAt: new Date() };
-  return new Database(database.source, notifier).transaction((tx) => recordFact(tx, fact));
+  return new Database(db.source, notifier).transaction((tx) => recordFact(tx, fact));
 }

@@ -1,5 +1,5 @@
 /** The step that indexes a source, and changes of the source meanwhile. */
-import { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
 import { indexSource, type IndexingDeps, type SourceStep } from '../../../domain/knowledge/indexing/source-step.ts';
 import { wantedAnew, wakeSources } from '../../../domain/knowledge/sources.ts';
@@ -10,9 +10,9 @@ import { testObjectStore } from '../stack/storage.ts';
 
 /** What the step needs, with parts of it replaced. */
 export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promise<IndexingDeps> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   return {
-    database,
+    db,
     storage: await testObjectStore(),
     onFault() {},
     onOutcome() {},
@@ -40,8 +40,8 @@ export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> =>
 
 /** @throws Error where somebody else has it */
 export async function claimOf({ id }: TestSource): Promise<Claim> {
-  const { database } = await testDeps();
-  const claim = await claimSource(database, id, Date.now());
+  const { db } = await testDeps();
+  const claim = await claimSource(db, id, Date.now());
   if (!claim) throw new Error('It was not claimed.');
   return claim;
 }
@@ -57,11 +57,11 @@ export async function removeSource({ id }: TestSource): Promise<void> {
 
 /** Its content is another now. */
 export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const now = new Date();
-  await database.source.transaction(async (tx) => {
-    await tx.query(`UPDATE agent_sources SET ${wantedAnew} WHERE id = $2`, [now, id]);
-    await wakeSources(new Transaction(tx), clubId, [id], now);
+  await db.transaction(async (tx) => {
+    await tx.run(sql`UPDATE agent_sources SET ${wantedAnew(now)} WHERE id = ${id}`);
+    await wakeSources(tx, clubId, [id], now);
   });
 }
 

@@ -16,7 +16,7 @@ export async function takeNotice(connection: TestSalesConnection, body: unknown,
     signature: proof,
   };
   await receiveNotice(deps, received, new Date());
-  const [row] = await deps.database.source.query<{ id: Id }[]>(
+  const [row] = await deps.db.source.query<{ id: Id }[]>(
     `SELECT id FROM sales_notices WHERE connection_id = $1 ORDER BY id DESC LIMIT 1`,
     [connection.id],
   );

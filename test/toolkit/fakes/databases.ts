@@ -16,19 +16,19 @@ export function databaseOf(tx: Transaction): Database {
 }
 
 /** @returns the same database, which counts its transactions: a second try tells of a deadlock */
-export function countingTransactions(database: Database): Database & { transactions: () => number } {
+export function countingTransactions(db: Database): Database & { transactions: () => number } {
   let count = 0;
-  const source = instead(database.source, 'transaction', (call, parameters) => {
+  const source = instead(db.source, 'transaction', (call, parameters) => {
     count++;
     return call(...parameters);
   });
-  return Object.assign(new Database(source, database.notifier), { transactions: () => count });
+  return Object.assign(new Database(source, db.notifier), { transactions: () => count });
 }
 
 /** @returns the same database, which keeps the SQLSTATEs of the transactions that Postgres has ended, repeated ones too */
-export function recordingEnds(database: Database): Database & { ends: string[] } {
+export function recordingEnds(db: Database): Database & { ends: string[] } {
   const ends: string[] = [];
-  const source = instead(database.source, 'transaction', async (call, parameters) => {
+  const source = instead(db.source, 'transaction', async (call, parameters) => {
     try {
       return await call(...parameters);
     } catch (error) {
@@ -37,14 +37,14 @@ export function recordingEnds(database: Database): Database & { ends: string[] }
       throw error;
     }
   });
-  return Object.assign(new Database(source, database.notifier), { ends });
+  return Object.assign(new Database(source, db.notifier), { ends });
 }
 
 /**
  * @param fails asked before each transaction and each statement outside one; `'after'`: it is committed, and the connection
  * is lost before we hear of it
  */
-export function unreliable(database: Database, fails: () => 'before' | 'after' | undefined): Database {
+export function unreliable(db: Database, fails: () => 'before' | 'after' | undefined): Database {
   const lost = () => new Error('Connection terminated unexpectedly');
   const tried = async (call: Call, parameters: unknown[]) => {
     const when = fails();
@@ -53,19 +53,19 @@ export function unreliable(database: Database, fails: () => 'before' | 'after' |
     if (when === 'after') throw lost();
     return result;
   };
-  const { driver } = database.source as unknown as { driver: { master: object } };
+  const { driver } = db.source as unknown as { driver: { master: object } };
   const master = instead(driver.master, 'query', tried); // prepared statements go straight to the pool
   const parts = {
     driver: new Proxy(driver, { get: (target, key) => (key === 'master' ? master : member(target, key)) }),
   };
-  const own = instead(instead(database.source, 'transaction', tried), 'query', tried);
-  const manager: EntityManager = new Proxy(instead(database.source.manager, 'query', tried), {
+  const own = instead(instead(db.source, 'transaction', tried), 'query', tried);
+  const manager: EntityManager = new Proxy(instead(db.source.manager, 'query', tried), {
     get: (target, key) => (key === 'dataSource' ? source : member(target, key)),
   });
   const source: DataSource = new Proxy(own, {
     get: (target, key) => (key === 'driver' ? parts.driver : key === 'manager' ? manager : member(target, key)),
   });
-  return new Database(source, database.notifier);
+  return new Database(source, db.notifier);
 }
 
 /** @returns the same database, which looks at each transaction right before its commit */

@@ -10,7 +10,7 @@ export async function simulateEngine(
   seal: (secret: string, endpointId: Id) => Buffer,
   { students, endpoints }: { students: number; endpoints: number },
 ): Promise<{ engine: SimulatedEngine; studentIds: Id[]; endpointIds: Id[] }> {
-  const { source } = deps.database;
+  const { source } = deps.db;
   const clubId = newId();
   const now = Date.now() - 100 * day;
   const engine = new SimulatedEngine(deps, clubId, now);

@@ -67,20 +67,20 @@ export class SimulatedEngine {
   /** Whether anything was lost so far: without it, the sweeper has nothing to do. */
   lossy = false;
 
-  private readonly database: Database;
+  private readonly db: Database;
   private readonly deps: VaultDeps;
   readonly clubId: Id;
   now: number;
 
   constructor(deps: VaultDeps, clubId: Id, now: number) {
     this.deps = deps;
-    this.database = deps.database;
+    this.db = deps.db;
     this.clubId = clubId;
     this.now = now;
   }
 
   async commitFact(studentId: Id, type: EventType): Promise<void> {
-    await this.database.transaction((tx) =>
+    await this.db.transaction((tx) =>
       recordFact(tx, { clubId: this.clubId, type, studentId, occurredAt: new Date(this.now) }),
     );
   }
@@ -129,7 +129,7 @@ export class SimulatedEngine {
 
   /** @returns how many had nobody who looked after them */
   sweep(): Promise<number> {
-    return rescueOverdue(this.database, new Date(this.now));
+    return rescueOverdue(this.db, new Date(this.now));
   }
 
   /** A second step of a delivery beside whatever its workflow does: a repeated activity. */
@@ -140,12 +140,12 @@ export class SimulatedEngine {
   }
 
   private async relay(): Promise<void> {
-    const [facts] = await this.database.source.query<[FactToTell[], number]>(
+    const [facts] = await this.db.source.query<[FactToTell[], number]>(
       `DELETE FROM facts RETURNING id, club_id AS "clubId", type, student_id AS "studentId",
                  subject_id AS "subjectId", details, occurred_at AS "occurredAt"`,
     );
     for (const fact of facts) await this.tell(fact);
-    const [wakes] = await this.database.source.query<[{ type: WorkflowType; id: Id }[], number]>(
+    const [wakes] = await this.db.source.query<[{ type: WorkflowType; id: Id }[], number]>(
       `DELETE FROM wakes RETURNING workflow_type AS type, subject_id AS id`,
     );
     if (this.losing && wakes.length > 0) {
@@ -157,8 +157,8 @@ export class SimulatedEngine {
   }
 
   private async tell(fact: FactToTell): Promise<void> {
-    const made = await fanOut(this.database, fact, new Date(this.now));
-    const rows = await this.database.source.query<{ id: Id; endpointId: Id }[]>(
+    const made = await fanOut(this.db, fact, new Date(this.now));
+    const rows = await this.db.source.query<{ id: Id; endpointId: Id }[]>(
       `SELECT id, endpoint_id AS "endpointId" FROM webhook_deliveries WHERE event_id = $1`,
       [fact.id],
     );
@@ -275,7 +275,7 @@ export class SimulatedEngine {
   }
 
   private async begin(deliveryId: Id): Promise<ModelAttempt> {
-    const [row] = await this.database.source.query<{ kind: Kind }[]>(
+    const [row] = await this.db.source.query<{ kind: Kind }[]>(
       `SELECT trigger AS kind FROM webhook_attempts WHERE delivery_id = $1 ORDER BY fence DESC LIMIT 1`,
       [deliveryId],
     );
@@ -287,7 +287,7 @@ export class SimulatedEngine {
   private async endLease(deliveryId: Id, attempt: ModelAttempt): Promise<void> {
     if (this.model.delivery(deliveryId).attempt !== attempt) return; // it has been begun again: not ours any more
     attempt.cutOff = true;
-    await this.database.source.query(
+    await this.db.source.query(
       `UPDATE webhook_deliveries SET lease_until = clock_timestamp() - interval '1 ms' WHERE id = $1`,
       [deliveryId],
     );

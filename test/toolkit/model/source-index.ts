@@ -159,8 +159,8 @@ export async function openIndexedClub(): Promise<IndexedClub> {
 
 /** What an act about a file does, as the media library does it: the row, and the index in the same transaction. */
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
-  const { database } = await testDeps();
-  await database.transaction(async (tx) => {
+  const { db } = await testDeps();
+  await db.transaction(async (tx) => {
     await tx.query(`UPDATE media SET ${set} WHERE id = $1`, [id, ...values]);
     await syncSources(tx, clubId, { mediaIds: [id] }, new Date());
   });
@@ -181,23 +181,17 @@ type Performances = { [K in Kind]: (act: Details<K>, club: IndexedClub, model: S
 
 const performances: Performances = {
   async create({ course, published }, { clubId, courses }, model) {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const content = { title: 'a', content: 'a', published };
-    const { id } = await createLesson(
-      { database },
-      clubId,
-      at(courses, course).moduleIds[0] ?? '',
-      content,
-      new Date(),
-    );
+    const { id } = await createLesson({ db }, clubId, at(courses, course).moduleIds[0] ?? '', content, new Date());
     model.lessons.push({ id, course, ...content, removed: false });
     return [];
   },
   async write({ lesson: place, ...changes }, { clubId }, model) {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
-    const { database } = await testDeps();
-    await updateLesson({ database }, clubId, lesson.id, given(changes), new Date());
+    const { db } = await testDeps();
+    await updateLesson({ db }, clubId, lesson.id, given(changes), new Date());
     const { title, content } = lesson;
     Object.assign(lesson, given(changes));
     return title === lesson.title && content === lesson.content ? [] : [lesson.id];
@@ -205,8 +199,8 @@ const performances: Performances = {
   async remove({ lesson: place }, { clubId }, model) {
     const lesson = model.lessonAt(place);
     if (!lesson) return [];
-    const { database } = await testDeps();
-    await removeLesson({ database }, clubId, lesson.id, new Date());
+    const { db } = await testDeps();
+    await removeLesson({ db }, clubId, lesson.id, new Date());
     lesson.removed = true;
     return [];
   },
@@ -214,8 +208,8 @@ const performances: Performances = {
     const course = at(model.courses, place);
     const { title } = course;
     Object.assign(course, given(changes));
-    const { database } = await testDeps();
-    await updateCourse({ database }, clubId, at(courses, place).id, { ...course }, new Date());
+    const { db } = await testDeps();
+    await updateCourse({ db }, clubId, at(courses, place).id, { ...course }, new Date());
     return title === course.title ? [] : model.lessons.filter((one) => one.course === place).map(({ id }) => id);
   },
   async material({ agent: place, courses, lessons, files }, club, model) {
@@ -228,13 +222,13 @@ const performances: Performances = {
       lesson_ids: agent.lessons,
       media_ids: agent.files,
     };
-    const { database } = await testDeps();
-    await setMaterial({ database }, club.clubId, at(club.agents, place).id, material, new Date());
+    const { db } = await testDeps();
+    await setMaterial({ db }, club.clubId, at(club.agents, place).id, material, new Date());
     return [];
   },
   async agent({ agent, status }, { clubId, agents }, model) {
-    const { database } = await testDeps();
-    await updateAgent({ database }, clubId, at(agents, agent).id, { status }, new Date());
+    const { db } = await testDeps();
+    await updateAgent({ db }, clubId, at(agents, agent).id, { status }, new Date());
     at(model.agents, agent).status = status;
     return [];
   },
@@ -247,8 +241,8 @@ const performances: Performances = {
     return title === file.title ? [] : [id];
   },
   async language({ language }, { clubId }, model) {
-    const { database } = await testDeps();
-    await updateClub({ database }, clubId, { language }, new Date());
+    const { db } = await testDeps();
+    await updateClub({ db }, clubId, { language }, new Date());
     const hasChanged = language !== model.language;
     model.language = language;
     return hasChanged ? [...model.lessons, ...model.files].map(({ id }) => id) : [];

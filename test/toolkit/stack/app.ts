@@ -44,7 +44,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
   const storage = createObjectStore(config.storage);
   const usual = await testDeps();
   const answers = createAnswerFeed({
-    source: usual.database.source,
+    source: usual.db.source,
     databaseUrl: config.database.url.reveal(),
     onFailure() {},
   });

@@ -29,15 +29,15 @@ async function open(): Promise<DataSource> {
 }
 
 /** What domain functions need, on a database of the test's making. */
-export function depsOn(database: Database): VaultDeps {
-  return { database, vault: createVault(readConfig().masterKey) };
+export function depsOn(db: Database): VaultDeps {
+  return { db, vault: createVault(readConfig().masterKey) };
 }
 
 /** What domain functions need, on the test database; nobody is notified. */
 export async function testDeps(): Promise<AddressedDeps> {
   const source = await testDatabase();
   return {
-    database: new Database(source, { notify() {} }),
+    db: new Database(source, { notify() {} }),
     vault: createVault(readConfig().masterKey),
     publicUrl: readConfig().api.publicUrl,
     classroomUrl: readConfig().classroomUrl,

@@ -24,7 +24,7 @@ export function useDeliveries(): () => Delivering {
   const receivers: Receiver[] = [];
 
   before('open the way out to receivers', async () => {
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const { authority } = await testStack();
     const certificate = await authority.issue(['127.0.0.1', 'localhost']);
     const way = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate });
@@ -32,7 +32,7 @@ export function useDeliveries(): () => Delivering {
     egress = way;
     delivering = {
       deps: (changes) => ({
-        database,
+        db,
         vault,
         post: (message) => postWebhook(way.dispatcher, { ...message, serviceName, timeLimitMs: attemptTimeLimitMs }),
         random: () => 0.5,

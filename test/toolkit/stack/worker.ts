@@ -15,7 +15,7 @@ import { createLogger } from '../../../platform/infra/process.ts';
 import { errorsAsCodes } from '../../../worker/activity-errors.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
 import { faultsAsAnswers } from '../../../worker/step-faults.ts';
-import { testDatabase } from './database.ts';
+import { testDeps } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';
 import { quietRuntime } from './time-skipping.ts';
 
@@ -37,7 +37,7 @@ export async function runWorkerHere(
     ...options,
     connection,
     workflowBundle: await workflowBundle(),
-    interceptors: { activity: [errorsAsCodes(log), faultsAsAnswers(await testDatabase(), log)] },
+    interceptors: { activity: [errorsAsCodes(log), faultsAsAnswers((await testDeps()).db, log)] },
   });
   const running = worker.run();
   running.catch(() => {});

@@ -114,7 +114,7 @@ class Model {
 describe('enrollments against a model', () => {
   it('match the model in state, facts and refusals after any sequence of changes', async function () {
     this.timeout(120_000);
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const course = await buildCourse(clubId);
@@ -149,7 +149,7 @@ describe('enrollments against a model', () => {
               source: 'grant',
               endsAt,
             } as const;
-            const { enrollment, fresh } = await database.transaction((tx) => grantAccess(tx, grant, now));
+            const { enrollment, fresh } = await db.transaction((tx) => grantAccess(tx, grant, now));
             expect(fresh).to.equal(wanted === 'access.granted');
             if (fresh) ids.push(enrollment.id);
             continue;
@@ -158,7 +158,7 @@ describe('enrollments against a model', () => {
           if (!one || id === undefined || removed.has(id)) continue;
           const before = await factCount();
           const wanted = model.change(one, done);
-          const change = await database
+          const change = await db
             .transaction(async (tx) => {
               if (done.kind === 'move') await moveToCohort(tx, clubId, id, cohortIds[done.cohort] ?? '', now);
               else if (done.kind === 'end')

@@ -94,8 +94,8 @@ describe('student imports', () => {
       const source = await testDatabase();
       await source.query(`DELETE FROM wakes`);
       const isWoken = async (afterMs: number) => {
-        const { database } = await testDeps();
-        await rescueOverdue(database, new Date(Date.now() + afterMs));
+        const { db } = await testDeps();
+        await rescueOverdue(db, new Date(Date.now() + afterMs));
         const rows = await source.query<unknown[]>(`SELECT 1 FROM wakes WHERE subject_id = $1`, [importId]);
         return rows.length > 0;
       };
@@ -268,8 +268,8 @@ describe('student imports', () => {
       const [name, email] = ['Quintessa Rowbottom', 'quintessa.rowbottom@example.com'];
       const { id } = await importFile(club, `${header}${email},${name}\nnobody,Quintessa Rowbottom\n`, 'invite=true');
       const [row] = await reportOf(club, id);
-      const { database } = await testDeps();
-      await removeStudent(depsOn(database), club.id, row?.student_id ?? '', new Date());
+      const { db } = await testDeps();
+      await removeStudent(depsOn(db), club.id, row?.student_id ?? '', new Date());
       for (const text of [name, email]) expect(await columnsHolding(text), text).to.deep.equal([]);
       expect(await storedOf(club)).to.deep.equal([]);
       expect(await reportOf(club, id)).to.deep.equal([

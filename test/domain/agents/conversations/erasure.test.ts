@@ -12,7 +12,8 @@ describe('deletion of a conversation during its answer', function () {
 
   const places = [
     { at: 'its beginning', charged: false, status: 'failed' },
-    { at: 'answer_claimed', charged: false, status: 'failed' },
+    { at: 'answer_claimed', charged: true, status: 'failed' },
+    { at: 'answer_called', charged: true, status: 'failed' },
     { at: 'answer_begun', charged: true, status: 'failed' },
     { at: 'answer_delta', charged: true, status: 'failed' },
     { at: 'answer_ending', charged: true, status: 'failed' },
@@ -20,13 +21,11 @@ describe('deletion of a conversation during its answer', function () {
   ];
   for (const { at, charged, status } of places)
     it(`at ${at} leaves no words of a ${status} answer, and charges ${charged ? 'its use' : 'nothing'}`, async () => {
-      const { database } = await testDeps();
+      const { db } = await testDeps();
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });
       const erase = () =>
-        database.transaction((tx) =>
-          eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
-        );
+        db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()));
       answering.model().next({ blocks: [{ deltas: [`First ${word} `, `second ${word} `, `third ${word}`] }] });
       let erased = false;
       const failpoint = async (name: string) => {

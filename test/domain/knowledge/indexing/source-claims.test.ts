@@ -76,8 +76,8 @@ describe('the claim of a source', function () {
   for (const [when, lose] of Object.entries(losses))
     it(`stops the reading at its next renewal when ${when}`, async () => {
       const source = await buildLessonSource('Text.');
-      const { database } = await testDeps();
-      const held = holdClaim(database, await claimOf(source), () => {}, new AbortController().signal);
+      const { db } = await testDeps();
+      const held = holdClaim(db, await claimOf(source), () => {}, new AbortController().signal);
       const aborted = once(held.signal, 'abort');
       await lose(source);
       await aborted;
@@ -148,14 +148,14 @@ describe('the claim of a source', function () {
     const source = await buildLessonSource('Old.');
     await stepSource(source);
     await wantAnew(source);
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const claim = await claimOf(source);
     const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.' }];
-    const recording = database.source.transaction(async (tx) => {
+    const recording = db.source.transaction(async (tx) => {
       await insertPassages(new Transaction(tx), claim, { title: 'T', language: 'en', pageCount: null, passages });
       await alterSource(source, `updated_at = now()`); // by another connection: it would wait for ever
       const lock = `SELECT id FROM agent_sources WHERE id = $1 FOR UPDATE NOWAIT`;
-      expect(await database.source.query(lock, [source.id])).to.deep.equal([{ id: source.id }]);
+      expect(await db.source.query(lock, [source.id])).to.deep.equal([{ id: source.id }]);
       throw new Error('enough');
     });
     expect(await recording.catch((error: Error) => error.message)).to.equal('enough');
@@ -170,8 +170,8 @@ describe('the claim of a source', function () {
       const source = await buildFileSource(await book(40));
       await stepSource(source);
       await wantAnew(source);
-      const { database } = await testDeps();
-      return { source, claim: await claimOf(source), database };
+      const { db } = await testDeps();
+      return { source, claim: await claimOf(source), db };
     };
     const takeAway = async (tx: Transaction, { id }: TestSource) => {
       await tx.query(`SELECT FROM agent_sources WHERE id = $1 FOR UPDATE`, [id]);
@@ -179,12 +179,12 @@ describe('the claim of a source', function () {
     };
 
     it('loses the claim, and leaves no passage, when it is taken away first', async () => {
-      const { source, claim, database } = await claimed();
+      const { source, claim, db } = await claimed();
       let recording: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(
         (tx) => takeAway(tx, source),
         async () => {
-          recording = recordPassages(database, claim, indexed, new Date()).catch((error: unknown) => error);
+          recording = recordPassages(db, claim, indexed, new Date()).catch((error: unknown) => error);
           await untilWaitingForLocks(1);
         },
       );
@@ -193,13 +193,13 @@ describe('the claim of a source', function () {
     });
 
     it('leaves no passage when they are recorded first', async () => {
-      const { source, claim, database } = await claimed();
+      const { source, claim, db } = await claimed();
       let taking: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(
         (tx) => recordPassages(databaseOf(tx), claim, indexed, new Date()),
         async (tx) => {
           expect(await tx.query(`SELECT 1 FROM agent_passages WHERE source_id = $1`, [source.id])).to.have.length(400);
-          taking = database.transaction((other) => takeAway(other, source));
+          taking = db.transaction((other) => takeAway(other, source));
           await untilWaitingForLocks(1);
         },
       );

@@ -67,9 +67,9 @@ describe('a source whose indexing meets a fault', function () {
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);
     await alterSource(leased, `lease_until = now() + interval '1 min'`);
     await alterSource(done, `status = 'ready', looks_at = NULL`);
-    const { database } = await testDeps();
-    await rescueOverdue(database, new Date());
-    const woken = await database.source.query<{ id: string }[]>(
+    const { db } = await testDeps();
+    await rescueOverdue(db, new Date());
+    const woken = await db.source.query<{ id: string }[]>(
       `SELECT subject_id AS id FROM wakes WHERE workflow_type = 'sourceIndex' AND subject_id = ANY ($1)`,
       [[overdue.id, leased.id, waiting.id, done.id]],
     );

@@ -11,15 +11,15 @@ const completedAt = new Date('2026-03-02T09:14:58.000Z');
 const now = new Date('2026-03-02T09:15:00.000Z');
 
 async function complete(completion: { clubId: string; studentId: string; courseId: string }): Promise<void> {
-  const { database } = await testDeps();
-  await database.source.transaction((tx) =>
+  const { db } = await testDeps();
+  await db.source.transaction((tx) =>
     issueOnCompletion(new Transaction(tx), 'https://club.example', { ...completion, completedAt }, now),
   );
 }
 
 async function certificatesOf(clubId: string) {
-  const { database } = await testDeps();
-  return database.source.query<Record<string, unknown>[]>(`SELECT * FROM certificates WHERE club_id = $1`, [clubId]);
+  const { db } = await testDeps();
+  return db.source.query<Record<string, unknown>[]>(`SELECT * FROM certificates WHERE club_id = $1`, [clubId]);
 }
 
 describe('certificates on course completion', () => {
@@ -70,10 +70,10 @@ describe('certificates on course completion', () => {
   });
 
   it('are rejected without a trace for an unknown or removed student and a foreign or unknown course', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed] = [await buildStudent(club.id), await buildStudent(club.id)];
-    await removeStudent(depsOn(database), club.id, removed.id, now);
+    await removeStudent(depsOn(db), club.id, removed.id, now);
     const course = await buildCourse(club.id, { certificateOnCompletion: true });
     const foreign = await buildCourse(other.id, { certificateOnCompletion: true });
     const before = await rowCounts();

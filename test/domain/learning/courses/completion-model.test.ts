@@ -78,8 +78,8 @@ describe('a course that is completed and edited at the same time', function () {
 
   it('has the facts and the progress of the model after any sequence', async () => {
     const deps = await testDeps();
-    const { database } = deps;
-    const { manager } = database.source;
+    const { db } = deps;
+    const { manager } = db.source;
     const club = await buildClub();
     let now = Date.now();
 
@@ -94,7 +94,7 @@ describe('a course that is completed and edited at the same time', function () {
         const really = async (act: Act, at: Date): Promise<unknown> => {
           if (act.kind === 'open' || act.kind === 'close')
             return updateCourse(
-              { database },
+              { db },
               club.id,
               course.id,
               { status: act.kind === 'open' ? 'published' : 'draft' },
@@ -102,9 +102,9 @@ describe('a course that is completed and edited at the same time', function () {
             );
           const { id, publicId } = lessonOf(act.lesson);
           if (act.kind === 'complete') return completeLesson(deps, reader, publicId, at);
-          if (act.kind === 'undo') return undoCompletion({ database }, reader, publicId, at);
-          if (act.kind === 'remove') return removeLesson({ database }, club.id, id, at);
-          return updateLesson({ database }, club.id, id, { published: act.kind === 'publish' }, at);
+          if (act.kind === 'undo') return undoCompletion({ db }, reader, publicId, at);
+          if (act.kind === 'remove') return removeLesson({ db }, club.id, id, at);
+          return updateLesson({ db }, club.id, id, { published: act.kind === 'publish' }, at);
         };
 
         for (const act of sequence) {

@@ -87,8 +87,8 @@ describe('concurrent completions', () => {
       await classroom.complete(first);
       const inOpen = (tx: Transaction) =>
         undoneFirst
-          ? undoCompletion({ database: databaseOf(tx) }, reader(), first, new Date())
-          : completeLesson({ database: databaseOf(tx), publicUrl }, reader(), second, new Date());
+          ? undoCompletion({ db: databaseOf(tx) }, reader(), first, new Date())
+          : completeLesson({ db: databaseOf(tx), publicUrl }, reader(), second, new Date());
       await begunDuring(inOpen, () => (undoneFirst ? classroom.complete(second) : classroom.undo(first)));
       expect(await completionsOf(learner.id)).to.deep.equal([
         lessonFact(0),
@@ -103,17 +103,11 @@ describe('a completion and a change that takes its lesson away', () => {
   /** What an administrator does, or a removal: inside an open transaction. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
-      updateLesson(
-        { database: databaseOf(tx) },
-        club.id,
-        course.lessons[0]?.id ?? '',
-        { published: false },
-        new Date(),
-      ),
+      updateLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),
     'the lesson is removed': (tx) =>
-      removeLesson({ database: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', new Date()),
+      removeLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', new Date()),
     'the course is unpublished': (tx) =>
-      updateCourse({ database: databaseOf(tx) }, club.id, course.id, { status: 'draft' }, new Date()),
+      updateCourse({ db: databaseOf(tx) }, club.id, course.id, { status: 'draft' }, new Date()),
     'access is revoked': (tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date()),
     'the student is removed': (tx) => removeStudent(depsOn(databaseOf(tx)), club.id, learner.id, new Date()),
   };
@@ -153,7 +147,7 @@ describe('a completion and a change that takes its lesson away', () => {
       const { publicUrl } = await testDeps();
       const [only = ''] = await start(1);
       const answer = await begunDuring(
-        (tx) => completeLesson({ database: databaseOf(tx), publicUrl }, reader(), only, new Date()),
+        (tx) => completeLesson({ db: databaseOf(tx), publicUrl }, reader(), only, new Date()),
         begin,
       );
       expect(answer.status).to.be.oneOf([200, 204]);
@@ -165,7 +159,7 @@ describe('a completion and a change that takes its lesson away', () => {
     const { publicUrl } = await testDeps();
     const [only = ''] = await start(1);
     await begunDuring(
-      (tx) => completeLesson({ database: databaseOf(tx), publicUrl }, reader(), only, new Date()),
+      (tx) => completeLesson({ db: databaseOf(tx), publicUrl }, reader(), only, new Date()),
       () => revokeEnrollment(course, learner),
     );
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
@@ -176,7 +170,7 @@ describe('a completion and a change that takes its lesson away', () => {
     const [only = ''] = await start(1);
     const further = { title: 'Further', published: true };
     const { body } = await begunDuring(
-      (tx) => createLesson({ database: databaseOf(tx) }, club.id, course.moduleId, further, new Date()),
+      (tx) => createLesson({ db: databaseOf(tx) }, club.id, course.moduleId, further, new Date()),
       () => classroom.complete(only),
     );
     expect(body.data.course).to.include({ lesson_count: 2, completed_lesson_count: 1 });

@@ -58,11 +58,11 @@ async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
 }
 
 async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: string; nth: number; points: number }) {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const taken = (but?: Id) => [...model.levels].some(([id, from]) => from === points && id !== but);
   if (act === 'create') {
     const refused = taken() ? 'points_taken' : undefined;
-    const made = createLevel({ database }, clubId, { name: 'Level', points }, new Date());
+    const made = createLevel({ db }, clubId, { name: 'Level', points }, new Date());
     expect(await codeOf(made)).to.equal(refused);
     if (refused === undefined) model.levels.set((await made).id, points);
     return;
@@ -71,22 +71,22 @@ async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: 
   if (id === undefined) return;
   if (act === 'move') {
     const refused = taken(id) ? 'points_taken' : undefined;
-    expect(await codeOf(updateLevel({ database }, clubId, id, { points }))).to.equal(refused);
+    expect(await codeOf(updateLevel({ db }, clubId, id, { points }))).to.equal(refused);
     if (refused === undefined) model.levels.set(id, points);
     return;
   }
   const refused = model.reached.has(id) ? 'in_use' : undefined;
-  expect(await codeOf(deleteLevel({ database }, clubId, id, new Date()))).to.equal(refused);
+  expect(await codeOf(deleteLevel({ db }, clubId, id, new Date()))).to.equal(refused);
   if (refused === undefined) model.levels.delete(id);
 }
 
 describe('points and levels', () => {
   it('match the model in points, level and facts after any awards and level changes', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
-        await database.source.query(`UPDATE levels SET removed_at = now() WHERE club_id = $1`, [clubId]);
+        await db.source.query(`UPDATE levels SET removed_at = now() WHERE club_id = $1`, [clubId]);
         const { id: studentId } = await buildStudent(clubId);
         const model: Model = { points: 0, causes: new Set(), levels: new Map(), reached: new Set(), told: [] };
         for (const step of taken) {
@@ -96,15 +96,15 @@ describe('points and levels', () => {
           }
           const given = step.cause ?? { kind: 'manual' as const, id: newId() };
           const { points } = step;
-          await database.transaction((tx) => awardPoints(tx, { clubId, studentId, points, cause: given }, new Date()));
+          await db.transaction((tx) => awardPoints(tx, { clubId, studentId, points, cause: given }, new Date()));
           awardInModel(model, `${given.kind} ${given.id}`, points);
         }
-        const told = await database.source.query<{ id: Id; type: string }[]>(
+        const told = await db.source.query<{ id: Id; type: string }[]>(
           `SELECT subject_id AS id, type FROM facts WHERE student_id = $1 ORDER BY seq`,
           [studentId],
         );
         expect(told).to.deep.equal(model.told.map((id) => ({ id, type: 'student.level_reached' })));
-        const standing = await ownStandingOf(database, clubId, studentId);
+        const standing = await ownStandingOf(db, clubId, studentId);
         const byPoints = [...model.levels].toSorted(([, a], [, b]) => a - b);
         expect({ points: standing.points, level: standing.level?.id, next: standing.next?.id }).to.deep.equal({
           points: model.points,
@@ -117,18 +117,18 @@ describe('points and levels', () => {
   }).timeout(120_000);
 
   it('keep nothing of an award whose transaction fails, and the award can be repeated', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);
-    await createLevel({ database }, clubId, { name: 'Deckhand', points: 1 }, new Date());
+    await createLevel({ db }, clubId, { name: 'Deckhand', points: 1 }, new Date());
     const given = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
-    const crash = database.transaction(async (tx) => {
+    const crash = db.transaction(async (tx) => {
       await awardPoints(tx, given, new Date());
       throw new Error('the process ends here');
     });
     expect(await crash.catch((error: Error) => error.message)).to.equal('the process ends here');
-    expect((await ownStandingOf(database, clubId, studentId)).points).to.equal(0);
-    await database.transaction((tx) => awardPoints(tx, given, new Date()));
-    expect((await ownStandingOf(database, clubId, studentId)).level?.name).to.equal('Deckhand');
+    expect((await ownStandingOf(db, clubId, studentId)).points).to.equal(0);
+    await db.transaction((tx) => awardPoints(tx, given, new Date()));
+    expect((await ownStandingOf(db, clubId, studentId)).level?.name).to.equal('Deckhand');
   });
 });

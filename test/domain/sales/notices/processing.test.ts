@@ -194,12 +194,12 @@ describe('upkeep of notices', () => {
   it('wakes a notice after two minutes without a step, and not before', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
-    const { database } = await testDeps();
-    await database.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
-    const woken = async () => database.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id]);
-    await rescueOverdue(database, new Date(Date.now() + 119_000));
+    const { db } = await testDeps();
+    await db.source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
+    const woken = async () => db.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id]);
+    await rescueOverdue(db, new Date(Date.now() + 119_000));
     expect(await woken()).to.have.length(0);
-    await rescueOverdue(database, new Date(Date.now() + 121_000));
+    await rescueOverdue(db, new Date(Date.now() + 121_000));
     expect(await woken()).to.have.length(1);
   });
 
@@ -210,13 +210,11 @@ describe('upkeep of notices', () => {
     for (const id of [kept, old]) await stepNotice(id);
     await alter('sales_notices', kept, { received_at: new Date(Date.now() - 90 * day + 60_000) });
     await alter('sales_notices', old, { received_at: new Date(Date.now() - 90 * day) });
-    const { database } = await testDeps();
-    expect((await retainNotices(database, new Date())).rows.notices).to.be.at.least(1);
+    const { db } = await testDeps();
+    expect((await retainNotices(db, new Date())).rows.notices).to.be.at.least(1);
     expect((await noticeRow(kept)).body).not.to.equal(null);
     expect(await noticeRow(old)).to.include({ body: null, status: 'failed' });
-    const error: unknown = await replayNotice({ database }, shop.club.id, old, new Date()).catch(
-      (thrown: unknown) => thrown,
-    );
+    const error: unknown = await replayNotice({ db }, shop.club.id, old, new Date()).catch((thrown: unknown) => thrown);
     expect(error).to.have.property('code', 'payload_purged');
   });
 

@@ -91,8 +91,8 @@ describe('body of a fact about a sale', () => {
   it('is not assembled when the sale belongs to another student', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
-    const { database } = await testDeps();
-    const [sale] = await database.source.query<{ id: string }[]>(`SELECT id FROM purchases WHERE club_id = $1`, [
+    const { db } = await testDeps();
+    const [sale] = await db.source.query<{ id: string }[]>(`SELECT id FROM purchases WHERE club_id = $1`, [
       shop.club.id,
     ]);
     const student = await buildStudent(shop.club.id);
@@ -106,7 +106,7 @@ describe('body of a fact about a sale', () => {
       occurredAt: new Date(),
     };
     const subject = { id: student.id, name: 'S', email: null, verified: false, createdAt: new Date(), removed: false };
-    const told: unknown = await assembleBody(database, fact, subject, new Date()).catch((error: unknown) => error);
+    const told: unknown = await assembleBody(db, fact, subject, new Date()).catch((error: unknown) => error);
     expect(told).to.be.an.instanceOf(Error).and.have.property('message', 'The record of a fact purchase.paid is gone');
   });
 });
@@ -171,7 +171,14 @@ describe('removal of a student from notices', () => {
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
     const pending = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', charged('waiting')));
     const id = await studentOf(shop);
-    await updateStudent(await testDeps(), shop.club.id, id, { email: `new-${newId()}@example.com` }, new Date());
+    await updateStudent(
+      await testDeps(),
+      shop.club.id,
+      id,
+      { email: `new-${newId()}@example.com` },
+      'owner',
+      new Date(),
+    );
     await stepNotice(ignored);
     await remove(shop, id);
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
@@ -207,7 +214,14 @@ describe('removal of a student from notices', () => {
     const other = await buildStudent(shop.club.id);
     const kept = await takeNotice(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
     await stepNotice(kept);
-    await updateStudent(await testDeps(), shop.club.id, other.id, { email: `n-${newId()}@example.com` }, new Date());
+    await updateStudent(
+      await testDeps(),
+      shop.club.id,
+      other.id,
+      { email: `n-${newId()}@example.com` },
+      'owner',
+      new Date(),
+    );
     await remove(shop, other.id);
     expect((await noticeRow(kept)).body).not.to.equal(null);
   });

@@ -22,7 +22,7 @@ const buyers = fc.record({
 
 describe('tax document of a buyer', () => {
   it('is in no event of the sale and its refund, for any buyer', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(buyers, async ({ name, document }) => {
         const shop = await buildShop();
@@ -31,16 +31,15 @@ describe('tax document of a buyer', () => {
         const notices = (['paid', 'refunded'] as const).map((event) => purchaseNotice(shop, event, { buyer }));
         expect(await sell(shop, ...notices)).to.deep.equal(['processed', 'processed']);
 
-        const facts = await database.source.query<FactToTell[]>(
+        const facts = await db.source.query<FactToTell[]>(
           `SELECT id, club_id AS "clubId", type, student_id AS "studentId", subject_id AS "subjectId", details,
                   occurred_at AS "occurredAt" FROM facts WHERE club_id = $1 ORDER BY seq`,
           [shop.club.id],
         );
-        for (const fact of facts) await fanOut(database, fact, new Date());
-        const told = await database.source.query<{ body: string }[]>(
-          `SELECT body FROM webhook_events WHERE club_id = $1`,
-          [shop.club.id],
-        );
+        for (const fact of facts) await fanOut(db, fact, new Date());
+        const told = await db.source.query<{ body: string }[]>(`SELECT body FROM webhook_events WHERE club_id = $1`, [
+          shop.club.id,
+        ]);
         expect(told).to.have.length(5); // created, paid, granted, refunded, revoked
         expect(told.filter(({ body }) => body.includes(document))).to.deep.equal([]);
       }),

@@ -129,8 +129,8 @@ describe('delivery history of an endpoint', () => {
     const { url } = await delivering().receiver(() => ({ status: 500, body: 'Stella' }));
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     await attempt(delivery);
-    const { database } = await testDeps();
-    await removeStudent(depsOn(database), delivery.clubId, delivery.studentId, new Date());
+    const { db } = await testDeps();
+    await removeStudent(depsOn(db), delivery.clubId, delivery.studentId, new Date());
     const shown = await find(delivery);
     expect(shown).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
     expect(shown).not.to.have.any.keys('body', 'next_attempt_at');

@@ -27,8 +27,8 @@ describe('races of an attempt’s record', () => {
     delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test/hook'));
   });
   const random = () => 0.5;
-  const resend = (database = deps.database) =>
-    resendDelivery({ ...deps, database }, delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
+  const resend = (db = deps.db) =>
+    resendDelivery({ ...deps, db }, delivery.clubId, delivery.endpoint.id, delivery.id, new Date());
   const outcomes = async () =>
     (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
 
@@ -45,11 +45,11 @@ describe('races of an attempt’s record', () => {
         let record: Promise<boolean> | undefined;
         await withOpenTransaction(
           (tx) => {
-            const disabling = { ...deps, database: databaseOf(tx) };
+            const disabling = { ...deps, db: databaseOf(tx) };
             return disableEndpoint(disabling, delivery.clubId, delivery.endpoint.id, new Date());
           },
           async () => {
-            record = recordSuccess(deps.database, delivery.id, claim, accepted, new Date());
+            record = recordSuccess(deps.db, delivery.id, claim, accepted, new Date());
             await untilWaitingForLocks(1);
           },
         );
@@ -67,7 +67,7 @@ describe('races of an attempt’s record', () => {
     await withOpenTransaction(
       (tx) => removeStudent(depsOn(databaseOf(tx)), delivery.clubId, delivery.studentId, new Date()),
       async () => {
-        record = recordSuccess(deps.database, delivery.id, claim, answer, new Date());
+        record = recordSuccess(deps.db, delivery.id, claim, answer, new Date());
         await untilWaitingForLocks(1);
       },
     );
@@ -109,7 +109,7 @@ describe('races of an attempt’s record', () => {
       const claim = await claimed(delivery);
       let asking: ReturnType<typeof resend> | undefined;
       await withOpenTransaction(
-        (tx) => recordFailure({ ...deps, random, database: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
+        (tx) => recordFailure({ ...deps, random, db: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
         async () => {
           asking = resend();
           await untilWaitingForLocks(1);
@@ -133,7 +133,7 @@ describe('races of an attempt’s record', () => {
     it('make one further attempt when requested while the successful one is in flight', async () => {
       const claim = await claimed(delivery);
       await resend();
-      expect(await recordSuccess(deps.database, delivery.id, claim, accepted, new Date())).to.equal(true);
+      expect(await recordSuccess(deps.db, delivery.id, claim, accepted, new Date())).to.equal(true);
       expect(await stepOf(delivery, refused)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
       expect(await outcomes()).to.deep.equal([
@@ -148,7 +148,7 @@ describe('races of an attempt’s record', () => {
       await withOpenTransaction(
         (tx) => resend(databaseOf(tx)),
         async () => {
-          record = recordSuccess(deps.database, delivery.id, claim, accepted, new Date());
+          record = recordSuccess(deps.db, delivery.id, claim, accepted, new Date());
           await untilWaitingForLocks(1);
         },
       );
@@ -174,7 +174,7 @@ describe('races of an attempt’s record', () => {
       const living = await claimed(delivery);
       let late: Promise<void> | undefined;
       await withOpenTransaction(
-        (tx) => recordFailure({ ...deps, random, database: databaseOf(tx) }, delivery.id, living, refused, new Date()),
+        (tx) => recordFailure({ ...deps, random, db: databaseOf(tx) }, delivery.id, living, refused, new Date()),
         async () => {
           late = recordFailure({ ...deps, random }, delivery.id, lost, refused, new Date());
           await untilWaitingForLocks(1);
@@ -191,12 +191,12 @@ describe('races of an attempt’s record', () => {
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
       let calls = 0;
-      const database = unreliable(deps.database, () => (posted > 0 ? fails(++calls) : undefined));
+      const db = unreliable(deps.db, () => (posted > 0 ? fails(++calls) : undefined));
       const post = async () => {
         posted++;
         return answer;
       };
-      const step = await attemptDelivery(await answering(post, { database }), delivery.id, Date.now());
+      const step = await attemptDelivery(await answering(post, { db }), delivery.id, Date.now());
       return { step, posted };
     };
     const twice = (call: number) => (call <= 2 ? 'before' : undefined);

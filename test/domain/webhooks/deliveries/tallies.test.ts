@@ -158,7 +158,7 @@ const endpointRemovals = fc.constant(
 );
 const rollUps = fc
   .constantFrom(1, 3, 1_000)
-  .map((limit) => step(`roll up ${limit}`, async () => rollUpTallies((await testDeps()).database, limit)));
+  .map((limit) => step(`roll up ${limit}`, async () => rollUpTallies((await testDeps()).db, limit)));
 const steps = fc.oneof(
   { weight: 6, arbitrary: insertions },
   { weight: 4, arbitrary: changes },
@@ -182,8 +182,8 @@ describe('delivery tallies', () => {
     return rows;
   };
   const rollUpAll = async () => {
-    const { database } = await testDeps();
-    while ((await rollUpTallies(database, 1_000)) > 0);
+    const { db } = await testDeps();
+    while ((await rollUpTallies(db, 1_000)) > 0);
   };
 
   it('equal a plain count for each filter after any history', async () => {
@@ -231,11 +231,11 @@ describe('delivery tallies', () => {
   });
 
   it('count nothing twice when rollups run at once', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const endpointId = await endpoint();
     const event: NewEvent = { type: 'student.updated', createdAt: instants[5] ?? 0, status: 'succeeded' };
-    for (let number = 0; number < 20; number++) await insert(database.source.manager, clubId, [endpointId], event);
-    await Promise.all([7, 7, 7].map((limit) => rollUpTallies(database, limit)));
+    for (let number = 0; number < 20; number++) await insert(db.source.manager, clubId, [endpointId], event);
+    await Promise.all([7, 7, 7].map((limit) => rollUpTallies(db, limit)));
     expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);
     await rollUpAll();
     expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);

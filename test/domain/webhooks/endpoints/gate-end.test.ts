@@ -46,7 +46,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
       // Somebody holds the delivery, so that its park stops half way: the endpoint was read, nothing is written.
       (tx: Transaction) => tx.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
       async () => {
-        parking = readState(deps.database, delivery.id, Date.now());
+        parking = readState(deps.db, delivery.id, Date.now());
         await untilWaitingForLocks(1);
         opening = enable(delivery);
         await untilWaitingForLocks(2);
@@ -70,7 +70,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     await withOpenTransaction(
       (tx: Transaction) => openAndEndTheGate(tx, delivery),
       async () => {
-        parking = readState(deps.database, delivery.id, Date.now()); // it sees a paused endpoint …
+        parking = readState(deps.db, delivery.id, Date.now()); // it sees a paused endpoint …
         await untilWaitingForLocks(1); // … and waits before it parks
       },
     );
@@ -90,7 +90,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     let pausing: Promise<unknown> | undefined;
     await withOpenTransaction(
       async (tx: Transaction) => {
-        const database = nestedIn({
+        const db = nestedIn({
           query: async (statement: string, parameters: unknown[]) => {
             const rows: unknown = await tx.query(statement, parameters);
             if (pausing === undefined) {
@@ -101,13 +101,13 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
             return rows;
           },
         } as unknown as EntityManager);
-        const ended = await tendGate({ database, vault: deps.vault }, endpoint.id, Date.now());
+        const ended = await tendGate({ db, vault: deps.vault }, endpoint.id, Date.now());
         expect(ended).to.deep.equal({ done: true, outcome: 'open' });
       },
       async () => {},
     );
     await pausing;
-    expect(await readState(deps.database, delivery.id, Date.now())).to.include({ waitingFor: 'endpoint' });
+    expect(await readState(deps.db, delivery.id, Date.now())).to.include({ waitingFor: 'endpoint' });
     expect(await wakesOf(endpoint.id), 'the gate is called after its end').to.equal(1);
     await enable(delivery);
     await tendGate(deps, endpoint.id, Date.now());
@@ -116,7 +116,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
 
   /** What enableEndpoint and the last step of the gate do, in the one transaction that is held open. */
   async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
-    const within = { database: nestedIn(tx.manager), vault: (await testDeps()).vault };
+    const within = { db: nestedIn(tx.manager), vault: (await testDeps()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());
     expect(await tendGate(within, endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
   }

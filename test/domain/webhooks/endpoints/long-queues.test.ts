@@ -168,10 +168,10 @@ describe('change of the breaker', () => {
   });
 
   it('restarts the release pages when the endpoint is closed', async () => {
-    const { database, vault } = await testDeps();
+    const { db, vault } = await testDeps();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });
-    await database.transaction((tx) => closeEndpoint(tx, vault, { id: endpoint.id, clubId }, 'manual', new Date()));
+    await db.transaction((tx) => closeEndpoint(tx, vault, { id: endpoint.id, clubId }, 'manual', new Date()));
     expect((await endpointRow(endpoint.id)).releasePage).to.equal(0);
   });
 });

@@ -50,7 +50,7 @@ describe('cancellation of an endpoint’s queue', () => {
   const [disable, enable] = [on(disableEndpoint), on(enableEndpoint)];
 
   it('cancels pending and requested deliveries only, and wakes each changed one', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const rows = {
       pending: {},
@@ -71,7 +71,7 @@ describe('cancellation of an endpoint’s queue', () => {
     }
     const idle = ['succeeded', 'failed', 'canceled by a removal'];
     const wakes = await wakesBy(subscription.clubId, () =>
-      database.transaction((tx) => cancelSome(tx, subscription.endpoint.id, new Date())),
+      db.transaction((tx) => cancelSome(tx, subscription.endpoint.id, new Date())),
     );
     const busy = [...deliveries].filter(([name]) => !idle.includes(name));
     expect(wakes).to.deep.equal(busy.map(([, delivery]) => deliveryRun(delivery)).toSorted());
@@ -95,11 +95,11 @@ describe('cancellation of an endpoint’s queue', () => {
   });
 
   it('does not touch the queues of other endpoints', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
     const delivery = await buildWebhookDelivery(other);
-    await database.transaction((tx) => cancelSome(tx, subscription.endpoint.id, new Date()));
+    await db.transaction((tx) => cancelSome(tx, subscription.endpoint.id, new Date()));
     expect((await deliveryRow(delivery.id)).status).to.equal('pending');
   });
 
@@ -116,7 +116,7 @@ describe('cancellation of an endpoint’s queue', () => {
   });
 
   it('makes a concurrent fan-out wait, which then creates nothing', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
     let told: ReturnType<typeof fanOut> | undefined;
@@ -126,7 +126,7 @@ describe('cancellation of an endpoint’s queue', () => {
         await cancelSome(tx, subscription.endpoint.id, new Date());
       },
       async () => {
-        told = fanOut(database, fact, new Date());
+        told = fanOut(db, fact, new Date());
         await untilWaitingForLocks(1);
       },
     );

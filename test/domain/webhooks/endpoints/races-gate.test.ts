@@ -54,7 +54,7 @@ describe('races at an endpoint’s gate', () => {
       await withOpenTransaction(
         async (tx) => {
           await recordSuccess(databaseOf(tx), probe.id, claim, accepted, new Date(now));
-          const gate = await tendGate({ ...deps, database: databaseOf(tx) }, subscription.endpoint.id, now);
+          const gate = await tendGate({ ...deps, db: databaseOf(tx) }, subscription.endpoint.id, now);
           expect(gate).to.deep.equal({ done: true, outcome: 'open' });
         },
         async () => {
@@ -95,7 +95,7 @@ describe('races at an endpoint’s gate', () => {
     expect(await parked(list)).to.equal(3);
     let second: ReturnType<typeof tendGate> | undefined;
     await withOpenTransaction(
-      (tx) => tendGate({ ...deps, database: databaseOf(tx) }, subscription.endpoint.id, now + minute),
+      (tx) => tendGate({ ...deps, db: databaseOf(tx) }, subscription.endpoint.id, now + minute),
       async () => {
         second = tendGate(deps, subscription.endpoint.id, now + minute);
         await untilWaitingForLocks(1);
@@ -109,7 +109,7 @@ describe('races at an endpoint’s gate', () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now);
-    for (const { id } of list) await readState(deps.database, id, now);
+    for (const { id } of list) await readState(deps.db, id, now);
     await tendGate(deps, subscription.endpoint.id, now);
     const { admittedDeliveryId } = await endpointRow(subscription.endpoint.id);
     await claimed({ id: admittedDeliveryId ?? '' });
@@ -155,7 +155,7 @@ describe('races at an endpoint’s gate', () => {
       const other = await buildWebhookDelivery(others);
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
-      for (const { id } of [delivery, other]) await readState(deps.database, id, now);
+      for (const { id } of [delivery, other]) await readState(deps.db, id, now);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
       await withOpenTransaction(
         (tx) => removeStudent(depsOn(databaseOf(tx)), subscription.clubId, subscription.studentId, new Date(now)),
@@ -172,11 +172,11 @@ describe('races at an endpoint’s gate', () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
-      await readState(deps.database, delivery.id, now);
+      await readState(deps.db, delivery.id, now);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
       let removal: Promise<void> | undefined;
       await withOpenTransaction(
-        (tx) => tendGate({ ...deps, database: databaseOf(tx) }, subscription.endpoint.id, now),
+        (tx) => tendGate({ ...deps, db: databaseOf(tx) }, subscription.endpoint.id, now),
         async () => {
           removal = removeStudent(deps, subscription.clubId, subscription.studentId, new Date(now));
           await untilWaitingForLocks(1);
@@ -203,7 +203,7 @@ describe('races at an endpoint’s gate', () => {
       const claim = await claimed(fifth);
       let early: Awaited<ReturnType<typeof claimed>> | undefined;
       await withOpenTransaction(
-        (tx) => recordFailure({ ...deps, random, database: databaseOf(tx) }, fifth.id, claim, refused, new Date(now)),
+        (tx) => recordFailure({ ...deps, random, db: databaseOf(tx) }, fifth.id, claim, refused, new Date(now)),
         async () => {
           early = await claimed(other);
         },
@@ -223,17 +223,17 @@ describe('races at an endpoint’s gate', () => {
     const [admitted] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
-    await readState(deps.database, admitted.id, now);
+    await readState(deps.db, admitted.id, now);
     await tendGate(deps, subscription.endpoint.id, now);
     const claim = await claimed(admitted);
     const studentId = (await buildStudent(subscription.clubId)).id;
     const next = await buildWebhookDelivery({ ...subscription, studentId });
-    await readState(deps.database, next.id, Date.now());
+    await readState(deps.db, next.id, Date.now());
     await removeStudent(deps, subscription.clubId, subscription.studentId, new Date(now));
 
     expect(await tendGate(deps, subscription.endpoint.id, now)).to.include({ doing: 'probing' });
     expect(await parked([next])).to.equal(1);
-    await recordSuccess(deps.database, admitted.id, claim, accepted, new Date(now));
+    await recordSuccess(deps.db, admitted.id, claim, accepted, new Date(now));
     await tendGate(deps, subscription.endpoint.id, now);
     expect(await parked([next])).to.equal(0);
   });
@@ -242,7 +242,7 @@ describe('races at an endpoint’s gate', () => {
     const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
-    await readState(deps.database, admitted.id, now);
+    await readState(deps.db, admitted.id, now);
     await tendGate(deps, subscription.endpoint.id, now);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId: admitted.id });
     await alter('webhook_deliveries', byHand.id, { requested: 'manual' });

@@ -33,7 +33,7 @@ describe('races over an endpoint’s queue', () => {
     subscription = await buildSubscription('https://receiver.test/hook');
   });
   const now = new Date();
-  const within = (database: VaultDeps['database']): VaultDeps => ({ ...deps, database });
+  const within = (db: VaultDeps['db']): VaultDeps => ({ ...deps, db });
   const of = ({ clubId, endpoint }: Subscription) => [clubId, endpoint.id] as const;
   const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
   /** Waits for a lock while `open` is uncommitted. */
@@ -56,8 +56,7 @@ describe('races over an endpoint’s queue', () => {
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
     const recovered = await meanwhile(
-      ({ database }) =>
-        database.source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [delivery.id]),
+      ({ db }) => db.source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE id = $1`, [delivery.id]),
       () => recoverDeliveries(deps, ...of(subscription), since, now),
     );
     expect(recovered).to.deep.equal({ recovered: 0 });
@@ -65,7 +64,7 @@ describe('races over an endpoint’s queue', () => {
   });
 
   describe('fan-out and change of the endpoint', () => {
-    const tell = (fact: ReturnType<typeof factAbout>, { database } = deps) => fanOut(database, fact, now);
+    const tell = (fact: ReturnType<typeof factAbout>, { db } = deps) => fanOut(db, fact, now);
 
     it('creates nothing when it meets an uncommitted disable', async () => {
       const fact = factAbout(subscription, 'student.updated');
@@ -125,7 +124,7 @@ describe('races over an endpoint’s queue', () => {
           (inside) => ask(delivery, inside),
           () => disableEndpoint(deps, ...of(subscription), now),
         );
-        const { source } = deps.database;
+        const { source } = deps.db;
         const open = await source.query<unknown[]>(
           `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1
               AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL OR parked_at IS NOT NULL)`,
@@ -141,7 +140,7 @@ describe('races over an endpoint’s queue', () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       (inside) => disableEndpoint(inside, ...of(subscription), now),
-      () => claimAttempt(deps.database.source, delivery.id, Date.now()),
+      () => claimAttempt(deps.db.source, delivery.id, Date.now()),
     );
     expect(claim).to.equal(undefined);
   });
@@ -149,8 +148,8 @@ describe('races over an endpoint’s queue', () => {
   it('a claim that meets an uncommitted removal is not granted', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
-      ({ database }) => removeStudent(depsOn(database), delivery.clubId, delivery.studentId, now),
-      () => claimAttempt(deps.database.source, delivery.id, Date.now()),
+      ({ db }) => removeStudent(depsOn(db), delivery.clubId, delivery.studentId, now),
+      () => claimAttempt(deps.db.source, delivery.id, Date.now()),
     );
     expect(claim).to.equal(undefined);
   });
@@ -162,7 +161,7 @@ describe('races over an endpoint’s queue', () => {
         const pending = await buildWebhookDelivery(subscription);
         expect(asked.id < pending.id).to.equal(true);
         await alter('webhook_deliveries', asked.id, { status: 'failed', requested: 'manual', completed_at: now });
-        const database = countingTransactions(deps.database);
+        const db = countingTransactions(deps.db);
         const both: Promise<unknown>[] = [];
         await withOpenTransaction(
           (tx) =>
@@ -170,14 +169,14 @@ describe('races over an endpoint’s queue', () => {
               held === 'pending' ? pending.id : asked.id,
             ]),
           async () => {
-            both.push(disableEndpoint(within(database), ...of(subscription), now));
+            both.push(disableEndpoint(within(db), ...of(subscription), now));
             await untilWaitingForLocks(1);
-            both.push(removeStudent(depsOn(database), subscription.clubId, subscription.studentId, now));
+            both.push(removeStudent(depsOn(db), subscription.clubId, subscription.studentId, now));
             await untilWaitingForLocks(2);
           },
         );
         await Promise.all(both);
-        expect(database.transactions()).to.equal(2);
+        expect(db.transactions()).to.equal(2);
       });
     }
 

@@ -15,15 +15,15 @@ import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/driv
 const url = 'https://hooks.example.com/club';
 
 describe('fan-out of a fact', () => {
-  let database: Database;
+  let db: Database;
   before(async () => {
-    ({ database } = await testDeps());
+    ({ db } = await testDeps());
   });
 
   const deliveriesOf = (eventId: string) =>
-    database.source.manager.find(WebhookDelivery, { where: { eventId }, order: { endpointId: 'ASC' } });
+    db.source.manager.find(WebhookDelivery, { where: { eventId }, order: { endpointId: 'ASC' } });
   const eventsOf = (eventId: string) =>
-    database.source.query<unknown[]>(`SELECT 1 FROM webhook_events WHERE id = $1`, [eventId]);
+    db.source.query<unknown[]>(`SELECT 1 FROM webhook_events WHERE id = $1`, [eventId]);
 
   describe('recipients', () => {
     it('are the club’s endpoints that subscribe to the type and are not disabled (DEL-10)', async () => {
@@ -42,7 +42,7 @@ describe('fan-out of a fact', () => {
 
       const fact = factAbout({ clubId, studentId: student.id }, 'student.updated', new Date(1_750_000_000_000));
       const now = new Date(1_750_000_005_000);
-      const made = await fanOut(database, fact, now);
+      const made = await fanOut(db, fact, now);
 
       const rows = await deliveriesOf(fact.id);
       expect(rows.map(({ endpointId }) => endpointId)).to.deep.equal([enabled, paused].toSorted());
@@ -72,7 +72,7 @@ describe('fan-out of a fact', () => {
     it('start a run each, found by club, endpoint and type; a healthy endpoint counts a local attempt', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url);
       const facts = [1, 2].map(() => factAbout({ clubId, studentId }, 'student.updated'));
-      const caused = await fanOutEach(database, facts, new Date());
+      const caused = await fanOutEach(db, facts, new Date());
       const ids = (await Promise.all(facts.map(({ id }) => deliveriesOf(id)))).flat().map(({ id }) => id);
       expect(caused).to.deep.equal(
         ids.map((subjectId) => ({
@@ -90,7 +90,7 @@ describe('fan-out of a fact', () => {
       await buildEndpoint(subscription.clubId, url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
-      await fanOut(database, fact, new Date());
+      await fanOut(db, fact, new Date());
       expect((await deliveriesOf(fact.id)).map(({ eventId }) => eventId)).to.deep.equal([fact.id, fact.id, fact.id]);
       expect(await eventsOf(fact.id)).to.have.length(1);
     });
@@ -98,7 +98,7 @@ describe('fan-out of a fact', () => {
     it('are none without a subscription to the type, and nothing is written (DEL-16)', async () => {
       const subscription = await buildSubscription(url, ['student.created']);
       const fact = factAbout(subscription, 'student.updated');
-      expect(await fanOut(database, fact, new Date())).to.deep.equal([]);
+      expect(await fanOut(db, fact, new Date())).to.deep.equal([]);
       expect(await deliveriesOf(fact.id)).to.deep.equal([]);
       expect(await eventsOf(fact.id)).to.deep.equal([]);
     });
@@ -106,7 +106,7 @@ describe('fan-out of a fact', () => {
     it('that failed last are marked as not healthy', async () => {
       const subscription = await buildSubscription(url);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
-      const [made] = await fanOut(database, factAbout(subscription, 'student.updated'), new Date());
+      const [made] = await fanOut(db, factAbout(subscription, 'student.updated'), new Date());
       expect(made?.healthy).to.equal(false);
     });
 
@@ -117,7 +117,7 @@ describe('fan-out of a fact', () => {
       await withOpenTransaction(
         (tx) => tx.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [subscription.endpoint.id]),
         async () => {
-          made = fanOut(database, fact, new Date());
+          made = fanOut(db, fact, new Date());
           await untilWaitingForLocks(1);
         },
       );
@@ -131,8 +131,15 @@ describe('fan-out of a fact', () => {
       const deps = await testDeps();
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.created', new Date(1_750_000_000_000));
-      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Married Name' }, new Date());
-      await fanOut(database, fact, new Date());
+      await updateStudent(
+        deps,
+        subscription.clubId,
+        subscription.studentId,
+        { name: 'Married Name' },
+        'owner',
+        new Date(),
+      );
+      await fanOut(db, fact, new Date());
       const body = JSON.parse((await eventRow(fact.id)).body ?? '');
       expect(body).to.nested.include({ id: fact.id, type: 'student.created', 'data.student.name': 'Married Name' });
       expect(body.occurred_at).to.equal('2025-06-15T15:06:40.000Z');
@@ -142,10 +149,10 @@ describe('fan-out of a fact', () => {
       it(`matches the contract for ${type}`, async () => {
         const subscription = await buildSubscription(url);
         if (type === 'student.removed') {
-          await removeStudent(depsOn(database), subscription.clubId, subscription.studentId, new Date());
+          await removeStudent(depsOn(db), subscription.clubId, subscription.studentId, new Date());
         }
         const fact = factAbout(subscription, type);
-        await fanOut(database, fact, new Date());
+        await fanOut(db, fact, new Date());
         expect(eventFaults(type, JSON.parse((await eventRow(fact.id)).body ?? ''))).to.deep.equal([]);
       });
     }
@@ -157,11 +164,11 @@ describe('fan-out of a fact', () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
-      const first = await fanOut(database, fact, new Date());
+      const first = await fanOut(db, fact, new Date());
       const before = { deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) };
 
-      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Other' }, new Date());
-      expect(await fanOut(database, fact, new Date(Date.now() + 60_000))).to.have.deep.members(first);
+      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Other' }, 'owner', new Date());
+      expect(await fanOut(db, fact, new Date(Date.now() + 60_000))).to.have.deep.members(first);
       expect({ deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) }).to.deep.equal(before);
     });
 
@@ -169,16 +176,16 @@ describe('fan-out of a fact', () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
-      const [done, waiting] = await fanOut(database, fact, new Date());
+      const [done, waiting] = await fanOut(db, fact, new Date());
       await alter('webhook_deliveries', done?.id ?? '', { status: 'succeeded' });
-      expect(await fanOut(database, fact, new Date())).to.deep.equal([waiting]);
+      expect(await fanOut(db, fact, new Date())).to.deep.equal([waiting]);
     });
 
     it('by eight relays at once writes one event and one delivery for each endpoint (ENG-8)', async () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
-      const answers = await Promise.all(Array.from({ length: 8 }, () => fanOut(database, fact, new Date())));
+      const answers = await Promise.all(Array.from({ length: 8 }, () => fanOut(db, fact, new Date())));
       const ids = (await deliveriesOf(fact.id)).map(({ id }) => id);
       expect(ids).to.have.length(2);
       const expected = ids.toSorted();
@@ -187,8 +194,7 @@ describe('fan-out of a fact', () => {
   });
 
   describe('after the removal of a student (DEL-9)', () => {
-    const remove = ({ clubId, studentId }: Subscription) =>
-      removeStudent(depsOn(database), clubId, studentId, new Date());
+    const remove = ({ clubId, studentId }: Subscription) => removeStudent(depsOn(db), clubId, studentId, new Date());
     /** The one delivery of the event is canceled and purged, so that nothing about the student is left to send. */
     const expectNothingToSend = async (eventId: string) => {
       const [row, ...others] = await deliveriesOf(eventId);
@@ -203,17 +209,17 @@ describe('fan-out of a fact', () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       await remove(subscription);
-      expect(await fanOut(database, fact, new Date())).to.deep.equal([]);
+      expect(await fanOut(db, fact, new Date())).to.deep.equal([]);
       expect(await deliveriesOf(fact.id)).to.have.length(1);
       await expectNothingToSend(fact.id);
-      expect(await fanOut(database, fact, new Date()), 'repeated').to.deep.equal([]);
+      expect(await fanOut(db, fact, new Date()), 'repeated').to.deep.equal([]);
     });
 
     it('sends student.removed with only the id', async () => {
       const subscription = await buildSubscription(url);
       await remove(subscription);
       const fact = factAbout(subscription, 'student.removed');
-      expect(await fanOut(database, fact, new Date())).to.have.length(1);
+      expect(await fanOut(db, fact, new Date())).to.have.length(1);
       expect((await deliveriesOf(fact.id)).map(({ status }) => status)).to.deep.equal(['pending']);
       expect(JSON.parse((await eventRow(fact.id)).body ?? '').data).to.deep.equal({
         student: { id: subscription.studentId },
@@ -231,7 +237,7 @@ describe('fan-out of a fact', () => {
         async () => {
           removing = remove(subscription);
           await untilWaitingForLocks(1);
-          made = fanOut(database, fact, new Date());
+          made = fanOut(db, fact, new Date());
           await untilWaitingForLocks(2);
         },
       );
@@ -249,7 +255,7 @@ describe('fan-out of a fact', () => {
       await withOpenTransaction(
         (tx) => tx.query(`SELECT 1 FROM webhook_endpoints WHERE id = $1 FOR UPDATE`, [subscription.endpoint.id]),
         async () => {
-          made = fanOut(database, fact, new Date());
+          made = fanOut(db, fact, new Date());
           await untilWaitingForLocks(1);
           removing = remove(subscription);
           await untilWaitingForLocks(2);
@@ -258,7 +264,7 @@ describe('fan-out of a fact', () => {
       const [delivery] = (await made) ?? [];
       await removing;
       await expectNothingToSend(fact.id);
-      const wakes = await database.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [
+      const wakes = await db.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [
         `webhook-delivery/${delivery?.id}`,
       ]);
       expect(wakes, 'its workflow, if it was started, is told to look again').to.have.length(1);
@@ -269,7 +275,7 @@ describe('fan-out of a fact', () => {
         Array.from({ length: 30 }, async (_, round) => {
           const subscription = await buildSubscription(url);
           const fact = factAbout(subscription, 'student.updated');
-          const acts = [() => fanOut(database, fact, new Date()), () => remove(subscription)];
+          const acts = [() => fanOut(db, fact, new Date()), () => remove(subscription)];
           if (round % 2 === 1) acts.reverse();
           await Promise.all(acts.map((act) => act()));
           await expectNothingToSend(fact.id);

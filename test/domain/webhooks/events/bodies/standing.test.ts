@@ -26,9 +26,9 @@ const studentTold = {
 
 describe('bodies of student.tagged, student.untagged and student.level_reached', () => {
   const dataOf = async (clubId: Id, type: EventType, subjectId: Id): Promise<unknown> => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const fact = { id: newId(), clubId, type, studentId: student.id, subjectId, details: null, occurredAt: new Date() };
-    const body = JSON.parse(await assembleBody(database, fact, student, new Date())) as {
+    const body = JSON.parse(await assembleBody(db, fact, student, new Date())) as {
       data: unknown;
     };
     expect(eventFaults(type, body)).to.deep.equal([]);
@@ -36,13 +36,13 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
   };
 
   it('hold the tag with its current name, even after its deletion', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
-    const { id } = await createTag({ database }, clubId, { name: 'vip' }, new Date());
+    const { id } = await createTag({ db }, clubId, { name: 'vip' }, new Date());
     for (const type of ['student.tagged', 'student.untagged'] as const)
       expect(await dataOf(clubId, type, id), type).to.deep.equal({ tag: { id, name: 'vip' }, student: studentTold });
-    await updateTag({ database }, clubId, id, { name: 'Very important' });
-    await deleteTag({ database }, clubId, id, new Date());
+    await updateTag({ db }, clubId, id, { name: 'Very important' });
+    await deleteTag({ db }, clubId, id, new Date());
     expect(await dataOf(clubId, 'student.untagged', id)).to.deep.equal({
       tag: { id, name: 'Very important' },
       student: studentTold,
@@ -50,11 +50,11 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
   });
 
   it('hold the level in its current state, even after its deletion', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const { id: clubId } = await buildClub();
-    const { id } = await createLevel({ database }, clubId, { name: 'Bosun', points: 500 }, new Date());
-    await updateLevel({ database }, clubId, id, { points: 600 });
-    await deleteLevel({ database }, clubId, id, new Date());
+    const { id } = await createLevel({ db }, clubId, { name: 'Bosun', points: 500 }, new Date());
+    await updateLevel({ db }, clubId, id, { points: 600 });
+    await deleteLevel({ db }, clubId, id, new Date());
     expect(await dataOf(clubId, 'student.level_reached', id)).to.deep.equal({
       level: { id, name: 'Bosun', points: 600 },
       student: studentTold,
@@ -62,8 +62,8 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
   });
 
   it('are not assembled from another club’s records', async () => {
-    const { database } = await testDeps();
-    const { id } = await createTag({ database }, (await buildClub()).id, { name: 'vip' }, new Date());
+    const { db } = await testDeps();
+    const { id } = await createTag({ db }, (await buildClub()).id, { name: 'vip' }, new Date());
     const error: unknown = await dataOf(newId(), 'student.tagged', id).catch((reason: unknown) => reason);
     expect(error).to.have.property('message', 'The record of a fact student.tagged is gone');
   });

@@ -77,9 +77,9 @@ const refusals = new Set(['40P01', '23503']);
 
 /** One that Postgres refused, because another stood in its way, changed nothing: that is as good as one that was undone. */
 async function perform(scene: Scene, act: string, digit: number, undone: boolean): Promise<void> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   const regret = new Error('undone');
-  await database
+  await db
     .transaction(async (tx) => {
       await tx.query(acts[act]?.(scene, digit) ?? '');
       if (undone) throw regret;
@@ -127,7 +127,7 @@ describe('list totals', () => {
   });
 
   it('are exact at each moment, whatever is changed at once, rolled back and rolled up', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 4, maxLength: 10 }),
@@ -137,8 +137,8 @@ describe('list totals', () => {
           for (const round of rounds) {
             const [found] = await Promise.all([
               totals(scene),
-              rollUpListTallies(database, 5),
-              rollUpListTallies(database, 3),
+              rollUpListTallies(db, 5),
+              rollUpListTallies(db, 3),
               ...round.map(({ act, digit, undone }) => perform(scene, act, digit, undone)),
             ]);
             expectExact(found);
@@ -151,38 +151,35 @@ describe('list totals', () => {
   }).timeout(120_000);
 
   it('stay the same after a complete rollup, and tallies of zero are deleted', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const scene = await buildCourses();
     for (let n = 0; n < 3; n++) await perform(scene, 'students come', n, false);
     const all = await totals(scene);
     expect(all['students -1 undefined']).to.deep.equal([21, 21]);
-    while ((await rollUpListTallies(database, 1_000)) > 0);
+    while ((await rollUpListTallies(db, 1_000)) > 0);
     expect(await totals(scene)).to.deep.equal(all);
-    await database.source.query(`DELETE FROM students WHERE club_id = $1`, [scene.clubId]);
-    while ((await rollUpListTallies(database, 1_000)) > 0);
-    expect(await database.source.query(`SELECT * FROM list_tallies WHERE club_id = $1`, [scene.clubId])).to.deep.equal(
-      [],
-    );
+    await db.source.query(`DELETE FROM students WHERE club_id = $1`, [scene.clubId]);
+    while ((await rollUpListTallies(db, 1_000)) > 0);
+    expect(await db.source.query(`SELECT * FROM list_tallies WHERE club_id = $1`, [scene.clubId])).to.deep.equal([]);
     expect((await totals(scene))['students -1 undefined']).to.deep.equal([0, 0]);
   });
 
   it('do not note a change of columns that no total counts', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const scene = await buildCourses();
     await perform(scene, 'students come', 0, false);
     const changes = () =>
-      database.source.query<{ n: number }[]>(`SELECT count(*)::int AS n FROM list_tally_changes WHERE club_id = $1`, [
+      db.source.query<{ n: number }[]>(`SELECT count(*)::int AS n FROM list_tally_changes WHERE club_id = $1`, [
         scene.clubId,
       ]);
     const before = await changes();
-    await database.source.query(
+    await db.source.query(
       `UPDATE students SET name = 'Other', points = 5, verified_at = verified_at WHERE club_id = $1`,
       [scene.clubId],
     );
-    await database.source.query(
-      `UPDATE students SET verified_at = now() WHERE club_id = $1 AND verified_at IS NOT NULL`,
-      [scene.clubId],
-    );
+    await db.source.query(`UPDATE students SET verified_at = now() WHERE club_id = $1 AND verified_at IS NOT NULL`, [
+      scene.clubId,
+    ]);
     expect(await changes()).to.deep.equal(before);
   });
 });

@@ -24,7 +24,7 @@ const down = `
   DROP TABLE "failing_steps";
 `;
 
-export class FailingSteps1795351300000 implements MigrationInterface {
+export class FailingSteps1795353600000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(up);
   }

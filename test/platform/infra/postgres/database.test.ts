@@ -9,9 +9,9 @@ import { until } from '../../../toolkit/drive/until.ts';
 
 /** A transaction that Postgres ends with this SQLSTATE the first `times` times. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
-  const { database } = await testDeps();
+  const { db } = await testDeps();
   let tries = 0;
-  const outcome = await database
+  const outcome = await db
     .transaction(async (tx) => {
       tries += 1;
       if (tries <= times) {
@@ -41,9 +41,9 @@ describe('Database.transaction', () => {
   });
 
   it('repeats a transaction that threw StaleRead, three tries in all', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     let tries = 0;
-    const outcome: unknown = await database
+    const outcome: unknown = await db
       .transaction(async () => {
         tries += 1;
         throw new StaleRead();
@@ -58,29 +58,29 @@ describe('Database.transaction', () => {
   });
 
   it('writes nothing when the transaction throws', async () => {
-    const { database } = await testDeps();
+    const { db } = await testDeps();
     const club = await buildClub();
-    await database
+    await db
       .transaction(async (tx) => {
         await tx.query(`UPDATE clubs SET name = 'half' WHERE id = $1`, [club.id]);
         throw new Error('changed our mind');
       })
       .catch(() => undefined);
-    const [row] = await database.source.query<{ name: string }[]>(`SELECT name FROM clubs WHERE id = $1`, [club.id]);
+    const [row] = await db.source.query<{ name: string }[]>(`SELECT name FROM clubs WHERE id = $1`, [club.id]);
     expect(row?.name).to.not.equal('half');
   });
 
   it('notifies the relay once after a commit with work for it, and not without (ENG-14)', async () => {
-    const { source } = (await testDeps()).database;
+    const { source } = (await testDeps()).db;
     let calls = 0;
-    const database = new Database(source, { notify: () => void (calls += 1) });
-    await database.transaction(async (tx) => {
+    const db = new Database(source, { notify: () => void (calls += 1) });
+    await db.transaction(async (tx) => {
       tx.notifyRelay();
       tx.notifyRelay();
       expect(calls).to.equal(0);
     });
     expect(calls).to.equal(1);
-    await database.transaction(() => Promise.resolve());
+    await db.transaction(() => Promise.resolve());
     expect(calls).to.equal(1);
   });
 });

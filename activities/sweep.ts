@@ -4,8 +4,6 @@ import type { Database } from '../platform/infra/postgres/database.ts';
 import { forgetFaults } from '../platform/engine/faults.ts';
 import { IncompleteRound, removeExpired, rescueOverdue } from '../platform/engine/sweeper.ts';
 
-export type SweepActivities = ReturnType<typeof sweepActivities>;
-
 export function sweepActivities(db: Database, onRescued: (count: number) => void) {
   return {
     /**

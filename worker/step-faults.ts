@@ -3,7 +3,7 @@ import { CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import type { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { timeOfStep } from '../activities/clock.ts';
+import { timeOfStep } from '../activities/step.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { noteFault } from '../platform/engine/faults.ts';

@@ -23,13 +23,13 @@ const mailHistoryMs = 30 * 86_400_000;
 /** Some kinds of rows could not be looked at; those of the others were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
+  /** How many workflows were woken all the same. */
+  readonly rescued: number;
 
-  /** @param rescued how many workflows were woken all the same @param cause of the first kind that failed */
-  constructor(
-    readonly rescued: number,
-    cause: unknown,
-  ) {
+  /** @param cause of the first kind that failed */
+  constructor(rescued: number, cause: unknown) {
     super('The sweeper could not look at every kind of row', { cause });
+    this.rescued = rescued;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Inspections of files are claimed, once at a time, under a lease (DEC-54). */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class MediaInspection1795354273000 implements MigrationInterface {
+export class MediaInspection1795354367000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       ALTER TABLE media

@@ -14,6 +14,7 @@ import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
+import { forgetAddressesOf } from './mail/requests.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
@@ -85,7 +86,10 @@ const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promis
 /** Every context answers. The order is the lock order (docs/explanation/architecture.md#locks). */
 export const contexts = {
   mail: {
-    eraseStudent: (tx, { studentId }) => withdrawTokensOf(tx, { studentId }),
+    async eraseStudent(tx, { studentId }) {
+      await withdrawTokensOf(tx, { studentId });
+      await forgetAddressesOf(tx, studentId);
+    },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
     retention: [],
     factConsumers: [],

@@ -86,6 +86,8 @@ import { WakeNumbers1763770000000 } from './migrations/1763770000000-wake-number
 import { LeasedRows1763771000000 } from './migrations/1763771000000-leased-rows.ts';
 import { FailingRows1763772000000 } from './migrations/1763772000000-failing-rows.ts';
 import { Priorities1763773000000 } from './migrations/1763773000000-priorities.ts';
+import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-sessions-and-addresses.ts';
+import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -220,6 +222,8 @@ const migrations = [
   LeasedRows1763771000000,
   FailingRows1763772000000,
   Priorities1763773000000,
+  SessionsAndAddresses1795351000000,
+  RecordedFacts1795352520000,
 ];
 
 export interface DatabaseSettings {

@@ -13,8 +13,8 @@ export const createStudent: Operation<'createStudent'> = async ({ params, body, 
 export const getStudent: Operation<'getStudent'> = async ({ params, db }) =>
   data(await reads.readStudent(db, params.clubId, params.studentId));
 
-export const updateStudent: Operation<'updateStudent'> = async ({ params, body, deps, now }) =>
-  data(await students.updateStudent(deps, params.clubId, params.studentId, body, now));
+export const updateStudent: Operation<'updateStudent'> = async ({ params, body, administrator, deps, now }) =>
+  data(await students.updateStudent(deps, params.clubId, params.studentId, body, administrator.role, now));
 
 export const removeStudent: Operation<'removeStudent'> = async ({ params, deps, now }) =>
   noContent(await students.removeStudent(deps, params.clubId, params.studentId, now));

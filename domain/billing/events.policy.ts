@@ -18,7 +18,7 @@ export interface PlanEvent {
 }
 
 export interface ReadEvent extends PlanEvent {
-  /** The club that the event names itself. */
+  /** The club in the event's metadata, which only the holder of the processor's secret key can set. */
   namedClub: string | null;
   /** It is about a price that stands for none of our plans. */
   priceUnknown: boolean;
@@ -45,7 +45,8 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
   'checkout.session.completed': (session) => ({
     customerId: idAt(session, 'customer'),
     subscriptionId: idAt(session, 'subscription'),
-    namedClub: textAt(session, 'metadata', 'club_id') ?? textAt(session, 'client_reference_id'),
+    // Never `client_reference_id`: whoever follows a payment link chooses it in the link's address.
+    namedClub: textAt(session, 'metadata', 'club_id'),
   }),
   'customer.subscription.created': readSubscription,
   'invoice.payment_failed': (invoice) => ({ ...readInvoice(invoice), status: 'past_due' }),

@@ -19,7 +19,10 @@ export interface MailRequest {
   template: MailTemplate;
   clubId: Id | null;
   recipient: Recipient;
-  /** The recipient's address, folded: what is counted, whatever account or invitation it belongs to at the time. */
+  /**
+   * The recipient's address, folded: what is counted, whatever account or invitation it belongs to at the time. The mail
+   * goes to the address that the account has when it is sent, or to this one where the template is for a former address.
+   */
   email: string;
   /** The webhook endpoint that it is about. */
   endpointId?: Id;
@@ -48,9 +51,10 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
   const [column, recipientId] = recipientColumn(recipient);
   const id = newId();
   const priority = request.priority ?? rule.priority;
+  const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
   await tx.run(sql`INSERT INTO transactional_mails
-       (id, club_id, template, ${raw(column)}, token_id, address_key, endpoint_id, status, next_attempt_at, created_at, priority)
-     VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${request.endpointId ?? null},
+       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, status, next_attempt_at, created_at, priority)
+     VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
        'pending', ${now}, ${now}, ${priority})`);
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
 }
@@ -80,6 +84,13 @@ export async function requestNoMail(
   });
   await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
+}
+
+/** Forgets the former addresses of a student: mails to them that were not sent are canceled at their next step. */
+export async function forgetAddressesOf(tx: Transaction, studentId: Id): Promise<void> {
+  await tx.run(
+    sql`UPDATE transactional_mails SET sealed_address = NULL WHERE student_id = ${studentId} AND sealed_address IS NOT NULL`,
+  );
 }
 
 async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {

@@ -37,6 +37,7 @@ interface ClaimedMail extends Claim {
   template: MailTemplate;
   tokenId: Id | null;
   email: string | null;
+  sealedAddress: Buffer | null;
   /** Only of a confirmed account: else whoever signed up with the address chose what its owner would read. */
   name: string | null;
   clubName: string | null;
@@ -60,6 +61,7 @@ export function sendTransactionalMail(deps: MailDeps, id: Id, now: number): Prom
 const withRecipient = `
      SELECT claimed.id, claimed.fence, claimed.attempt_count AS "attemptCount", claimed.template, token.id AS "tokenId",
             coalesce(student.email, administrator.email, invitation.email) AS email,
+            claimed.sealed_address AS "sealedAddress",
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
                  THEN coalesce(student.name, administrator.name) END AS name, club.name AS "clubName", club.slug AS "clubSlug",
             endpoint.id AS "endpointId", endpoint.url AS "endpointUrl"
@@ -92,7 +94,8 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
   const rule = mailTemplates[claimed.template];
   const token =
     'purpose' in rule && claimed.tokenId !== null ? tokenText(deps.vault, rule.purpose, claimed.tokenId) : undefined;
-  if (claimed.email === null || ('purpose' in rule && token === undefined)) return undefined;
+  const to = addressOf(deps, claimed);
+  if (to === null || ('purpose' in rule && token === undefined)) return undefined;
   if ('aboutEndpoint' in rule && claimed.endpointId === null) return undefined;
 
   const base =
@@ -106,7 +109,13 @@ function compose(deps: MailDeps, claimed: ClaimedMail): OutgoingMail | undefined
     code: token ?? '',
     endpointUrl: claimed.endpointUrl ?? '',
   });
-  return { ...rendered, to: claimed.email, messageKey: claimed.id };
+  return { ...rendered, to, messageKey: claimed.id };
+}
+
+/** @returns null once the person was removed */
+function addressOf({ vault }: MailDeps, { id, template, email, sealedAddress }: ClaimedMail): string | null {
+  if (!('toFormerAddress' in mailTemplates[template])) return email;
+  return sealedAddress && vault.open(sealedAddress, id);
 }
 
 async function record(source: DataSource, claimed: ClaimedMail, outcome: MailOutcome, now: number): Promise<void> {
@@ -117,6 +126,7 @@ async function record(source: DataSource, claimed: ClaimedMail, outcome: MailOut
     status: wait === undefined ? outcome : 'pending',
     nextAttemptAt: new Date(now + (wait ?? 0)),
     sentAt: outcome === 'sent' ? new Date(now) : null,
+    ...(wait === undefined && { sealedAddress: null }),
   });
 }
 

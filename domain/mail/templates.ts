@@ -24,6 +24,8 @@ interface Template {
   priority: Priority;
   /** Tells of a webhook endpoint: sent only while there is one. */
   aboutEndpoint?: true;
+  /** Goes to an address that the student had before, which the request names. */
+  toFormerAddress?: true;
   /** Nobody can cause it at will, so an address gets as many as there are. */
   uncapped?: true;
   /** Path on the classroom's or the dashboard's address; `{token}` becomes the token, `{endpoint}` the endpoint's id. */
@@ -90,6 +92,18 @@ export const mailTemplates = {
       `Your sign-in code is ${code}. It is good for 10 minutes.`,
       'Never give it to anybody: we do not ask for it.',
     ],
+  },
+  student_address_changed: {
+    priority: 1,
+    toFormerAddress: true,
+    site: 'classroom',
+    path: '/',
+    subject: ({ clubName }) => `The e-mail address of your account at ${clubName} was changed`,
+    text: ({ clubName }) => [
+      `An administrator of ${clubName} gave your account another e-mail address. This address opens it no more.`,
+      `If you did not ask for this, please write to ${clubName}.`,
+    ],
+    action: 'Open the classroom',
   },
   administrator_verify_email: {
     priority: 0,

@@ -1,5 +1,6 @@
 /** Students as administrators change them: create, correct, remove. Each may concern every context. */
 import { Student } from '../../entities/identity/student.ts';
+import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { findDelivery } from '../access/deliveries/deliveries.ts';
 import { grantAccess } from '../access/enrollments/enrollments.ts';
@@ -39,16 +40,22 @@ export async function createStudent(
   });
 }
 
+/** Whose mailbox an account belongs to decides whose account it is: a student's address is no matter of content (DEC-60). */
+const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
+
 /**
  * Corrects name or e-mail. A new e-mail must be confirmed again: the password, what was mailed to the old one and the
- * sessions that it opened end, for they may be a stranger's. A correction that changes nothing is no fact.
- * @throws DomainError not_found, email_taken
+ * sessions that it opened end, for they may be a stranger's. The old address is told. A correction that changes nothing is
+ * no fact.
+ * @param by what the administrator who corrects is in the club
+ * @throws DomainError not_found, role_not_permitted (a new address, by an editor), email_taken
  */
 export async function updateStudent(
   { db, vault }: VaultDeps,
   clubId: Id,
   studentId: Id,
   input: { name?: string; email?: string },
+  by: Role,
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return db.transaction(async (tx) => {
@@ -58,6 +65,8 @@ export async function updateStudent(
     if (name === before.name && email === before.email) return readStudent(tx, clubId, studentId);
 
     const moved = email !== before.email;
+    if (moved && !mayChangeAddresses.has(by))
+      throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
     await tx
       .query(
         `UPDATE students SET name = $2, email = $3, verified_at = CASE WHEN $4 THEN NULL ELSE verified_at END,
@@ -71,7 +80,10 @@ export async function updateStudent(
     if (moved) {
       for (const { changeEmail } of contextsInLockOrder)
         await changeEmail?.(tx, vault, { clubId, studentId, before: before.email, after: email });
-      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient: { studentId }, email }, now);
+      const recipient = { studentId };
+      await requestMail(tx, vault, { template: 'student_verify_email', clubId, recipient, email }, now);
+      const former = { template: 'student_address_changed', clubId, recipient, email: before.email } as const;
+      await requestMail(tx, vault, former, now);
     }
     await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
     return readStudent(tx, clubId, studentId);

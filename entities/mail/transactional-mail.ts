@@ -41,6 +41,10 @@ export class TransactionalMail {
   @Column({ type: 'bytea' })
   addressKey: Buffer;
 
+  /** The address itself, sealed, where it is no longer the recipient's own; gone once the mail is sent or given up. */
+  @Column({ type: 'bytea', nullable: true })
+  sealedAddress: Buffer | null;
+
   /** The token that the mail carries, if it carries one: without it (spent, expired) there is nothing to send. */
   @Column({ type: 'uuid', nullable: true })
   @Index('transactional_mails_token')

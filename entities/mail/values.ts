@@ -6,6 +6,7 @@ export const mailTemplateNames = [
   'student_invitation',
   'student_reset_password',
   'student_code',
+  'student_address_changed',
   'administrator_verify_email',
   'administrator_already_registered',
   'administrator_reset_password',

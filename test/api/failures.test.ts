@@ -66,7 +66,7 @@ describe('500: the service fails', () => {
   });
 
   it('logs no token', async () => {
-    const token = `student_${'T'.repeat(43)}`;
+    const token = `cls_${'T'.repeat(43)}`;
     await callAt(api.base, 'GET', '/v1/auth/session', { token });
     await callAt(api.base, 'POST', '/v1/auth/verify-email', { body: { token: 'a-token-of-a-mail' } });
     expect(api.log.join('')).to.not.include('TTTT').and.not.include('a-token-of-a-mail');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
-import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildClub, buildMember, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { mailedToken, openFurtherSession } from '../toolkit/builders/sessions.ts';
 import { studentAccounts } from '../toolkit/drive/accounts.ts';
 import { call, expectError } from '../toolkit/drive/api.ts';
@@ -165,7 +165,10 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
         expectError(await students.signIn(one, password), 'invalid_credentials'),
       );
 
-      expect((await mailsTo(student.id)).at(-1)).to.equal('student_verify_email');
+      expect((await mailsTo(student.id)).slice(-2)).to.have.members([
+        'student_verify_email',
+        'student_address_changed',
+      ]);
       const confirmed = await students.verify(await mailedToken('student_verify_email', student.id));
       expect(confirmed.body.data.student).to.include({ id: student.id, email, verified: true });
       expectError(await students.signIn(email, password), 'invalid_credentials');
@@ -175,6 +178,25 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       const [gone, student] = [await buildStudent(club.id), await buildStudent(club.id)];
       await call('DELETE', studentPath(club, gone.id), { token: club.owner.token });
       expect((await correct(club, student.id, { email: gone.email })).status).to.equal(200);
+    });
+  });
+
+  describe('403 role_not_permitted', () => {
+    it('an editor who changes the address: nothing changes; the name and the address as it is pass (DEC-60)', async () => {
+      const student = await buildStudent(club.id);
+      const { token } = await buildMember(club.id, 'editor');
+      const asEditor = (body: object) => call('PATCH', studentPath(club, student.id), { token, body });
+      const before = [await rowCounts(), (await read(club, student.id)).body];
+      expectError(await asEditor({ name: 'New', email: someone() }), 'role_not_permitted');
+      expect([await rowCounts(), (await read(club, student.id)).body]).to.deep.equal(before);
+      const { body } = await asEditor({ name: 'New', email: student.email.toUpperCase() });
+      expect(body.data).to.include({ name: 'New', email: student.email, verified: true });
+      const admin = await buildMember(club.id, 'admin');
+      const moved = await call('PATCH', studentPath(club, student.id), {
+        token: admin.token,
+        body: { email: someone() },
+      });
+      expect(moved.status).to.equal(200);
     });
   });
 

@@ -60,7 +60,7 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
       createNotifier(deps.db.source, () => {}),
     );
     await failWhileRecording(async () => {
-      await updateStudent({ ...deps, db }, clubId, studentId, { name: `${name} II` }, new Date());
+      await updateStudent({ ...deps, db }, clubId, studentId, { name: `${name} II` }, 'owner', new Date());
       await receiver.waitFor(6, 10 * second);
       await until('two failed steps', { timeoutMs: 10 * second }, async () => (await refusals()) >= 2);
     });

@@ -5,7 +5,7 @@ import type { Mailbox } from '../../dev/mailbox.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
-import { removeStudent } from '../../domain/students/students.ts';
+import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import type { MailOutcome, MailDeps, OutgoingMail } from '../../domain/mail/send.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
@@ -185,6 +185,43 @@ describe('transactional-mail, with time skipped', function () {
     await removeStudent(deps, clubId, student.id, new Date());
     expect(await handle.result()).to.equal('canceled');
     expect(sendings).to.have.length(1);
+  });
+
+  describe('to a former address (DEC-60)', () => {
+    /** A student who was given another address just now, and the mail about it. */
+    const moved = async () => {
+      const { id: clubId } = await buildClub();
+      const student = await buildStudent(clubId);
+      const email = `${student.id}@new.example.com`;
+      const now = new Date(await environment().currentTimeMs());
+      await updateStudent(deps, clubId, student.id, { email }, 'admin', now);
+      const { id } = await deps.db.source.manager.findOneByOrFail(TransactionalMail, {
+        studentId: student.id,
+        template: 'student_address_changed',
+      });
+      return { id, clubId, student, email };
+    };
+
+    it('goes there, says nothing of the new one, and keeps neither', async () => {
+      const { id, student, email } = await moved();
+      expect((await rowOf(id)).sealedAddress?.toString('latin1')).to.not.include(student.email);
+      refuse(student.email, 1);
+      expect(await outcomeOf(id)).to.equal('sent');
+      const [message, ...others] = await mailbox.messages({ to: student.email });
+      expect(others).to.have.length(0);
+      expect(message?.text).to.match(/gave your account another e-mail address/);
+      expect(message?.text).to.not.include(email);
+      expect(mailbox.summaries({ to: email })).to.have.length(0);
+      expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 2, sealedAddress: null });
+    });
+
+    it('is canceled when the student is removed before it is sent', async () => {
+      const { id, clubId, student } = await moved();
+      await removeStudent(deps, clubId, student.id, new Date());
+      expect(await rowOf(id)).to.include({ status: 'pending', sealedAddress: null });
+      expect(await outcomeOf(id)).to.equal('canceled');
+      expect(mailbox.summaries({ to: student.email })).to.have.length(0);
+    });
   });
 
   it('does not send early when it is woken', async () => {

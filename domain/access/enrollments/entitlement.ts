@@ -15,11 +15,25 @@ export function hasAccessToAgent({ agent, student, now }: { agent: string; stude
   return hasAccess('agent_id', agent, student, now);
 }
 
-function hasAccess(column: 'course_id' | 'agent_id', opened: string, student: string, now: string): string {
+/** The same for a delivery, whatever it opens. @param delivery an SQL expression as well */
+export function hasAccessToDelivery({
+  delivery,
+  student,
+  now,
+}: {
+  delivery: string;
+  student: string;
+  now: string;
+}): string {
+  return hasAccess('id', delivery, student, now);
+}
+
+/** Its tables have names of their own, so that the expressions may be columns of tables with the usual names. */
+function hasAccess(column: 'id' | 'course_id' | 'agent_id', opened: string, student: string, now: string): string {
   return `EXISTS (
-    SELECT FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
-     WHERE enrollment.student_id = ${student} AND delivery.${column} = ${opened} AND enrollment.revoked_at IS NULL
-       AND enrollment.starts_at <= ${now} AND (enrollment.ends_at IS NULL OR enrollment.ends_at > ${now}))`;
+    SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id
+     WHERE held.student_id = ${student} AND opening.${column} = ${opened} AND held.revoked_at IS NULL
+       AND held.starts_at <= ${now} AND (held.ends_at IS NULL OR held.ends_at > ${now}))`;
 }
 
 /** @returns whether the student has access to the agent now, be the agent published or not; a student's enrollments have an index */

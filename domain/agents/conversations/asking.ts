@@ -166,7 +166,19 @@ async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id
   const fresh =
     await tx.rows(sql`INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
      VALUES (${turn.questionId}, ${turn.clubId}, ${turn.agentId}, ${turn.studentId}, ${conversationId}, ${turn.content}, ${now}) ON CONFLICT ON CONSTRAINT agent_questions_id DO NOTHING RETURNING 1`);
-  if (fresh.length === 0) throw new DomainError('message_exists', 'A question with this id was asked already.');
+  if (fresh.length > 0) return;
+  const location = await findPathOf(tx, turn);
+  throw new DomainError('message_exists', 'A question with this id was asked already.', {
+    ...(location && { location }),
+  });
+}
+
+/** @returns the path of the conversation that holds the student's own question; undefined for another's, and once it is deleted */
+async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTurn): Promise<string | undefined> {
+  const conversation = await db.one<{ id: Id }>(sql`SELECT conversation.id FROM agent_questions question
+       JOIN agent_conversations conversation ON conversation.id = question.conversation_id AND conversation.deleted_at IS NULL
+      WHERE question.id = ${questionId} AND question.student_id = ${studentId}`);
+  return conversation && `/v1/clubs/${clubId}/classroom/conversations/${conversation.id}`;
 }
 
 /** The same for who asks in a conversation that is answering. @throws DomainError generation_in_progress */

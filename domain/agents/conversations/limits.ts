@@ -64,7 +64,8 @@ export async function requireWithinLimit(
   }>(sql`SELECT asked_at AS "askedAt" FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
       ORDER BY asked_at OFFSET ${questions - dailyLimit - 1} LIMIT 1`);
   const leavesAt = (leaving?.askedAt ?? now).getTime() + windowMs;
-  throw new DomainError('daily_limit_reached', message, Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000)));
+  const retryAfterSeconds = Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000));
+  throw new DomainError('daily_limit_reached', message, { retryAfterSeconds });
 }
 
 /** @returns the record; the cap can have been lowered below what is used already */

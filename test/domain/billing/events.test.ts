@@ -77,6 +77,17 @@ describe('events of the payment processor', () => {
     );
   });
 
+  it('name their club by metadata, never by client_reference_id, which a buyer can set in a link', async () => {
+    const { db } = await testDeps();
+    const { id: clubId } = await buildClub();
+    const sent = billingEvents.checkout({ customer: newId(), at: start });
+    Object.assign(sent.data.object, { client_reference_id: clubId });
+    const event = readEvent(sent, planOfPrice);
+    expect(event?.namedClub).to.equal(null);
+    expect(event && (await receiveEvent(db, event, new Date()))).to.equal('unknown_club');
+    expect(readEvent(billingEvents.checkout({ clubId }), planOfPrice)?.namedClub).to.equal(clubId);
+  });
+
   it('of two customers of one club at once: the later subscription decides the plan', async () => {
     const { db } = await testDeps();
     for (let round = 0; round < 15; round++) {

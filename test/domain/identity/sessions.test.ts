@@ -2,6 +2,7 @@ import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { sha256 } from '../../../platform/infra/vault.ts';
 import {
+  administratorSessionMaxMs,
   findAdministratorSession,
   findStudentSession,
   openSession,
@@ -47,6 +48,18 @@ describe('sessions (AUTH-1)', () => {
     await use(after(6 * minute));
     expect(await end()).to.equal(5 * minute + 1);
     expect(await use(after(5 * minute + 1 + sessionLifetimeMs.admin))).to.equal(undefined);
+  });
+
+  it('of an administrator end 30 days after their beginning, however much they are used (DEC-10)', async () => {
+    const source = await testDatabase();
+    const { id } = await buildAdministrator();
+    const { token } = await openSession(new Transaction(source.manager), 'admin', id, now);
+    const find = (at: Date) => findAdministratorSession(source, token, undefined, at);
+    for (let at = 0; at < administratorSessionMaxMs; at += sessionLifetimeMs.admin - minute)
+      expect(await find(after(at)), `after ${at} ms`).to.include({ administratorId: id });
+    expect(await find(after(administratorSessionMaxMs - 1))).to.include({ administratorId: id });
+    expect(await find(after(administratorSessionMaxMs))).to.equal(undefined);
+    expect(administratorSessionMaxMs).to.equal(30 * 24 * 60 * minute);
   });
 
   it('of an administrator give the role in the requested club, or null', async () => {

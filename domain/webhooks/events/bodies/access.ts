@@ -3,6 +3,7 @@ import type { EventBodyOf, RecordOf } from '../../../../contract/contract.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { EnrollmentSource, RevocationReason } from '../../../../entities/access/values.ts';
 import { enrollmentStatus } from '../../../access/enrollments/enrollments.policy.ts';
+import { hasAccessToDelivery } from '../../../access/enrollments/entitlement.ts';
 import { oneRow, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
@@ -17,6 +18,7 @@ interface EnrollmentRow {
   deliveryId: Id;
   deliveryName: string;
   opens: RecordOf<'EventOpening'>;
+  hasAccess: boolean;
 }
 
 type AccessData = EventBodyOf<'access.granted'>['data'];
@@ -28,16 +30,18 @@ const accessData: DataReader<AccessData> = async (tx, fact, student, now) => {
               enrollment.ends_at AS "endsAt", enrollment.revoked_at AS "revokedAt", enrollment.revoked_reason AS "revokedReason",
               delivery.id AS "deliveryId", delivery.name AS "deliveryName",
               jsonb_strip_nulls(jsonb_build_object(
-                'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id)) AS opens
+                'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id)) AS opens,
+              ${hasAccessToDelivery({ delivery: 'delivery.id', student: 'enrollment.student_id', now: '$3' })} AS "hasAccess"
          FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
         WHERE enrollment.id = $1 AND enrollment.club_id = $2`,
-      [fact.subjectId, fact.clubId],
+      [fact.subjectId, fact.clubId, now],
     ),
     fact,
   );
   return {
     enrollment: enrollmentRecord(row, now),
     delivery: { id: row.deliveryId, name: row.deliveryName, opens: row.opens },
+    has_access: row.hasAccess,
     ...studentRecord(student),
   };
 };

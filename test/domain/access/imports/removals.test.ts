@@ -91,7 +91,7 @@ describe('student import and removal', () => {
     it('recreates neither address of a student whose address was corrected before the removal', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
-      await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, new Date());
+      await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, 'owner', new Date());
       await remove(student.id);
       await runImport(importId);
       expect(await shortReport(club, importId)).to.deep.equal(['2 failed student_removed', '3 failed student_removed']);
@@ -102,7 +102,7 @@ describe('student import and removal', () => {
     it('imports both addresses when a student’s address was corrected but the student stays', async () => {
       const student = await buildStudent(club.id, { email: 'former@example.com' });
       const importId = await begin(`${header}now@example.com,N\nformer@example.com,Somebody Else\n`);
-      await updateStudent(await testDeps(), club.id, student.id, { email: 'now@example.com' }, new Date());
+      await updateStudent(await testDeps(), club.id, student.id, { email: 'now@example.com' }, 'owner', new Date());
       await runImport(importId);
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });

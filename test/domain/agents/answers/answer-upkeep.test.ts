@@ -190,20 +190,20 @@ describe('upkeep of answers', function () {
 
       it('leaves the settlement to the later of two calls, whose cost the earlier does not know', async () => {
         const question = await buildQuestion();
-        const [first, second] = [haltAt('answer_called'), haltAt('answer_begun')];
-        const stalled = answering.step(question.questionId, first);
-        await first.isThere;
+        const [early, late] = [haltAt('answer_called'), haltAt('answer_begun')];
+        const stalled = answering.step(question.questionId, early);
+        await early.isThere;
         await endLease(question);
-        const last = answering.step(question.questionId, second);
-        await second.isThere;
+        const last = answering.step(question.questionId, late);
+        await late.isThere;
         const { db } = await testDeps();
         await db.transaction((tx) =>
           eraseConversations(tx, [question.conversationId], 'conversation_deleted', new Date()),
         );
-        first.resume();
+        early.resume();
         await stalled;
         expect((await chargeRow(question.answerId)).settledAt).to.equal(null);
-        second.resume();
+        late.resume();
         await last;
         const [earlier, later] = await callRows(question.answerId);
         expect(earlier).to.include({ outcome: 'abandoned' });

@@ -171,7 +171,14 @@ describe('removal of a student from notices', () => {
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
     const pending = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', charged('waiting')));
     const id = await studentOf(shop);
-    await updateStudent(await testDeps(), shop.club.id, id, { email: `new-${newId()}@example.com` }, new Date());
+    await updateStudent(
+      await testDeps(),
+      shop.club.id,
+      id,
+      { email: `new-${newId()}@example.com` },
+      'owner',
+      new Date(),
+    );
     await stepNotice(ignored);
     await remove(shop, id);
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
@@ -207,7 +214,14 @@ describe('removal of a student from notices', () => {
     const other = await buildStudent(shop.club.id);
     const kept = await takeNotice(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
     await stepNotice(kept);
-    await updateStudent(await testDeps(), shop.club.id, other.id, { email: `n-${newId()}@example.com` }, new Date());
+    await updateStudent(
+      await testDeps(),
+      shop.club.id,
+      other.id,
+      { email: `n-${newId()}@example.com` },
+      'owner',
+      new Date(),
+    );
     await remove(shop, other.id);
     expect((await noticeRow(kept)).body).not.to.equal(null);
   });

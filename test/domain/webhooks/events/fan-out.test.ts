@@ -131,7 +131,14 @@ describe('fan-out of a fact', () => {
       const deps = await testDeps();
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.created', new Date(1_750_000_000_000));
-      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Married Name' }, new Date());
+      await updateStudent(
+        deps,
+        subscription.clubId,
+        subscription.studentId,
+        { name: 'Married Name' },
+        'owner',
+        new Date(),
+      );
       await fanOut(db, fact, new Date());
       const body = JSON.parse((await eventRow(fact.id)).body ?? '');
       expect(body).to.nested.include({ id: fact.id, type: 'student.created', 'data.student.name': 'Married Name' });
@@ -160,7 +167,7 @@ describe('fan-out of a fact', () => {
       const first = await fanOut(db, fact, new Date());
       const before = { deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) };
 
-      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Other' }, new Date());
+      await updateStudent(deps, subscription.clubId, subscription.studentId, { name: 'Other' }, 'owner', new Date());
       expect(await fanOut(db, fact, new Date(Date.now() + 60_000))).to.have.deep.members(first);
       expect({ deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) }).to.deep.equal(before);
     });

@@ -7,7 +7,7 @@ import { createAnswersNotifier } from '../domain/agents/answers/answers-channel.
 import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
 import { createModel } from '../platform/infra/model/model.ts';
 import { retrieve } from '../domain/knowledge/retrieval.ts';
-import { type Database, Queries } from '../platform/infra/postgres/database.ts';
+import type { Database } from '../platform/infra/postgres/database.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import { readImages } from '../domain/media/agent-images.ts';
@@ -28,9 +28,9 @@ export function createAnswerDeps(
   return {
     db,
     prompt: {
-      source,
+      db,
       retrieve,
-      readImages: (questionId) => readImages(storage, new Queries(source.manager), questionId),
+      readImages: (questionId) => readImages(storage, db, questionId),
     },
     askModel: createModel(config.model, answerRules),
     log: createDeltaLog({

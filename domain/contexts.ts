@@ -7,11 +7,12 @@ import type { Id } from '../platform/core/ids.ts';
 import type { FactToTell } from '../platform/engine/facts.ts';
 import type { Run } from '../platform/engine/workflow-types.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
-import { noteAddressLeft } from './access/imports/removals.ts';
+import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { endSessionsOf } from './identity/sessions.ts';
 import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
+import { eraseDueFiles } from './learning/certificates/files.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { withdrawTokensOf } from './mail/one-time-tokens.ts';
 import { inspectLeft } from './media/completion.ts';
@@ -31,6 +32,7 @@ export type EraseStudent = (
   tx: Transaction,
   student: { clubId: Id; studentId: Id; email: string },
   now: Date,
+  vault: Vault,
 ) => Promise<void>;
 
 /** Follows a student's new e-mail address, in the transaction that corrects it. The caller has locked the student's row. */
@@ -87,9 +89,9 @@ const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promis
 /** Every context answers. The order is the lock order (docs/explanation/architecture.md#locks). */
 export const contexts = {
   mail: {
-    async eraseStudent(tx, { studentId }) {
-      await withdrawTokensOf(tx, { studentId });
-      await forgetAddressesOf(tx, studentId);
+    async eraseStudent(tx, student, _now, vault) {
+      await withdrawTokensOf(tx, student);
+      await forgetAddressesOf(tx, vault, student);
     },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
     retention: [],
@@ -109,10 +111,19 @@ export const contexts = {
     factConsumers: [],
   },
   access: {
-    eraseStudent: (tx, { studentId }, now) => hideEnrollmentsOf(tx, studentId, now),
+    async eraseStudent(tx, { clubId, studentId }, now) {
+      await hideEnrollmentsOf(tx, studentId, now);
+      await forgetFilesThatName(tx, { clubId, studentId });
+    },
     changeEmail: (tx, vault, { clubId, studentId, before }) =>
       noteAddressLeft(tx, vault, { clubId, studentId, email: before }),
-    retention: [],
+    retention: [
+      {
+        async run({ db }) {
+          return { rows: { importsForgotten: await forgetAddressesLate(db) }, more: false };
+        },
+      },
+    ],
     factConsumers: [],
   },
   clubs: {
@@ -124,7 +135,15 @@ export const contexts = {
   learning: {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
     changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
-    retention: [],
+    retention: [
+      {
+        async run(deps, now) {
+          const { erased, more } = await eraseDueFiles(deps, now);
+          return { rows: { certificateFilesErased: erased }, more };
+        },
+        waitsForOthers: true,
+      },
+    ],
     factConsumers: [],
   },
   media: {

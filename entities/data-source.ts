@@ -48,6 +48,7 @@ import { OneTimeToken } from './identity/one-time-token.ts';
 import { StudentSession } from './identity/student-session.ts';
 import { Student } from './identity/student.ts';
 import { Certificate } from './learning/certificate.ts';
+import { CertificateFile } from './learning/certificate-file.ts';
 import { CourseCompletion } from './learning/course-completion.ts';
 import { Course } from './learning/course.ts';
 import { LessonComment } from './learning/lesson-comment.ts';
@@ -92,6 +93,7 @@ import { SessionsAndAddresses1795351000000 } from './migrations/1795351000000-se
 import { RecordedFacts1795352520000 } from './migrations/1795352520000-recorded-facts.ts';
 import { FailingSteps1795353600000 } from './migrations/1795353600000-failing-steps.ts';
 import { MediaInspection1795354367000 } from './migrations/1795354367000-media-inspection.ts';
+import { CertificateFiles1795355399000 } from './migrations/1795355399000-certificate-files.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -144,6 +146,7 @@ const entities = [
   AgentSource,
   AgentWord,
   Certificate,
+  CertificateFile,
   BillingEvent,
   Club,
   ClubAiMonth,
@@ -232,6 +235,7 @@ const migrations = [
   RecordedFacts1795352520000,
   FailingSteps1795353600000,
   MediaInspection1795354367000,
+  CertificateFiles1795355399000,
 ];
 
 export interface DatabaseSettings {

@@ -2,9 +2,9 @@
 import { Binary } from '../../contract/contract.ts';
 import * as certificates from '../../domain/learning/certificates/certificates.ts';
 import { formatCode } from '../../domain/learning/certificates/code.policy.ts';
-import { certificatePdf } from '../../domain/learning/certificates/pdf.ts';
+import { printCertificate } from '../../domain/learning/certificates/files.ts';
 import * as reads from '../../domain/learning/certificates/reads.ts';
-import type { Operation } from '../operation.ts';
+import type { Deps, Operation } from '../operation.ts';
 import { data, page } from './answers.ts';
 
 export const listCertificates: Operation<'listCertificates'> = async ({ params, query, db }) =>
@@ -16,26 +16,26 @@ export const issueCertificate: Operation<'issueCertificate'> = async ({ params, 
 export const getCertificate: Operation<'getCertificate'> = async ({ params, db }) =>
   data(await reads.readCertificate(db, params.clubId, params.certificateId));
 
-export const reissueCertificate: Operation<'reissueCertificate'> = async ({ params, deps }) =>
-  data(await certificates.reissueCertificate(deps, params.clubId, params.certificateId));
+export const reissueCertificate: Operation<'reissueCertificate'> = async ({ params, deps, now }) =>
+  data(await certificates.reissueCertificate(deps, params.clubId, params.certificateId, now));
 
 export const revokeCertificate: Operation<'revokeCertificate'> = async ({ params, body, deps, now }) =>
   data(await certificates.revokeCertificate(deps, params.clubId, params.certificateId, body.reason, now));
 
-export const getCertificatePdf: Operation<'getCertificatePdf'> = async ({ params, db }) =>
-  print(await reads.findCertificate(db, params.clubId, params.certificateId));
+export const getCertificatePdf: Operation<'getCertificatePdf'> = async ({ params, db, deps, now }) =>
+  print(deps, now, await reads.findCertificate(db, params.clubId, params.certificateId));
 
 export const listOwnCertificates: Operation<'listOwnCertificates'> = async ({ query, student, db }) =>
   page(await reads.listOwnCertificates(db, student.id, query));
 
-export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ params, student, db }) =>
-  print(await reads.findOwnCertificate(db, student.id, params.certificateId));
+export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ params, student, db, deps, now }) =>
+  print(deps, now, await reads.findOwnCertificate(db, student.id, params.certificateId));
 
 /** @throws DomainError certificate_withdrawn, certificate_revoked: nothing is printed that does not verify */
-async function print(certificate: reads.CertificateRow): Promise<Binary> {
+async function print(deps: Deps, now: Date, certificate: reads.CertificateRow): Promise<Binary> {
   certificates.requireValid(certificate);
   const fileName = `certificate-${formatCode(certificate.code)}.pdf`;
-  return new Binary('application/pdf', await certificatePdf(certificate), fileName);
+  return new Binary('application/pdf', await printCertificate(deps, certificate, now), fileName);
 }
 
 export const verifyCertificate: Operation<'verifyCertificate'> = async ({ params, db }) =>

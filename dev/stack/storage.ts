@@ -28,12 +28,17 @@ export async function startStorage(secretAccessKey: string, port: number, contex
   const objects = path.join(context.directory, 'objects');
   // Beside the objects, not in extended attributes, which not every file system has.
   const metadata = path.join(context.directory, 'metadata');
-  await Promise.all([mkdir(objects, { recursive: true }), mkdir(metadata, { recursive: true })]);
+  // Buckets may have versioning turned on; ours have not.
+  const versions = path.join(context.directory, 'versions');
+  await Promise.all([objects, metadata, versions].map((directory) => mkdir(directory, { recursive: true })));
 
   const server = startChild({
     name: 'The S3 server',
     command,
-    args: ['--port', `${host}:${port}`, '--health', healthPath, '--quiet', 'posix', '--sidecar', metadata, objects],
+    args: [
+      ...['--port', `${host}:${port}`, '--health', healthPath, '--quiet'],
+      ...['posix', '--sidecar', metadata, '--versioning-dir', versions, objects],
+    ],
     // Not as arguments: those are to be seen in the list of processes.
     env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey, VGW_REGION: region },
     logFile: context.logFile,

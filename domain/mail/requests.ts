@@ -86,11 +86,23 @@ export async function requestNoMail(
   await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
 }
 
-/** Forgets the former addresses of a student: mails to them that were not sent are canceled at their next step. */
-export async function forgetAddressesOf(tx: Transaction, studentId: Id): Promise<void> {
-  await tx.run(
-    sql`UPDATE transactional_mails SET sealed_address = NULL WHERE student_id = ${studentId} AND sealed_address IS NOT NULL`,
+/**
+ * Forgets a student's addresses, the former too: mails to them that were not sent are canceled at their next step, and no key of
+ * an address is left, of requests for an account that was not there yet neither.
+ */
+export async function forgetAddressesOf(
+  tx: Transaction,
+  vault: Vault,
+  { studentId, email }: { studentId: Id; email: string },
+): Promise<void> {
+  const mails = await tx.rows<{ key: Buffer }>(
+    sql`SELECT DISTINCT address_key AS key FROM transactional_mails WHERE student_id = ${studentId}`,
   );
+  const keys = [addressKeyOf(vault, email), ...mails.map(({ key }) => key)];
+  await tx.run(sql`
+    UPDATE transactional_mails SET sealed_address = NULL, address_key = ''
+     WHERE student_id = ${studentId}
+        OR address_key = ANY (${keys}::bytea[]) AND num_nonnulls(student_id, administrator_id, invitation_id) = 0`);
 }
 
 async function hadEnough(db: Queries, addressKey: Buffer, template: MailTemplate, now: Date): Promise<boolean> {

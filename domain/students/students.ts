@@ -106,7 +106,8 @@ export async function removeStudent({ db, vault }: VaultDeps, clubId: Id, studen
       { id: studentId },
       { name: 'Removed student', email: null, passwordHash: null, avatarUrl: null, verifiedAt: null, removedAt: now },
     );
-    for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, { clubId, studentId, email }, now);
+    for (const { eraseStudent } of contextsInLockOrder)
+      await eraseStudent?.(tx, { clubId, studentId, email }, now, vault);
     await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
   });
 }

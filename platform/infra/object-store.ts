@@ -6,10 +6,12 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  ListObjectVersionsCommand,
   NoSuchKey,
   NotFound,
   PutObjectCommand,
   S3Client,
+  type ListObjectVersionsCommandOutput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
@@ -49,7 +51,10 @@ export interface ObjectStore {
    * @returns an address that the file can be fetched from
    */
   signGet(key: string, answer: { disposition: string; contentType: string }, seconds: number): Promise<string>;
-  /** Removes the file, and what uploads that broke off have left of it. What is not there is removed already. */
+  /**
+   * Removes the file with every version that the bucket keeps of it, and what uploads that broke off have left. What is not there is
+   * removed already.
+   */
   remove(key: string): Promise<void>;
   close(): void;
 }
@@ -117,7 +122,31 @@ export function createObjectStore(storage: ObjectStoreSettings): ObjectStore {
         await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
       }
       await client.send(new DeleteObjectCommand({ Bucket, Key }));
+      for await (const { VersionId } of versionsOf(client, Bucket, Key))
+        await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
     },
     close: () => client.destroy(),
   };
+}
+
+/** Some stores know no versions at all. @throws any other error */
+function noVersions(error: unknown): ListObjectVersionsCommandOutput {
+  if (error instanceof Error && error.name === 'NotImplemented') return { $metadata: {} };
+  throw error;
+}
+
+/** Versions and delete markers of one file, where versioning is on or was; their names begin with those of other files. */
+async function* versionsOf(client: S3Client, Bucket: string, key: string): AsyncGenerator<{ VersionId?: string }> {
+  let next: { KeyMarker?: string; VersionIdMarker?: string } = {};
+  for (;;) {
+    const page = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix: key, ...next })).catch(noVersions);
+    for (const { Key, VersionId } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
+      if (Key === key && VersionId !== undefined) yield { VersionId };
+    // Keys come in order: beyond ours there is nothing of it.
+    if (!page.IsTruncated || page.NextKeyMarker !== key) return;
+    next = {
+      KeyMarker: page.NextKeyMarker,
+      ...(page.NextVersionIdMarker && { VersionIdMarker: page.NextVersionIdMarker }),
+    };
+  }
 }

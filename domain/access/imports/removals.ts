@@ -34,7 +34,41 @@ export async function readRemovedAddresses(
   return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
 }
 
-/** For an import that has ended: nobody asks any more. */
+/** What an import says of its file in words of others: a file may be named after a person, and so may what stands for a column. */
+const wordsOfFile = sql`file_name = NULL, ignored_columns = '{}'`;
+
+/** For an import that has ended: nobody asks for the addresses any more. A file that had a removed student loses its words. */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
+  await db.run(sql`
+    UPDATE student_imports SET ${wordsOfFile}
+     WHERE id = ${importId} AND EXISTS (
+       SELECT FROM student_import_rows row LEFT JOIN student_import_addresses noted USING (import_id, student_id)
+        WHERE row.import_id = ${importId} AND (row.code = 'student_removed' OR noted.student_id IS NOT NULL))`);
   await db.manager.delete(StudentImportAddress, { importId });
+}
+
+/**
+ * For a student who is removed: imports that have ended forget the words of files that had them. One that is open does when it ends
+ * ({@link noteAddressLeft}): whoever holds a student waits for no open import.
+ */
+export async function forgetFilesThatName(
+  tx: Transaction,
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE student_imports import SET ${wordsOfFile}
+     WHERE club_id = ${clubId} AND completed_at IS NOT NULL
+       AND EXISTS (SELECT FROM student_import_rows row WHERE row.import_id = import.id AND row.student_id = ${studentId})`);
+}
+
+/** Imports that a round of upkeep looks at. */
+const importsARound = 100;
+
+/** Forgets the addresses that were noted at the moment in which their import ended. */
+export async function forgetAddressesLate(db: Queries): Promise<number> {
+  const late = await db.rows<{ id: Id }>(sql`
+    SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id
+     WHERE import.completed_at IS NOT NULL AND import.looks_at IS NULL LIMIT ${importsARound}`);
+  for (const { id } of late) await forgetAddresses(db, id);
+  return late.length;
 }

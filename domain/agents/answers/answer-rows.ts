@@ -132,10 +132,21 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
+  // An erasure that was first has ended the answer, and leaves no id by which the service finds its words.
+  const isOpen = await tx.one(
+    sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
+  );
   await tx.manager.update(
     AgentCall,
     { answerId: id, callNo, outcome: IsNull() },
-    { outcome, errorCode, requestId, endedAt: now, estimated, ...(!estimated && { inputTokens: 0, costMicros: '0' }) },
+    {
+      outcome,
+      errorCode,
+      requestId: isOpen ? requestId : null,
+      endedAt: now,
+      estimated,
+      ...(!estimated && { inputTokens: 0, costMicros: '0' }),
+    },
   );
 }
 

@@ -120,8 +120,7 @@ async function afterUnbegun(
   if (!stopped) {
     // A refused request will be refused again: somebody must look at the key, the model's name or the prompt.
     const level = failure.kind === 'rejected' ? 'error' : 'warn';
-    const { code, requestId } = failure;
-    deps.logger[level]({ answerId: answer.id, call: callNo, code, requestId }, 'the model did not begin to answer');
+    deps.logger[level]({ answerId: answer.id, call: callNo, code: failure.code }, 'the model did not begin to answer');
   }
   const call = {
     outcome: stopped || failure.kind === 'silent' ? ('abandoned' as const) : ('failed' as const),

@@ -147,7 +147,7 @@ function endOfStream(
   const where = { answerId: answer.id, call: callNo };
   if (problem === 'stopped') return { status: 'failed', errorCode: 'interrupted' };
   if (problem instanceof ModelFailure) {
-    logger.warn({ ...where, code: problem.code, requestId: problem.requestId }, 'the stream of the model broke off');
+    logger.warn({ ...where, code: problem.code }, 'the stream of the model broke off');
     return { status: 'failed', errorCode: errorAfterBegin(problem.kind) };
   }
   logger.error({ ...where, error: describeError(problem) }, 'an answer could not be finished');

@@ -30,6 +30,10 @@ export async function eraseConversations(
   );
   await tx.run(sql`UPDATE agent_answers SET content = '' WHERE ${ofThem} AND content <> ''`);
   await tx.run(sql`UPDATE agent_questions SET content = '' WHERE ${ofThem} AND content <> ''`);
+  // By this id the model's service finds what was said.
+  await tx.run(
+    sql`UPDATE agent_calls SET request_id = NULL WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`,
+  );
   for (const table of ['agent_answer_deltas', 'agent_citations'])
     await tx.run(sql`DELETE FROM ${raw(table)} WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`);
   await removeImagesOf(tx, conversationIds, now);

@@ -14,6 +14,7 @@ import type { AddressedDeps } from '../../deps.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
+import { dropFilesOf } from './files.ts';
 import { findCertificate } from './reads.ts';
 import { presentCertificate, type CertificateRow } from './records.ts';
 
@@ -136,6 +137,7 @@ export async function reissueCertificate(
   { db }: AddressedDeps,
   clubId: Id,
   certificateId: Id,
+  now: Date,
 ): Promise<RecordOf<'Certificate'>> {
   return db.transaction(async (tx) => {
     const { studentId, courseId } = await lockCertificate(tx, clubId, certificateId);
@@ -145,6 +147,7 @@ export async function reissueCertificate(
           SET version = version + 1, student_name = ${student.name}, student_email = ${student.email}, course_title = ${course.courseTitle}, club_name = ${course.clubName},
               lesson_count = ${course.lessonCount}, hours = ${course.hours}, completed_at = ${course.completedAt}, revoked_at = NULL, revoked_reason = NULL
         WHERE id = ${certificateId}`);
+    await dropFilesOf(tx, { id: certificateId }, now);
     return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
@@ -164,6 +167,7 @@ export async function revokeCertificate(
     const { revokedAt } = await lockCertificate(tx, clubId, certificateId);
     if (revokedAt !== null) throw certificateRevoked();
     await tx.manager.update(Certificate, { id: certificateId }, { revokedAt: now, revokedReason: reason });
+    await dropFilesOf(tx, { id: certificateId }, now);
     return presentCertificate(await findCertificate(tx, clubId, certificateId));
   });
 }
@@ -209,4 +213,5 @@ export async function purgeStudentFromCertificates(tx: Transaction, studentId: I
     { studentId, withdrawnAt: IsNull() },
     { studentName: null, studentEmail: null, revokedReason: null, withdrawnAt: now },
   );
+  await dropFilesOf(tx, { studentId }, now);
 }

@@ -25,6 +25,7 @@ const certificateColumns = columns(
   Certificate,
   [
     'id',
+    'clubId',
     'code',
     'studentId',
     'studentName',

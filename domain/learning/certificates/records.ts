@@ -6,6 +6,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 /** A certificate with what is shown of its course. */
 export interface CertificateRow {
   id: Id;
+  clubId: Id;
   code: string;
   studentId: Id;
   /** Null once the student is removed, as the e-mail. */

@@ -14,6 +14,9 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 /** How often `last_success_at` of a healthy endpoint is written, at most. */
 const successEveryMs = 5_000;
 
+/** What a receiver says may quote a person who was removed: also in the answer to `student.removed`, which has no words itself. */
+const mayKeepExcerpt = `delivery.payload_purged_at IS NULL AND delivery.event_type <> 'student.removed'`;
+
 /** @returns whether the delivery has succeeded by it; false where the claim was lost, or its student was removed meanwhile */
 export async function recordSuccess(
   db: Database,
@@ -91,11 +94,11 @@ const recordSucceeded = prepared<{ status: string }>(
           SET ${succeeded('$4')}
         WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL AND (SELECT count(*) FROM told) >= 0
           AND EXISTS (SELECT FROM webhook_endpoints WHERE id = $8 AND ${isHealthy})
-    RETURNING id, status, payload_purged_at),
+    RETURNING id, status, payload_purged_at, event_type),
      attempt AS (
        UPDATE webhook_attempts attempt
           SET outcome = $3, duration_ms = $5, response_status = $6,
-              response_excerpt = CASE WHEN delivery.payload_purged_at IS NULL THEN $7 END
+              response_excerpt = CASE WHEN ${mayKeepExcerpt} THEN $7 END
          FROM delivery WHERE attempt.delivery_id = delivery.id AND attempt.fence = $2)
      SELECT status FROM delivery`,
 );
@@ -187,7 +190,7 @@ async function writeAttempt(tx: Transaction, id: Id, claim: Claim, answer: Attem
   await tx.query(
     `UPDATE webhook_attempts attempt
         SET outcome = $3, duration_ms = $4, response_status = $5, retry_after_seconds = $7,
-            response_excerpt = CASE WHEN delivery.payload_purged_at IS NULL THEN $6 END
+            response_excerpt = CASE WHEN ${mayKeepExcerpt} THEN $6 END
        FROM webhook_deliveries delivery
       WHERE delivery.id = $1 AND attempt.delivery_id = $1 AND attempt.fence = $2`,
     [

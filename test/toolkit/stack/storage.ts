@@ -1,5 +1,12 @@
 /** The S3 server of the test run: the object store over its private bucket, and a plain client that looks into the bucket itself. */
-import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  ListPartsCommand,
+  S3Client,
+  type ListObjectVersionsCommandOutput,
+} from '@aws-sdk/client-s3';
 import { readConfig } from '../../../config.ts';
 import { createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
@@ -20,8 +27,10 @@ export async function testObjectStore(): Promise<ObjectStore> {
   return (store = opened);
 }
 
-/** The private bucket as S3 shows it, without the product's code in between. */
+/** The buckets as S3 shows them, without the product's code in between. */
 interface TestBucket {
+  /** The keys of all objects of both buckets, of every version and delete marker. */
+  everyVersion(): Promise<string[]>;
   /** The keys of the stored objects that begin with `prefix`. */
   objects(prefix: string): Promise<string[]>;
   /** The keys of the multipart uploads that have begun and have not ended. */
@@ -32,9 +41,16 @@ interface TestBucket {
 
 export async function testBucket(): Promise<TestBucket> {
   await testStack();
-  const { privateBucket: Bucket } = readConfig().storage;
+  const { privateBucket: Bucket, publicBucket } = readConfig().storage;
   const s3 = (client ??= openClient());
   return {
+    async everyVersion() {
+      const keys: string[] = [];
+      for (const bucket of [Bucket, publicBucket])
+        for await (const page of paginateListObjectVersions(s3, bucket))
+          keys.push(...[...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])].map(({ Key = '' }) => Key));
+      return keys;
+    },
     async objects(prefix) {
       const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix: prefix }));
       return Contents.map(({ Key = '' }) => Key);
@@ -51,6 +67,24 @@ export async function testBucket(): Promise<TestBucket> {
       return lists.reduce((sum, { Parts = [] }) => sum + Parts.length, 0);
     },
   };
+}
+
+/** All pages of a list of versions: a bucket of the run holds files of many tests. */
+async function* paginateListObjectVersions(
+  s3: S3Client,
+  Bucket: string,
+): AsyncGenerator<ListObjectVersionsCommandOutput> {
+  for (let markers: { KeyMarker?: string; VersionIdMarker?: string } | undefined = {}; markers;) {
+    const page: ListObjectVersionsCommandOutput = await s3.send(new ListObjectVersionsCommand({ Bucket, ...markers }));
+    yield page;
+    const { IsTruncated, NextKeyMarker, NextVersionIdMarker } = page;
+    markers = IsTruncated
+      ? {
+          ...(NextKeyMarker && { KeyMarker: NextKeyMarker }),
+          ...(NextVersionIdMarker && { VersionIdMarker: NextVersionIdMarker }),
+        }
+      : undefined;
+  }
 }
 
 function openClient(): S3Client {

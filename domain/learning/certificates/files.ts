@@ -1,0 +1,115 @@
+/** The PDF of a certificate: drawn once for each version, and kept in the private bucket until nobody may print it (DEC-56). */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import { certificatePdf } from './pdf.ts';
+import type { CertificateRow } from './reads.ts';
+
+export interface CertificateFileDeps {
+  db: Database;
+  storage: Pick<ObjectStore, 'put' | 'read' | 'remove'>;
+}
+
+/** One more with each change of what is drawn. */
+const drawing = 1;
+/** A PDF has some 60 KB. A larger one is drawn each time. */
+const maxBytes = 1_024 * 1_024;
+/** Longer than putting a file may take: what is put while it is erased is erased again. */
+const putMs = 5 * 60_000;
+
+/**
+ * A store that is away costs time and nothing else.
+ * @returns the bytes of the PDF; the same for the same certificate
+ */
+export async function printCertificate(
+  deps: CertificateFileDeps,
+  certificate: CertificateRow,
+  now: Date,
+): Promise<Buffer> {
+  const key = keyOf(certificate);
+  const kept = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
+  if (kept && kept.length > 0) return kept;
+  const bytes = await certificatePdf(certificate);
+  if (bytes.length < maxBytes) await keep(deps, certificate, key, bytes, now).catch(() => undefined);
+  return bytes;
+}
+
+/** All that is printed decides: the club's time zone does, too, of which a version knows nothing. */
+function keyOf(certificate: CertificateRow): string {
+  const { id, code, studentName, courseTitle, clubName, timeZone, lessonCount, hours, version } = certificate;
+  const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
+  const printed = [drawing, code, studentName, courseTitle, clubName, timeZone, lessonCount, hours, version, issuedAt];
+  const digest = createHash('sha256').update(JSON.stringify([...printed, completedAt, verifyUrl]));
+  return `certificates/${clubId}/${id}/${version}-${digest.digest('hex').slice(0, 32)}.pdf`;
+}
+
+/** Not for a certificate that was withdrawn, revoked or issued again meanwhile: its lock lets the one or the other be first. */
+async function keep(
+  { db, storage }: CertificateFileDeps,
+  { id, version }: CertificateRow,
+  key: string,
+  bytes: Buffer,
+  now: Date,
+): Promise<void> {
+  const mayKeep = await db.transaction(async (tx) => {
+    const valid = await tx.one(sql`
+      SELECT FROM certificates WHERE id = ${id} AND version = ${version} AND withdrawn_at IS NULL AND revoked_at IS NULL FOR SHARE`);
+    if (!valid) return false;
+    await tx.run(
+      sql`UPDATE certificate_files SET erases_at = ${now} WHERE certificate_id = ${id} AND object_key <> ${key} AND erases_at IS NULL`,
+    );
+    await tx.run(sql`
+      INSERT INTO certificate_files (object_key, certificate_id, put_at) VALUES (${key}, ${id}, ${now})
+      ON CONFLICT (object_key) DO UPDATE SET put_at = ${now}, erases_at = NULL`);
+    return true;
+  });
+  if (mayKeep) await storage.put(key, 'application/pdf', Readable.from([bytes]));
+}
+
+/** For certificates that are withdrawn, revoked or issued again, whose rows the caller has changed. Upkeep erases the files. */
+export async function dropFilesOf(
+  tx: Transaction,
+  certificates: { id: Id } | { studentId: Id },
+  now: Date,
+): Promise<void> {
+  const of =
+    'id' in certificates
+      ? sql`certificate_id = ${certificates.id}`
+      : sql`certificate_id IN (SELECT id FROM certificates WHERE student_id = ${certificates.studentId})`;
+  await tx.run(sql`UPDATE certificate_files SET erases_at = ${now} WHERE ${of} AND erases_at IS NULL`);
+}
+
+/** Files of a round, and how long a round goes on beginning with the next: its step has a minute. */
+const erasedARound = 200;
+const roundMs = 10_000;
+
+/** Erases what is due. A file that may still be put is erased again afterwards; one that the bucket did not erase comes again. */
+export async function eraseDueFiles(
+  { db, storage }: CertificateFileDeps,
+  now: Date,
+): Promise<{ erased: number; more: boolean }> {
+  const due = await db.rows<{ key: string }>(sql`
+    SELECT object_key AS key FROM certificate_files WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${erasedARound}`);
+  const ends = performance.now() + roundMs;
+  const putEnds = sql`put_at + ${putMs} * interval '1 millisecond'`;
+  let erased = 0;
+  for (const { key } of due) {
+    if (performance.now() > ends) return { erased, more: true };
+    const isErased = await storage.remove(key).then(
+      () => true,
+      () => false,
+    );
+    if (!isErased) continue;
+    erased += 1;
+    await db.run(
+      sql`DELETE FROM certificate_files WHERE object_key = ${key} AND erases_at <= ${now} AND ${putEnds} <= ${now}`,
+    );
+    await db.run(
+      sql`UPDATE certificate_files SET erases_at = ${putEnds} WHERE object_key = ${key} AND erases_at <= ${now}`,
+    );
+  }
+  return { erased, more: erased === erasedARound };
+}

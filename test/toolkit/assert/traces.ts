@@ -1,0 +1,66 @@
+/** Where words stand: in every table that the database has, in what Temporal keeps of a club, in the buckets. */
+import type { Client } from '@temporalio/client';
+import { everyText } from './histories.ts';
+import { testDatabase } from '../stack/database.ts';
+
+/** What is searched for, by what it is. Bytes are searched as they are, and in hexadecimal. */
+export type Needles = Readonly<Record<string, string | Buffer>>;
+
+const formsOf = (needle: string | Buffer): string[] =>
+  typeof needle === 'string'
+    ? [needle.toLowerCase(), Buffer.from(needle).toString('hex')]
+    : [needle.toString('hex'), needle.toString('base64').toLowerCase()];
+
+/** @returns which of the needles a text holds, in any letter case */
+export function needlesIn(text: string, needles: Needles): string[] {
+  const searched = text.toLowerCase();
+  return Object.entries(needles).flatMap(([what, needle]) =>
+    formsOf(needle).some((form) => searched.includes(form)) ? [what] : [],
+  );
+}
+
+/** The tables that the catalogue of Postgres names, without those of the migrations. */
+async function tables(): Promise<string[]> {
+  const source = await testDatabase();
+  const rows = await source.query<{ name: string }[]>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations' ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** @returns the tables without a row */
+export async function emptyTables(): Promise<string[]> {
+  const source = await testDatabase();
+  const empty: string[] = [];
+  for (const table of await tables())
+    if ((await source.query<unknown[]>(`SELECT 1 FROM "${table}" LIMIT 1`)).length === 0) empty.push(table);
+  return empty;
+}
+
+/** @returns `table.column: needle` for each needle in each column of each table */
+export async function tracesInTables(needles: Needles): Promise<string[]> {
+  const source = await testDatabase();
+  const traces = new Set<string>();
+  for (const table of await tables())
+    for (const { row } of await source.query<{ row: Record<string, unknown> }[]>(
+      `SELECT to_jsonb(self) AS row FROM "${table}" self`,
+    ))
+      for (const [column, value] of Object.entries(row)) {
+        // Bytes may be text, as the body of a notice is.
+        const bytes = typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : '';
+        for (const needle of needlesIn(`${JSON.stringify(value)} ${bytes.toString()}`, needles))
+          traces.add(`${table}.${column}: ${needle}`);
+      }
+  return [...traces].toSorted((one, other) => one.localeCompare(other));
+}
+
+/** @returns all that Temporal keeps of the runs of a club: lists, descriptions and histories, as one text; and how many runs */
+export async function keptOfClub({ workflow }: Client, clubId: string): Promise<{ text: string; runs: number }> {
+  const texts: string[] = [];
+  for await (const run of workflow.list({ query: `ClubId = '${clubId}'` })) {
+    const handle = workflow.getHandle(run.workflowId, run.runId);
+    const { raw } = await handle.describe();
+    texts.push(everyText({ listed: run.raw, described: raw, history: await handle.fetchHistory() }));
+  }
+  return { text: texts.join('\n'), runs: texts.length };
+}

@@ -1,0 +1,306 @@
+/**
+ * What is left of a student after the removal: ids and dates. A student with every kind of record lives in a club whose worker and
+ * API log everything; then every column of every table, all that Temporal keeps, the logs and the buckets are searched.
+ */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { retentionActivities } from '../../activities/retention.ts';
+import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
+import { eventTypes } from '../../platform/core/event-types.ts';
+import { newId } from '../../platform/core/ids.ts';
+import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { Database } from '../../platform/infra/postgres/database.ts';
+import { createNotifier } from '../../platform/infra/postgres/notifier.ts';
+import { emptyTables, keptOfClub, needlesIn, tracesInTables, type Needles } from '../toolkit/assert/traces.ts';
+import { buildOpenCourse } from '../toolkit/builders/access.ts';
+import { buildMaterial, buildOpenAgent } from '../toolkit/builders/agents.ts';
+import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildCohort } from '../toolkit/builders/courses.ts';
+import { png } from '../toolkit/builders/pictures.ts';
+import { mailedToken } from '../toolkit/builders/sessions.ts';
+import { buildEndpoint } from '../toolkit/builders/webhooks.ts';
+import { callAt, type Answer, type Call } from '../toolkit/drive/api.ts';
+import { put } from '../toolkit/drive/media.ts';
+import { until } from '../toolkit/drive/until.ts';
+import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
+import { useDeliveries } from '../toolkit/stack/receivers.ts';
+import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
+import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/stack/worker.ts';
+
+const second = 1_000;
+const day = 86_400_000;
+
+/** Tables in which this student and this club have no row, and why. */
+const explained: Readonly<Record<string, string>> = {
+  add_ons: 'of clubs: ids of the payment processor and amounts',
+  billing_events: 'of clubs: ids, codes and times of the payment processor',
+  club_plans: 'of clubs: the name of a plan',
+  club_student_changes: 'of clubs: numbers that are added up soon',
+  overages: 'of clubs: months and numbers',
+  invitations: 'of administrators',
+  failing_steps: 'ids of rows whose step fails, and a count',
+  upkeep_rounds: 'times of rounds',
+  student_import_addresses: 'as long as an import is open: removals.test.ts',
+};
+
+describe('the removal of a student leaves ids and dates', function () {
+  this.timeout(60 * second);
+  const startWorker = useWorkerProcesses();
+  const temporal = useTemporal();
+  const delivering = useDeliveries();
+
+  const tag = newId().slice(-10);
+  const needleOf = (what: string) => `${what}${tag}`;
+  const name = `Rosalind ${needleOf('Quenby')}`;
+  const formerEmail = `${needleOf('former')}@example.com`;
+  const email = `${needleOf('rosalind')}@example.com`;
+  const password = needleOf('ten green turtles ');
+  let needles: Needles;
+  let model: FakeModel;
+  let served: ServedApp;
+  let worker: WorkerProcess;
+  let club: TestClub;
+  let found: { tables: string[]; empty: string[]; runs: number; keys: string[] };
+  let left: { tables: string[]; temporal: string; keys: string[]; page: Answer; pages: Answer };
+
+  before('a student with every kind of record', async function () {
+    this.timeout(180 * second);
+    model = await startFakeModel();
+    const deltas = [`I know ${name}. `, `Ask ${needleOf('answer')}.`];
+    model.rule((): Script => ({ blocks: [{ deltas, citations: [{ result: 0, start: 0, end: 1 }] }] }));
+    const source = await testDatabase();
+    served = await serveApp({
+      deps: (usual) => {
+        const db = new Database(
+          source,
+          createNotifier(source, () => {}),
+        );
+        return { ...usual, deps: { ...usual.deps, db } };
+      },
+    });
+    // It quotes what it knows of the student, and of nobody else.
+    let studentId = 'nobody yet';
+    const receiver = await delivering().receiver(({ body }) => ({
+      status: 200,
+      body: body.includes(studentId) ? `stored ${name} <${email}>` : 'stored',
+    }));
+    club = await buildClub();
+    await buildEndpoint(club.id, `${receiver.url}/hooks`, eventTypes);
+    const { db, vault } = await testDeps();
+    const send = async (method: string, path: string, options: Call = {}, status?: number): Promise<any> => {
+      const answer = await callAt(served.base, method, path, options);
+      if (status !== undefined) expect(answer.status, `${method} ${path}: ${answer.text}`).to.equal(status);
+      else expect(answer.status, `${method} ${path}: ${answer.text}`).to.be.below(300);
+      return answer.body?.data ?? answer.body;
+    };
+    const at = `/v1/clubs/${club.id}`;
+    const admin = (method: string, path: string, body?: unknown) =>
+      send(method, at + path, { token: club.owner.token, ...(body !== undefined && { body }) });
+    const empty = new Set(await emptyTables());
+    const sample = async () => {
+      const now = new Set(await emptyTables());
+      for (const table of empty) if (!now.has(table)) empty.delete(table);
+    };
+
+    // The account, with a former address and mails of every kind.
+    await send('POST', '/v1/auth/code', { body: { club_id: club.id, email: formerEmail } });
+    const signUp = { name, email: formerEmail, password };
+    await send('POST', `${at}/classroom/sign-up`, { body: signUp });
+    await send('POST', `${at}/classroom/sign-up`, { body: signUp });
+    const [row] = await source.query<{ id: string }[]>(`SELECT id FROM students WHERE club_id = $1`, [club.id]);
+    studentId = row?.id ?? '';
+    const verify = async () =>
+      send('POST', '/v1/auth/verify-email', { body: { token: await mailedToken('student_verify_email', studentId) } });
+    await verify();
+    await admin('PATCH', `/students/${studentId}`, { email });
+    const { token } = await verify();
+    expect(token, 'a session').to.be.a('string');
+    const student = (method: string, path: string, body?: unknown) =>
+      send(method, `${at}/classroom${path}`, { token, ...(body !== undefined && { body }) });
+    await send('POST', '/v1/auth/password-reset', { body: { club_id: club.id, email } });
+    await send('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
+    await sample();
+
+    // Learning: two courses, one certificate of which is revoked.
+    const [course, other] = [
+      await buildOpenCourse(club.id, { lessons: 1, points: 5, certificateOnCompletion: true }),
+      await buildOpenCourse(club.id, { lessons: 1, certificateOnCompletion: true }),
+    ];
+    await buildCohort(club.id, course.id);
+    const agent = await buildOpenAgent(club.id);
+    await buildMaterial(agent.id, { courseId: course.id });
+    await admin('PATCH', `/lessons/${course.lessons[0]?.id}`, { title: 'Bends', content: 'A bend joins two ropes.' });
+    for (const deliveryId of [course.deliveryId, other.deliveryId, agent.deliveryId])
+      await admin('POST', '/enrollments', { student_id: studentId, delivery_id: deliveryId });
+    const level = await admin('POST', '/levels', { name: 'Bosun', points: 1 });
+    const tagged = await admin('POST', '/tags', { name: 'vip' });
+    await admin('PUT', `/students/${studentId}/tags/${tagged.id}`);
+    const link = await admin('POST', '/registration-links', {
+      code: `code-${tag}`,
+      name: 'Open day',
+      delivery_ids: [other.deliveryId],
+    });
+    await student('POST', `/registration-links/${link.code}/claim`);
+    for (const { lessons } of [course, other]) await student('PUT', `/lessons/${lessons[0]?.publicId}/completion`);
+    await student('POST', `/lessons/${course.lessons[0]?.publicId}/comments`, { body: `I am ${needleOf('comment')}` });
+    await admin('POST', `/students/${studentId}/points`, { points: 2, note: 'helped' }).catch(() => undefined);
+    const certificates = await admin('GET', `/certificates?student_id=${studentId}`);
+    expect(certificates).to.have.length(2);
+    const printed = await callAt(served.base, 'GET', `${at}/certificates/${certificates[0].id}/pdf`, {
+      token: club.owner.token,
+    });
+    expect(printed.status).to.equal(200);
+    await admin('POST', `/certificates/${certificates[1].id}/revoke`, { reason: `${needleOf('reason')} cheated` });
+    await sample();
+    expect(level.id).to.be.a('string');
+
+    // Sales: a purchase, a subscription, and a notice that cannot be read.
+    await admin('POST', '/products', {
+      platform: 'generic',
+      external_id: tag,
+      name: 'Knots',
+      delivery_ids: [course.deliveryId],
+    });
+    const connection = await admin('POST', '/sales-connections', { platform: 'generic', name: 'The shop' });
+    const notice = (event: string, more: object) =>
+      send('POST', new URL(connection.url).pathname, {
+        body: {
+          event,
+          occurred_at: new Date().toISOString(),
+          product: { id: tag },
+          buyer: { email, name, tax_document: needleOf('tax') },
+          ...more,
+        },
+      });
+    const purchase = { purchase: { id: `p${tag}`, amount: 4_900, currency: 'EUR' } };
+    await notice('purchase.paid', purchase);
+    const subscription = { subscription: { id: `s${tag}` } };
+    await notice('purchase.paid', { purchase: { ...purchase.purchase, id: `q${tag}` }, ...subscription });
+    await notice('subscription.past_due', { subscription: { ...subscription.subscription, lateness: 'one' } });
+    await notice('purchase.paid', { purchase: { id: 3 } });
+
+    // A file of students, named after this one, with a column of which nobody knows what it means.
+    const fileName = encodeURIComponent(`${needleOf('file')}.csv`);
+    await send('POST', `${at}/student-imports?file_name=${fileName}&invite=true`, {
+      token: club.owner.token,
+      raw: `email,name,${needleOf('column')}\n${email},${name},x\nsomebody.${tag}@example.com,Somebody,y\n`,
+      headers: { 'content-type': 'text/csv' },
+    });
+    await sample();
+
+    // From here on a worker carries everything on.
+    worker = await startWorker({ LOG_LEVEL: 'debug', ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url });
+    const untilQuiet = () =>
+      until('the end of all that was caused', { timeoutMs: 60 * second }, async () => {
+        await sample();
+        const [busy] = await source.query<{ busy: boolean }[]>(
+          `SELECT EXISTS (SELECT FROM facts) OR EXISTS (SELECT FROM wakes)
+               OR EXISTS (SELECT FROM webhook_deliveries WHERE status = 'pending')
+               OR EXISTS (SELECT FROM transactional_mails WHERE status = 'pending')
+               OR EXISTS (SELECT FROM sales_notices WHERE status = 'pending')
+               OR EXISTS (SELECT FROM agent_sources WHERE looks_at IS NOT NULL)
+               OR EXISTS (SELECT FROM agent_answers WHERE status = 'generating')
+               OR EXISTS (SELECT FROM student_imports WHERE looks_at IS NOT NULL) AS busy`,
+        );
+        return busy?.busy === false;
+      });
+    await untilQuiet();
+    const image = png();
+    const reserving = { file_name: `${needleOf('image')}.png`, mime: 'image/png', size_bytes: image.length };
+    const reserved = await callAt(served.base, 'POST', `${at}/classroom/agent-images`, { token, body: reserving });
+    expect(reserved.status).to.equal(201);
+    expect(await put(reserved.body.upload, image)).to.equal(200);
+    const imageId: string = reserved.body.data.id;
+    await send('POST', `${at}/media/${imageId}/complete`, { token });
+    const question = { id: randomUUID(), content: `Who is ${needleOf('question')}? A bend?`, image_ids: [imageId] };
+    await callAt(served.base, 'POST', `${at}/classroom/agents/${agent.publicId}/messages`, { token, body: question });
+    await untilQuiet();
+    const [conversation] = await student('GET', `/agents/${agent.publicId}/conversations`);
+    await student('PATCH', `/conversations/${conversation.id}`, { title: needleOf('title') });
+    await untilQuiet();
+
+    const { retain } = retentionActivities({ db, storage: await testObjectStore() });
+    await retain(Date.now()); // adds up what lists and histories count
+    await sample();
+
+    const requestId = model.requests[0]?.id ?? '';
+    expect(requestId, 'the id of a request to the model').to.have.length.above(5);
+    needles = {
+      name: needleOf('Quenby'),
+      'e-mail': email,
+      'former e-mail': formerEmail,
+      'key of the e-mail': addressKeyOf(vault, email),
+      'key of the former e-mail': addressKeyOf(vault, formerEmail),
+      comment: needleOf('comment'),
+      'reason of a revocation': needleOf('reason'),
+      'tax document': needleOf('tax'),
+      'name of a file': needleOf('file'),
+      'ignored column': needleOf('column'),
+      'name of an image': needleOf('image'),
+      question: needleOf('question'),
+      answer: needleOf('answer'),
+      title: needleOf('title'),
+      'id of a request to the model': requestId,
+    };
+    const bucket = await testBucket();
+    const keysOfClub = async () => (await bucket.everyVersion()).filter((key) => key.includes(club.id));
+    found = {
+      tables: await tracesInTables(needles),
+      empty: [...empty].filter((table) => !(table in explained)),
+      runs: (await keptOfClub(temporal(), club.id)).runs,
+      keys: await keysOfClub(),
+    };
+
+    await admin('DELETE', `/students/${studentId}`);
+    await untilQuiet();
+    for (const later of [0, 2 * day]) while ((await retain(Date.now() + later)).more);
+    const codes = certificates.map(({ code }: { code: string }) => `/certificates/${code}`);
+    left = {
+      tables: await tracesInTables(needles),
+      temporal: (await keptOfClub(temporal(), club.id)).text,
+      keys: await keysOfClub(),
+      page: await callAt(served.base, 'GET', codes[0], { headers: { accept: 'text/html' } }),
+      pages: await callAt(served.base, 'GET', codes[1]),
+    };
+  });
+  after(async () => {
+    await served.close();
+    await model.stop();
+  });
+
+  it('the student had every kind of record: a row in every table that is not explained, and each word somewhere', () => {
+    expect(found.empty, 'tables without a row of the club: build one here, or explain').to.deep.equal([]);
+    const seen = new Set(found.tables.map((trace) => trace.split(': ')[1]));
+    // A former address is sealed, and gone once its mail is sent.
+    expect(Object.keys(needles).filter((what) => !seen.has(what))).to.deep.equal(['former e-mail']);
+    expect(found.runs).to.be.above(20);
+    expect(found.keys.map((key) => key.split('/')[0])).to.include.members(['media', 'certificates']);
+  });
+
+  it('no column of any table holds a word of the student', () => {
+    expect(left.tables).to.deep.equal([]);
+  });
+
+  it('no list, description or history of Temporal holds a word of the student', () => {
+    expect(needlesIn(left.temporal, { ...needles, password })).to.deep.equal([]);
+  });
+
+  it('no log of the API and of the worker holds a word of the student', () => {
+    expect(served.log.join('')).to.contain('/v1/clubs/{clubId}/students/{studentId}');
+    expect(worker.log()).to.contain('the worker');
+    expect(needlesIn(served.log.join(''), { ...needles, password }), 'API').to.deep.equal([]);
+    expect(needlesIn(worker.log(), { ...needles, password }), 'worker').to.deep.equal([]);
+  });
+
+  it('no bucket holds a file of the student, in any version', () => {
+    expect(left.keys).to.deep.equal([]);
+  });
+
+  it('the codes of certificates lead to pages without a name', () => {
+    expect(left.page.status).to.equal(200);
+    expect(left.page.text).to.contain('was withdrawn');
+    expect(needlesIn(left.page.text + left.pages.text, needles)).to.deep.equal([]);
+    expect(left.page.headers.get('cache-control')).to.equal('no-store');
+  });
+});

@@ -54,7 +54,7 @@ export async function stepAnswer(
   now: number,
   signal: AbortSignal,
 ): Promise<AnswerStep> {
-  const answer = await readAnswerState(deps.db.source, questionId);
+  const answer = await readAnswerState(deps.db, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
     // Whoever has the lease may still hear from the model what the call cost.
@@ -89,7 +89,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
   const prompt = await preparePrompt(deps.prompt, answer);
   const input = estimatedTokens(prompt.characters);
   const costMicros = costOf(answer.model, { input, output: 0, cacheWrite: 0, cacheRead: 0 }, clock());
-  const callNo = await claimCall(db.source, answer, { inputTokens: input, costMicros }, clock());
+  const callNo = await claimCall(db, answer, { inputTokens: input, costMicros }, clock());
   if (callNo === undefined) return { done: false, at: now, waitingFor: 'lease', call: answer.callNo + 1 };
   const log = deps.log.open(answer.id, callNo, () => deps.onFirstWords(clock().getTime() - answer.createdAt.getTime()));
   try {
@@ -161,7 +161,7 @@ async function fail(
 /** @param byUs this step has ended it: whoever waits for it is told, and it is counted */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify();
-  const report = await reportOn(deps.db.source, id);
+  const report = await reportOn(deps.db, id);
   if (!report) return { done: true, outcome: { status: 'gone' } };
   if (report.status === 'generating') return { done: false, at: 0, waitingFor: 'lease', call: report.calls };
   if (byUs) deps.onEnd(report);

@@ -131,7 +131,7 @@ async function begin(
 ): Promise<void> {
   await deps.failpoint('answer_called');
   stream.use = event.use;
-  const mine = await whileOurs(log, () => beginAnswer(deps.db.source, answer, callNo, event, clock()));
+  const mine = await whileOurs(log, () => beginAnswer(deps.db, answer, callNo, event, clock()));
   if (!mine) throw new AnswerLost('The answer is not ours any more');
   stream.begun = true;
   await deps.failpoint('answer_begun');

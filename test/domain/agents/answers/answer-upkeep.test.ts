@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { AgentAnswerDelta } from '../../../../entities/agents/agent-answer-delta.ts';
 import { deleteEndedAnswerLogs } from '../../../../domain/agents/answers/answer-logs.ts';
 import { stepAnswer } from '../../../../domain/agents/answers/answer-step.ts';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
@@ -19,7 +20,7 @@ describe('upkeep of answers', function () {
   describe('the log', () => {
     const isDeletedAfter = async (question: TestQuestion, ms: number) => {
       const { completedAt } = await answerRow(question.answerId);
-      await deleteEndedAnswerLogs(await testDatabase(), new Date((completedAt?.getTime() ?? 0) + ms));
+      await deleteEndedAnswerLogs((await testDeps()).db, new Date((completedAt?.getTime() ?? 0) + ms));
       return (await answerRow(question.answerId)).logFoldedAt !== null;
     };
 
@@ -36,11 +37,9 @@ describe('upkeep of answers', function () {
 
     it('of an answer in progress stays', async () => {
       const { answerId } = await buildQuestion();
-      const source = await testDatabase();
-      await source.query(`INSERT INTO agent_answer_deltas (answer_id, starts_at, text) VALUES ($1, 0, 'x')`, [
-        answerId,
-      ]);
-      await deleteEndedAnswerLogs(source, new Date(Date.now() + 100 * hour));
+      const { db } = await testDeps();
+      await db.manager.insert(AgentAnswerDelta, { answerId, startsAt: 0, text: 'x' });
+      await deleteEndedAnswerLogs(db, new Date(Date.now() + 100 * hour));
       expect(await logOf(answerId)).to.equal('x');
     });
   });
